@@ -1,0 +1,62 @@
+"""Sessions: demo, tests, lint; nightly and asv for slow evidence."""
+
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["tests", "lint"]
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+
+
+def install(session: nox.Session, *groups: str) -> None:
+    """Install the project, editable so that compiled kernels are kept, and dependency groups."""
+    extra = [name for group in groups for name in nox.project.dependency_groups(PROJECT, group)]
+    session.install("-e", ".", *extra)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Partition real model graphs, certify the bounds, and write the report."""
+    install(session)
+    out = Path(session.posargs[0]) if session.posargs else Path("results/demo")
+    session.run("boundmark", "run", "demo", "--out", str(out))
+    session.run("boundmark", "verify", str(out))
+    session.run("boundmark", "report", str(out))
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the test suite."""
+    install(session, "test")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check format, lint rules, types and the direction of imports."""
+    install(session, "lint", "test")
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("mypy")
+    session.run("lint-imports")
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """Run the nightly suite and report on it; resumes where it was stopped."""
+    install(session)
+    out = Path(session.posargs[0]) if session.posargs else Path("results/nightly")
+    session.run("boundmark", "run", "nightly", "--out", str(out))
+    session.run("boundmark", "verify", str(out))
+    session.run("boundmark", "report", str(out))
+
+
+@nox.session
+def asv(session: nox.Session) -> None:
+    """Time the hot code of this checkout; pass e.g. `-- -b slicing` to choose."""
+    install(session, "asv")
+    session.run("asv", "machine", "--yes")
+    session.run("asv", "run", "--python=same", "--show-stderr", *session.posargs)

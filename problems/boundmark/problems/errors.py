@@ -1,0 +1,21 @@
+"""Everything that can go wrong for a reason its user can mend."""
+
+
+class BoundmarkError(Exception):
+    """A failure whose message is one sentence for the user: what, where, and what was expected."""
+
+
+class InvalidInputError(BoundmarkError):
+    """An input (file, graph, parameter) does not say what its format or problem asks for."""
+
+
+class UnknownNameError(BoundmarkError):
+    """A name (suite, method, data set, instance) that nothing is registered under."""
+
+
+class UnsupportedError(BoundmarkError):
+    """A method cannot treat this instance here, e.g. for want of a licence."""
+
+
+class StoreError(BoundmarkError):
+    """A results folder cannot be read or written as asked."""

@@ -1,0 +1,104 @@
+"""The contract of a method: a function that streams what it finds.
+
+Nothing is returned, so every method is anytime: when it is killed, what it reported still counts.
+Time, memory and verification are the runner's, never the method's.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.problem import Solution
+
+Kind: TypeAlias = Literal["heuristic", "bound", "exact"]
+ParameterValue: TypeAlias = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a method may use. Only the clock is the method's to watch; the rest is enforced.
+
+    Attributes
+    ----------
+    wall_seconds
+        Soft limit; the runner stops the method a little later.
+    memory_bytes
+        Hard limit.
+    threads
+        For solvers that can use more than one.
+    """
+
+    wall_seconds: float
+    memory_bytes: int = 4 * 2**30
+    threads: int = 1
+    started: float = field(default_factory=time.monotonic)
+
+    def remaining(self) -> float:
+        """Return the seconds left, 0.0 when the time is up."""
+        return max(0.0, self.started + self.wall_seconds - time.monotonic())
+
+    def is_spent(self) -> bool:
+        """Whether the time is up."""
+        return self.remaining() == 0.0
+
+
+class Progress(Protocol):
+    """Where a method reports. Both calls may come any number of times; the best one counts."""
+
+    def solution(self, solution: Solution) -> None:
+        """Report a solution; its objective is computed by the receiver."""
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        """Report a lower bound, with a certificate or on the solver's word."""
+
+
+class Run(Protocol):
+    """The function that is a method; parameters arrive as keyword arguments."""
+
+    def __call__(
+        self, instance: Any, budget: Budget, seed: int, progress: Progress, **params: Any
+    ) -> None:
+        """Treat one instance.
+
+        Raises
+        ------
+        UnsupportedError
+            If the method cannot treat this instance here.
+        """
+
+
+@dataclass(frozen=True)
+class Method:
+    """A registered method.
+
+    Attributes
+    ----------
+    name
+        As written in suites and tables, e.g. ``"brkga-10000"``.
+    problem
+        Name of the problem it treats.
+    kind
+        ``"heuristic"`` reports solutions, ``"bound"`` lower bounds, ``"exact"`` both.
+    summary
+        One sentence for `boundmark methods`, with the source.
+    params
+        Parameters and their defaults; a suite may override them.
+    version
+        Raised whenever results may change: stored results of other versions are not reused.
+    seeded
+        Whether the seed matters; a suite runs other methods once, not once a seed.
+    requires
+        Modules beyond the core dependencies, checked before a task starts.
+    """
+
+    name: str
+    problem: str
+    kind: Kind
+    summary: str
+    run: Run | Callable[..., None]
+    params: Mapping[str, ParameterValue] = field(default_factory=dict)
+    version: int = 1
+    seeded: bool = False
+    requires: tuple[str, ...] = ()

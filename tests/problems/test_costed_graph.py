@@ -1,0 +1,50 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError
+
+
+def graph(**changes: Any) -> CostedGraph:
+    """Build two nodes, one edge, and whatever the test gets wrong."""
+    fields: dict[str, Any] = {
+        "dag": Dag.from_edges(2, [(0, 1)]),
+        "work": [1, 2],
+        "transfer": [1, 0],
+        "param_load": [0, 0],
+        "cache": 0,
+        "names": ("conv", "relu"),
+    }
+    return CostedGraph(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"work": [1, -2]}, "work of node 'relu' is -2; expected a non-negative integer"),
+        ({"work": [1, 2.5]}, "work of node 'relu' is 2.5; expected a non-negative integer"),
+        ({"work": [1, "2"]}, "work of node 'relu' is '2'"),
+        ({"work": [True, False]}, "work of node 'conv' is True"),
+        ({"work": [1]}, "work has 1 values; expected one for each of the 2 nodes"),
+        ({"transfer": np.array([0.5, 1])}, "transfer of node 'conv' is 0.5"),
+        ({"work": [2**70, 1]}, "work of node .conv. is .*, beyond 64 bits"),
+        ({"work": [2**53, 1]}, r"costs add up to 9.01e\+15 ticks; expected at most 2\^53"),
+        ({"cache": -1}, "cache is -1; expected a non-negative integer"),
+        ({"cache": 0.5}, "cache is 0.5; expected a non-negative integer"),
+        ({"names": ("conv",)}, "names has 1 values"),
+        ({"dag": Dag.from_edges(0, [])}, "the graph has no nodes; expected at least one"),
+    ],
+)
+def test_bad_costs_are_named(changes: dict[str, Any], message: str) -> None:
+    """The error names the field and the node, and says what was expected."""
+    with pytest.raises(InvalidInputError, match=message):
+        graph(**changes)
+
+
+def test_parameters_that_fit_never_overflow() -> None:
+    """All parameters in one block are the worst case."""
+    assert graph(param_load=[3, 4], cache=7).is_cached
+    assert not graph(param_load=[3, 5], cache=7).is_cached

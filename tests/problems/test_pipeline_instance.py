@@ -1,0 +1,77 @@
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from brute_force import instance
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boundmark.problems.canonical import canonical_json
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.pipeline import PipelineInstance
+
+
+def test_identity_is_the_hash_of_the_canonical_json() -> None:
+    """Any program can recompute it: sorted keys, no white space, SHA-256."""
+    sample = instance([1, 2], [(0, 1)], 2)
+    text = (
+        '{"cache":0,"edges":[[0,1]],"format":"boundmark-instance/1","k":2,"param_load":[0,0],'
+        '"problem":"pipeline","transfer":[1,1],"work":[1,2]}'
+    )
+    assert canonical_json(sample.to_json()) == text
+    assert sample.sha256 == hashlib.sha256(text.encode()).hexdigest()
+
+
+@given(st.integers(1, 6), st.integers(1, 9), st.data())
+def test_json_round_trip(nodes: int, k: int, data: st.DataObject) -> None:
+    """Reading back what was written gives the same instance."""
+    weights = st.lists(st.integers(0, 50), min_size=nodes, max_size=nodes)
+    pairs = [(u, v) for u in range(nodes) for v in range(u + 1, nodes)]
+    edges = data.draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    sample = instance(
+        data.draw(weights),
+        edges,
+        k,
+        transfer=data.draw(weights),
+        param_load=data.draw(weights),
+        cache=data.draw(st.integers(0, 9)),
+    )
+    again = PipelineInstance.from_json(json.loads(canonical_json(sample.to_json())))
+    assert again.sha256 == sample.sha256
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True])
+def test_k_must_be_a_positive_integer(k: Any) -> None:
+    """More stages than nodes are allowed; less than one is not."""
+    with pytest.raises(InvalidInputError, match="expected a positive number of stages"):
+        instance([1], [], k)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("format", "boundmark-instance/0", "expected 'boundmark-instance/1'"),
+        ("edges", None, "edges is not a list"),
+        ("edges", [[0, 1.5]], r"edge \[0, 1.5\] is not a pair of node numbers"),
+        ("edges", [[0, 7]], "names an unknown node"),
+        ("edges", [[0, 1], [1, 0]], "form a cycle, 0 -> 1 -> 0|form a cycle, 1 -> 0 -> 1"),
+        ("work", [1, -2], "work of node '1' is -2"),
+        ("work", [], "work has|the graph has no nodes|names an unknown node"),
+        ("cache", "much", "cache is 'much'"),
+    ],
+)
+def test_malformed_json_is_named(field: str, value: Any, message: str) -> None:
+    """Each wrong field gives a sentence of its own."""
+    document = {**instance([1, 2], [(0, 1)], 2).to_json(), field: value}
+    with pytest.raises(InvalidInputError, match=message):
+        PipelineInstance.from_json(document)
+
+
+@pytest.mark.parametrize("field", ["k", "work", "transfer", "param_load", "cache", "edges"])
+def test_missing_field_is_named(field: str) -> None:
+    """Nothing is assumed about what a file leaves out."""
+    document = instance([1, 2], [(0, 1)], 2).to_json()
+    del document[field]
+    with pytest.raises(InvalidInputError, match=f"{field} is missing"):
+        PipelineInstance.from_json(document)

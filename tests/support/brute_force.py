@@ -1,0 +1,73 @@
+"""Oracles for tiny instances of `pipeline`, written from the definitions alone."""
+
+import itertools
+from collections.abc import Iterator
+
+from boundmark.problems.arrays import frozen
+from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline import PipelineInstance
+
+
+def instance(
+    work: list[int],
+    edges: list[tuple[int, int]],
+    k: int,
+    *,
+    transfer: list[int] | None = None,
+    param_load: list[int] | None = None,
+    cache: int = 0,
+) -> PipelineInstance:
+    """Build an instance from lists; tensors cost 1 unless told."""
+    n = len(work)
+    graph = CostedGraph(
+        Dag.from_edges(n, edges),
+        frozen(work),
+        frozen([1] * n if transfer is None else transfer),
+        frozen([0] * n if param_load is None else param_load),
+        cache,
+        tuple(f"op{v}" for v in range(n)),
+    )
+    return PipelineInstance(graph, k)
+
+
+def all_edge_sets(nodes: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield the edges of every DAG whose node numbers are a topological order."""
+    pairs = list(itertools.combinations(range(nodes), 2))
+    for kept in itertools.product((False, True), repeat=len(pairs)):
+        yield [pair for pair, keep in zip(pairs, kept, strict=True) if keep]
+
+
+def block_cost(instance: PipelineInstance, block: set[int]) -> int:
+    """Return f(S), tensor by tensor."""
+    graph = instance.graph
+    cost = sum(int(graph.work[v]) for v in block)
+    for u in range(instance.nodes):
+        consumers = {int(w) for w in graph.dag.consumers_of(u)}
+        if u not in block and consumers & block:
+            cost += int(graph.transfer[u])
+        if u in block and consumers - block:
+            cost += int(graph.transfer[u])
+    return cost + max(0, sum(int(graph.param_load[v]) for v in block) - graph.cache)
+
+
+def partitions(instance: PipelineInstance) -> Iterator[tuple[int, ...]]:
+    """Yield every valid partition: a stage per node such that no edge goes to an earlier stage."""
+    edges = list(zip(instance.graph.dag.sources, instance.graph.dag.targets, strict=True))
+    stages = min(instance.k, instance.nodes)
+    for assignment in itertools.product(range(stages), repeat=instance.nodes):
+        if all(assignment[u] <= assignment[v] for u, v in edges):
+            yield assignment
+
+
+def cost(instance: PipelineInstance, assignment: tuple[int, ...]) -> int:
+    """Return the cost of the slowest block."""
+    blocks = [
+        {v for v in range(instance.nodes) if assignment[v] == stage} for stage in set(assignment)
+    ]
+    return max(block_cost(instance, block) for block in blocks)
+
+
+def optimum(instance: PipelineInstance) -> int:
+    """Return the smallest cost of any valid partition."""
+    return min(cost(instance, assignment) for assignment in partitions(instance))
