@@ -1,0 +1,5 @@
+"""`python -m boundmark` is the command `boundmark`."""
+
+from boundmark.benchmarks.cli import main
+
+main(prog_name="boundmark")

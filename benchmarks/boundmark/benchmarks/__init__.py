@@ -1,0 +1,1 @@
+"""Suites, the runner that keeps their limits, and the command line."""

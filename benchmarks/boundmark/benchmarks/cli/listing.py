@@ -1,0 +1,93 @@
+"""`boundmark methods | datasets | suites`: what there is to choose from."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+@click.command()
+@as_json
+def methods(as_json: bool) -> None:
+    """List the registered methods."""
+    from boundmark.problems.catalog import methods as registered
+
+    _print(
+        [
+            {
+                "method": method.name,
+                "problem": method.problem,
+                "kind": method.kind,
+                "parameters": ", ".join(f"{key}={value}" for key, value in method.params.items()),
+                "summary": method.summary,
+            }
+            for method in registered().values()
+        ],
+        as_json,
+    )
+
+
+@click.command()
+@as_json
+@click.option("--members", metavar="NAME", help="List the members of one data set.")
+def datasets(as_json: bool, members: str | None) -> None:
+    """List the registered data sets, or the members of one."""
+    from boundmark.problems.catalog import datasets as registered
+    from boundmark.problems.catalog import find
+
+    if members is not None:
+        chosen = find("data set", members, registered())
+        _print([{"member": f"{chosen.name}/{member}"} for member in chosen.members()], as_json)
+        return
+    _print(
+        [
+            {
+                "data set": dataset.name,
+                "members": len(dataset.members()),
+                "summary": dataset.summary,
+            }
+            for dataset in registered().values()
+        ],
+        as_json,
+    )
+
+
+@click.command()
+@as_json
+def suites(as_json: bool) -> None:
+    """List the suites that come with the package."""
+    from boundmark.benchmarks.suite import load_suite, suite_names
+
+    loaded = [load_suite(name) for name in suite_names()]
+    _print(
+        [
+            {
+                "suite": suite.name,
+                "problem": suite.problem,
+                "methods": len(suite.methods),
+                "limit [s]": suite.time_limit_seconds,
+                "description": suite.description,
+            }
+            for suite in loaded
+        ],
+        as_json,
+    )
+
+
+def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in rows[0] if rows else ():
+        numeric = not isinstance(rows[0][column], str)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    Console().print(table)

@@ -1,0 +1,131 @@
+"""`boundmark solve`: one model, its best partition, and how far from optimal it can be."""
+
+import json
+import os
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from boundmark.benchmarks.solve import Answer
+    from boundmark.benchmarks.suite import NamedInstance
+
+
+@click.command()
+@click.argument("model")
+@click.option("-k", "--stages", type=int, required=True, help="Number of pipeline stages.")
+@click.option(
+    "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
+    show_default=True, metavar="SECONDS", help="Wall-clock limit of each method.",
+)  # fmt: skip
+@click.option(
+    "--memory-limit", type=click.FloatRange(min=0, min_open=True), default=4.0,
+    show_default=True, metavar="GIB", help="Memory limit of each method.",
+)  # fmt: skip
+@click.option(
+    "--method", "methods", multiple=True, metavar="NAME",
+    help="Use this method instead of the default ones; may be repeated.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=len(os.sched_getaffinity(0)),
+    show_default="one a CPU", help="Methods at a time.",
+)  # fmt: skip
+@click.option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    help="Keep instance, solutions and certificates in this results folder.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def solve(
+    model: str,
+    stages: int,
+    time_limit: float,
+    memory_limit: float,
+    methods: tuple[str, ...],
+    seed: int,
+    workers: int,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Partition MODEL: an ONNX file, a CostGraphDef or instance file, or a data set's member.
+
+    Members are written like onnx-light/resnet50; `boundmark datasets` lists the data sets.
+    """
+    from rich.console import Console
+
+    from boundmark.benchmarks.cli.progress import task_progress
+    from boundmark.benchmarks.solve import DEFAULT_METHODS
+    from boundmark.benchmarks.solve import solve as solve_instance
+
+    source = _source(model, stages)
+    folder = nullcontext(str(out)) if out else tempfile.TemporaryDirectory(prefix="boundmark-")
+    console = Console(stderr=True, quiet=quiet or as_json)
+    with folder as directory, task_progress(console, "solve") as (on_start, on_finish):
+        answer = solve_instance(
+            source,
+            methods or DEFAULT_METHODS,
+            Path(directory),
+            time_limit_seconds=time_limit,
+            memory_limit_gib=memory_limit,
+            seed=seed,
+            workers=workers,
+            on_start=on_start,
+            on_finish=on_finish,
+        )
+    if as_json:
+        click.echo(json.dumps(answer.to_json()))
+    else:
+        _print(answer)
+
+
+def _source(model: str, stages: int) -> "NamedInstance":
+    from boundmark.benchmarks.suite import NamedInstance
+    from boundmark.datasets.resolve import costed_graph, load_source
+    from boundmark.problems.pipeline import PipelineInstance
+
+    instance = PipelineInstance(costed_graph(load_source(model)), stages)
+    path = Path(model)
+    if path.exists():
+        return NamedInstance("file", path.name, instance)
+    dataset, _, member = model.partition("/")
+    return NamedInstance(dataset, member, instance)
+
+
+def _print(answer: "Answer") -> None:
+    from rich.console import Console
+
+    from boundmark.benchmarks.cli.tables import stage_table
+
+    instance = answer.source.instance
+    click.echo(
+        f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges, "
+        f"instance {instance.sha256[:12]}"
+    )
+    partition = answer.partition
+    if partition is not None:
+        Console().print(stage_table(instance, partition))
+    unit = "" if instance.graph.tick == "unit" else f" {instance.graph.tick}"
+    if answer.objective is None:
+        click.echo("cost             none found")
+    else:
+        click.echo(f"cost             {answer.objective:,}{unit} (by {answer.method}, verified)")
+    if answer.certified_bound is None:
+        click.echo("certified bound  none found")
+    else:
+        click.echo(
+            f"certified bound  {answer.certified_bound:,}{unit} (by {answer.bound_method}, checked)"
+        )
+    if answer.claimed_bound is not None:
+        click.echo(f"claimed bound    {answer.claimed_bound:,.3f}{unit} (not certified)")
+    if answer.optimal:
+        click.echo("gap              0 (optimal, certified)")
+    elif answer.gap is not None:
+        click.echo(f"gap              {answer.gap:.2%} at most above the optimum")
+    click.echo(f"seconds          {answer.seconds:.1f}")
+    for failure in answer.failures:
+        click.echo(f"note             {failure}")

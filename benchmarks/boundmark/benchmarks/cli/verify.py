@@ -1,0 +1,35 @@
+"""`boundmark verify`: the solver-free checker over folders and files."""
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="DIR|FILE...",
+    type=click.Path(path_type=Path, exists=True),
+)  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print only what was rejected.")
+def verify(paths: tuple[Path, ...], quiet: bool) -> None:
+    """Check every instance, solution and certificate; exit 0 only if all are accepted.
+
+    Results folders are checked whole, with the rows that refer to the files. Of single files, the
+    instance must be among them or where a results folder keeps it.
+    """
+    from boundmark.benchmarks.folder_check import Verdict, check_files, check_folder
+
+    verdicts: list[Verdict] = []
+    for path in paths:
+        if path.is_dir():
+            verdicts.extend(check_folder(path))
+    files = [path for path in paths if path.is_file()]
+    verdicts.extend(check_files(files))
+    rejected = [verdict for verdict in verdicts if verdict.reason is not None]
+    for verdict in rejected:
+        click.echo(f"rejected: {verdict.path}: {verdict.reason}")
+    if not quiet or rejected:
+        click.echo(f"{len(verdicts) - len(rejected)} accepted, {len(rejected)} rejected")
+    if rejected:
+        sys.exit(1)

@@ -1,0 +1,83 @@
+"""Where a run happened: everything about machine and software that a reader of results may ask."""
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+# Of these, the ones that are installed are recorded.
+LIBRARIES = (
+    "boundmark",
+    "brkga-mp-ipr",
+    "gurobipy",
+    "highspy",
+    "numba",
+    "numpy",
+    "onnx",
+    "ortools",
+    "pandas",
+    "pyarrow",
+    "pyscipopt",
+)
+
+
+def describe_environment() -> dict[str, Any]:
+    """Return the record that a run stores as `environment.json`."""
+    commit, dirty = _checkout()
+    return {
+        "cpu": _cpu_name(),
+        "cores": psutil.cpu_count(logical=False),
+        "logical_cpus": psutil.cpu_count(),
+        "usable_cpus": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+        "host": platform.node(),
+        "os": platform.platform(),
+        "python": platform.python_version(),
+        "libraries": _library_versions(),
+        "commit": commit,
+        "dirty": dirty,
+        "thread_settings": {
+            name: value for name, value in sorted(os.environ.items()) if "NUM_THREADS" in name
+        },
+        "load_at_start": list(os.getloadavg()),
+    }
+
+
+def _cpu_name() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def _library_versions() -> dict[str, str]:
+    versions = {}
+    for name in LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def _checkout() -> tuple[str | None, bool | None]:
+    """Return commit and dirty flag of the checkout that this code runs from; None outside one."""
+    # An installed copy may sit inside some other repository, which then says nothing about it.
+    if _git("ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None, None
+    return _git("rev-parse", "HEAD"), bool(_git("status", "--porcelain"))
+
+
+def _git(*arguments: str) -> str | None:
+    here = Path(__file__).resolve().parent
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(here), *arguments], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

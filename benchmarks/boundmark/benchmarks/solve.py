@@ -1,0 +1,173 @@
+"""One instance: the best partition and the best certified bound that the methods find."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from boundmark.benchmarks.runner import GIB, run_suite
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance, Suite
+from boundmark.bounds import checker
+from boundmark.problems.pipeline import Partition
+from boundmark.problems.pipeline.instance import in_pipeline_order
+from boundmark.reports.store import ResultStore
+
+# The long one first: the others finish beside it.
+DEFAULT_METHODS = (
+    "brkga-10000",
+    "share",
+    "node-cut",
+    "mean-work",
+    "max-work",
+    "slicegraph",
+    "balanced-work",
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `solve` found out about an instance.
+
+    Attributes
+    ----------
+    objective, certified_bound
+        Ticks, checked; None where no method found anything.
+    claimed_bound
+        Ticks, on a solver's word.
+    solution, certificate
+        The stored documents behind objective and certified bound.
+    method, bound_method
+        Who found them.
+    seconds
+        Wall time of all methods, side by side.
+    failures
+        A sentence for each method that did not finish.
+    """
+
+    source: NamedInstance
+    objective: int | None
+    certified_bound: int | None
+    claimed_bound: float | None
+    solution: dict[str, Any] | None
+    certificate: dict[str, Any] | None
+    method: str | None
+    bound_method: str | None
+    seconds: float
+    failures: tuple[str, ...]
+
+    @property
+    def gap(self) -> float | None:
+        """UB/LB - 1, None if either is missing."""
+        if self.objective is None or not self.certified_bound:
+            return None
+        return self.objective / self.certified_bound - 1
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the certified bound proves the partition optimal."""
+        return self.objective is not None and self.objective == self.certified_bound
+
+    @property
+    def partition(self) -> Partition | None:
+        """The partition with its stages numbered in the order in which data flows."""
+        if self.solution is None:
+            return None
+        return in_pipeline_order(self.source.instance, Partition.from_json(self.solution))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that `boundmark solve --json` prints."""
+        return {
+            "instance": self.source.label,
+            "instance_sha256": self.source.instance.sha256,
+            "problem": self.source.instance.problem,
+            "objective": self.objective,
+            "certified_bound": self.certified_bound,
+            "claimed_bound": self.claimed_bound,
+            "gap": self.gap,
+            "optimal": self.optimal,
+            "method": self.method,
+            "bound_method": self.bound_method,
+            "solution": self.solution,
+            "certificate": self.certificate,
+            "seconds": round(self.seconds, 3),
+            "failures": list(self.failures),
+        }
+
+
+def solve(
+    source: NamedInstance,
+    methods: Sequence[str],
+    directory: Path,
+    *,
+    time_limit_seconds: float,
+    memory_limit_gib: float,
+    seed: int,
+    workers: int,
+    on_start: Callable[[int, int], None],
+    on_finish: Callable[..., None],
+) -> Answer:
+    """Run methods on an instance and return the best of what was verified.
+
+    Parameters
+    ----------
+    directory
+        Results folder; methods that it already holds with the same limits are not run again.
+    time_limit_seconds
+        Limit of each method; they run `workers` at a time.
+    """
+    suite = Suite(
+        name="solve",
+        description="",
+        problem=source.instance.problem,
+        time_limit_seconds=time_limit_seconds,
+        memory_limit_gib=memory_limit_gib,
+        instances=(),
+        methods=tuple(MethodChoice.of(name) for name in dict.fromkeys(methods)),
+        seeds=(seed,),
+    )
+    started = time.monotonic()
+    run_suite(suite, [source], directory, workers=workers, on_start=on_start, on_finish=on_finish)
+    rows = ResultStore.open(directory).results()
+    rows = rows[
+        (rows["instance_sha256"] == source.instance.sha256)
+        & rows["method"].isin([choice.method.name for choice in suite.methods])
+        & (rows["time_limit_seconds"] == time_limit_seconds)
+        & (rows["memory_limit_bytes"] == int(memory_limit_gib * GIB))
+    ]
+    return _best(source, rows, directory, time.monotonic() - started)
+
+
+def _best(source: NamedInstance, rows: pd.DataFrame, directory: Path, seconds: float) -> Answer:
+    solved = rows.dropna(subset=["objective"]).sort_values(["objective", "wall_seconds"])
+    bounded = rows.dropna(subset=["bound_certified"]).sort_values(
+        ["bound_certified", "wall_seconds"], ascending=[False, True]
+    )
+    upper = None if solved.empty else solved.iloc[0]
+    lower = None if bounded.empty else bounded.iloc[0]
+    claims = rows["bound_claimed"].dropna()
+    failed = rows[rows["status"] != "ok"]
+    return Answer(
+        source=source,
+        objective=None if upper is None else int(upper["objective"]),
+        certified_bound=None if lower is None else int(lower["bound_certified"]),
+        claimed_bound=None if claims.empty else float(claims.max()),
+        solution=None
+        if upper is None
+        else json.loads((directory / "solutions" / f"{upper['solution_sha256']}.json").read_text()),
+        certificate=None
+        if lower is None
+        else checker.read_document(
+            directory / "certificates" / f"{lower['certificate_sha256']}.json"
+        ),
+        method=None if upper is None else str(upper["method"]),
+        bound_method=None if lower is None else str(lower["method"]),
+        seconds=seconds,
+        failures=tuple(
+            f"{row['method']}: {row['status']}: {row['status_detail']}"
+            for _, row in failed.iterrows()
+        ),
+    )

@@ -1,0 +1,243 @@
+"""Suites: which methods treat which instances under which limits, read from TOML."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from boundmark.datasets.resolve import costed_graph, load_member
+from boundmark.problems.catalog import datasets, find, methods
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.method import Method, ParameterValue
+from boundmark.problems.pipeline import PipelineInstance
+
+SUITE_FIELDS = (
+    "description",
+    "problem",
+    "time_limit_seconds",
+    "memory_limit_gib",
+    "threads",
+    "seeds",
+    "instances",
+    "methods",
+)
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method and all its parameters."""
+
+    method: Method
+    params: Mapping[str, ParameterValue]
+
+    @classmethod
+    def of(cls, name: str, overrides: Mapping[str, ParameterValue] | None = None) -> "MethodChoice":
+        """Return a registered method with some of its parameters changed.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such method or parameter.
+        InvalidInputError
+            If a parameter's type is not its default's.
+        """
+        method = find("method", name, methods())
+        params = dict(method.params)
+        for key, value in (overrides or {}).items():
+            default = find(f"parameter of {name}", key, method.params)
+            if type(value) is not type(default):
+                raise InvalidInputError(
+                    f"parameter {key} of method {name!r} is {value!r}; "
+                    f"expected {type(default).__name__}."
+                )
+            params[key] = value
+        return cls(method, params)
+
+
+@dataclass(frozen=True)
+class InstanceGroup:
+    """Members of a data set, each once for every k that is not above its number of nodes."""
+
+    dataset: str
+    members: tuple[str, ...]
+    k: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class NamedInstance:
+    """An instance and where it comes from."""
+
+    dataset: str
+    member: str
+    instance: PipelineInstance
+
+    @property
+    def label(self) -> str:
+        """Name for people, e.g. ``"onnx-light/resnet50 k=8"``."""
+        parameters = (f"{key}={value}" for key, value in self.instance.parameters.items())
+        return " ".join([f"{self.dataset}/{self.member}", *parameters])
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What `boundmark run` runs.
+
+    Attributes
+    ----------
+    time_limit_seconds, memory_limit_gib, threads
+        Limits that all tasks share.
+    seeds
+        Methods that use a seed run once for each; the others once.
+    """
+
+    name: str
+    description: str
+    problem: str
+    time_limit_seconds: float
+    memory_limit_gib: float
+    instances: tuple[InstanceGroup, ...]
+    methods: tuple[MethodChoice, ...]
+    threads: int = 1
+    seeds: tuple[int, ...] = field(default=(1,))
+
+    def load_instances(self) -> Iterator[NamedInstance]:
+        """Yield the instances in the suite's order; each graph is loaded once."""
+        for group in self.instances:
+            for member in group.members:
+                graph = costed_graph(load_member(f"{group.dataset}/{member}"))
+                for k in group.k:
+                    if k <= graph.dag.nodes:
+                        yield NamedInstance(group.dataset, member, PipelineInstance(graph, k))
+
+
+def suite_names() -> tuple[str, ...]:
+    """Return the names of the suites that come with the package."""
+    return tuple(
+        sorted(path.name[:-5] for path in _shipped().iterdir() if path.name[-5:] == ".toml")
+    )
+
+
+def load_suite(name: str) -> Suite:
+    """Return a suite by name, or from a file whose name ends in ``.toml``.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such suite, method, data set or member.
+    InvalidInputError
+        If the file is not TOML, or a field is missing, unknown or of the wrong type.
+    """
+    if name.endswith(".toml"):
+        return read_suite(Path(name))
+    find("suite", name, {known: known for known in suite_names()})
+    return parse_suite(name, (_shipped() / f"{name}.toml").read_text())
+
+
+def read_suite(path: Path) -> Suite:
+    """Read a suite file; the suite is named after it."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path}: cannot be read as a suite: {error}") from error
+    return parse_suite(path.stem, text, where=str(path))
+
+
+def parse_suite(name: str, text: str, where: str | None = None) -> Suite:
+    """Read a suite from TOML text; `where` names the file in errors."""
+    where = where or f"suite {name}"
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"{where}: not a TOML file: {error}") from error
+    for key in table:
+        find(f"field (in {where})", key, dict.fromkeys(SUITE_FIELDS))
+    read = _Reader(where, table)
+    problem = read.of_type("problem", str)
+    choices = tuple(_method_choice(where, entry) for entry in read.non_empty("methods"))
+    for choice in choices:
+        if choice.method.problem != problem:
+            raise InvalidInputError(
+                f"{where}: methods has {choice.method.name!r}, which treats "
+                f"{choice.method.problem!r}; expected methods for {problem!r}."
+            )
+    return Suite(
+        name=name,
+        description=read.of_type("description", str),
+        problem=problem,
+        time_limit_seconds=read.positive("time_limit_seconds"),
+        memory_limit_gib=read.positive("memory_limit_gib"),
+        instances=tuple(_instance_group(where, entry) for entry in read.non_empty("instances")),
+        methods=choices,
+        threads=int(read.positive("threads", default=1)),
+        seeds=tuple(read.integers("seeds", default=[1])),
+    )
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Typed access to a TOML table, with errors that name the file and the field."""
+
+    where: str
+    table: Mapping[str, Any]
+
+    def of_type(self, key: str, kind: type) -> Any:
+        value = self.table.get(key)
+        if not isinstance(value, kind):
+            raise InvalidInputError(
+                f"{self.where}: {key} is {value!r}; expected a {kind.__name__}."
+            )
+        return value
+
+    def non_empty(self, key: str) -> list[Any]:
+        value: list[Any] = self.of_type(key, list)
+        if not value:
+            raise InvalidInputError(f"{self.where}: {key} is empty; expected at least one entry.")
+        return value
+
+    def positive(self, key: str, default: float | None = None) -> float:
+        value = self.table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise InvalidInputError(
+                f"{self.where}: {key} is {value!r}; expected a positive number."
+            )
+        return value
+
+    def integers(self, key: str, default: list[int] | None = None) -> list[int]:
+        value = self.table.get(key, default)
+        if not isinstance(value, list) or not value or any(type(item) is not int for item in value):
+            raise InvalidInputError(
+                f"{self.where}: {key} is {value!r}; expected a list of integers."
+            )
+        return value
+
+
+def _instance_group(where: str, entry: Any) -> InstanceGroup:
+    if not isinstance(entry, dict):
+        raise InvalidInputError(f"{where}: instances has {entry!r}; expected a table.")
+    for key in entry:
+        find(f"field of instances (in {where})", key, dict.fromkeys(("dataset", "members", "k")))
+    read = _Reader(where, entry)
+    dataset = find("data set", read.of_type("dataset", str), datasets())
+    stages = read.integers("k")
+    if min(stages) < 1:
+        raise InvalidInputError(
+            f"{where}: k has {min(stages)}; expected positive numbers of stages."
+        )
+    members = read.non_empty("members") if "members" in entry else dataset.members()
+    return InstanceGroup(dataset.name, tuple(members), tuple(stages))
+
+
+def _method_choice(where: str, entry: Any) -> MethodChoice:
+    if isinstance(entry, str):
+        return MethodChoice.of(entry)
+    if isinstance(entry, dict) and set(entry) == {"name", "params"}:
+        return MethodChoice.of(entry["name"], entry["params"])
+    raise InvalidInputError(
+        f"{where}: methods has {entry!r}; expected a name or {{ name = ..., params = {{ ... }} }}."
+    )
+
+
+def _shipped() -> Any:
+    return files("boundmark.benchmarks") / "suites"

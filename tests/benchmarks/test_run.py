@@ -1,0 +1,125 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import TASKS, Boundmark
+
+from boundmark.reports.store import ResultStore
+
+
+def test_every_task_leaves_one_verified_row(finished_run: Path) -> None:
+    """Bounds are certified, solutions verified, and the report's inequality holds."""
+    rows = ResultStore.open(finished_run).results()
+    assert len(rows) == TASKS
+    assert (rows["status"] == "ok").all(), rows[["method", "status_detail", "stderr_tail"]]
+    bounds = rows[rows["method_kind"] == "bound"]
+    assert bounds["bound_certified"].notna().all()
+    assert rows[rows["method_kind"] == "heuristic"]["objective"].notna().all()
+    for _, group in rows.groupby("instance_sha256"):
+        assert group["bound_certified"].max() <= group["objective"].min()
+
+
+def test_same_command_again_repeats_nothing(
+    boundmark: Boundmark, suite_file: Path, finished_run: Path
+) -> None:
+    """Resuming is the default."""
+    before = ResultStore.open(finished_run).results()
+    done = boundmark("run", suite_file, "--out", finished_run, "--quiet")
+    assert f"{TASKS} tasks, {TASKS} already stored, 0 run" in done.stdout
+    assert ResultStore.open(finished_run).results().equals(before)
+
+
+def test_kill_dash_nine_loses_and_repeats_nothing(
+    boundmark: Boundmark, suite_file: Path, tmp_path: Path
+) -> None:
+    """What had finished when the runner was killed is kept as it was; the rest is run."""
+    out = tmp_path / "out"
+    runner = subprocess.Popen(
+        [sys.executable, "-m", "boundmark", "run", suite_file, "--out", out, "--quiet"],
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while len(list((out / "results").glob("*.parquet"))) < 5:
+        assert time.monotonic() < deadline
+        assert runner.poll() is None
+        time.sleep(0.005)
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+    kept = ResultStore.open(out).results().set_index("task_id")
+    assert 5 <= len(kept) < TASKS
+    done = boundmark("run", suite_file, "--out", out, "--quiet")
+    assert f"{len(kept)} already stored, {TASKS - len(kept)} run" in done.stdout
+    rows = ResultStore.open(out).results().set_index("task_id")
+    assert len(rows) == TASKS
+    assert rows.loc[kept.index].equals(kept)
+    boundmark("verify", out)
+
+
+def test_retry_runs_failed_tasks_again(
+    boundmark: Boundmark, suite_file: Path, tmp_path: Path
+) -> None:
+    """Failures are kept unless asked for; `--retry` replaces their rows."""
+    out = tmp_path / "out"
+    arguments = (
+        "run", suite_file, "--out", out, "--quiet", "--filter", "squeezenet k=4 random-100",
+        "--memory-limit", 0.01,
+    )  # fmt: skip
+    assert "1 oom" in boundmark(*arguments).stdout
+    assert "1 already stored, 0 run" in boundmark(*arguments).stdout
+    assert "0 already stored, 1 run (1 oom)" in boundmark(*arguments, "--retry", "oom").stdout
+    assert len(ResultStore.open(out).results()) == 1
+
+
+def test_one_writer_at_a_time(boundmark: Boundmark, suite_file: Path, tmp_path: Path) -> None:
+    """A second run into the same folder is refused while the first one writes."""
+    import fcntl
+
+    out = tmp_path / "out"
+    ResultStore.create_or_open(out)
+    with (out / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = boundmark("run", suite_file, "--out", out, check=False)
+    assert done.returncode == 2
+    assert "another run is writing to this folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "dmeo", "--out", "{tmp}/out"), "there is no suite 'dmeo'; did you mean demo"),
+        (("run", "{suite}", "--out", "/proc/out"), "/proc/out cannot be used as a results folder"),
+        (
+            ("run", "{suite}", "--out", "{tmp}/out", "--filter", "nothing"),
+            "has no task that matches",
+        ),
+        (("run", "{suite}", "--out", "{tmp}/out", "--retry", "bad"), "'bad' is not one of timeout"),
+        (("run", "{suite}", "--out", "{tmp}/out", "--workers", "0"), "0 is not in the range"),
+        (("report", "{tmp}"), "is not a results folder"),
+        (("report", "{tmp}", "--format", "pdf"), "'pdf' is not one of html, md"),
+        (("verify", "{tmp}"), "is not a results folder"),
+        (("verify", "{tmp}/none.json"), "does not exist"),
+        (("solve", "onnx-light/resnet5", "-k", "2"), "did you mean resnet50"),
+        (("solve", "onxn-light/resnet50", "-k", "2"), "did you mean onnx-light"),
+        (("solve", "{tmp}/none.onnx", "-k", "2"), "none.onnx"),
+        (
+            ("solve", "onnx-light/alexnet", "-k", "0"),
+            "k is 0; expected a positive number of stages",
+        ),
+        (("solve", "onnx-light/alexnet", "-k", "2", "--method", "shaer"), "did you mean share"),
+        (("datasets", "--members", "regal"), "did you mean regal-style"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    arguments: tuple[str, ...], message: str, boundmark: Boundmark, suite_file: Path, tmp_path: Path
+) -> None:
+    """No traceback; stderr names what is wrong and the exit code is not zero."""
+    done = boundmark(
+        *(part.format(tmp=tmp_path, suite=suite_file) for part in arguments), check=False
+    )
+    assert done.returncode != 0
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,73 @@
+import json
+from pathlib import Path
+
+from command_line import Boundmark
+
+KEYS = {
+    "instance_sha256", "problem", "objective", "certified_bound", "claimed_bound", "gap",
+    "optimal", "method", "solution", "certificate", "seconds",
+}  # fmt: skip
+QUICK = ("--method", "slicegraph", "--method", "share")
+
+
+def test_json_object_can_be_checked(boundmark: Boundmark, tmp_path: Path) -> None:
+    """Solution and certificate in the output are the documents that the checker accepts."""
+    out = tmp_path / "out"
+    answer = json.loads(
+        boundmark("solve", "onnx-light/resnet50", "-k", 8, "--json", "--out", out, *QUICK).stdout
+    )
+    assert set(answer) >= KEYS
+    assert answer["problem"] == "pipeline"
+    assert answer["certified_bound"] <= answer["objective"]
+    assert answer["gap"] == answer["objective"] / answer["certified_bound"] - 1
+    assert answer["optimal"] == (answer["gap"] == 0)
+    files = []
+    for key in ("solution", "certificate"):
+        files.append(tmp_path / f"{key}.json")
+        files[-1].write_text(json.dumps(answer[key]))
+    instance = out / "instances" / f"{answer['instance_sha256']}.json"
+    assert "2 accepted, 0 rejected" in boundmark("verify", instance, *files).stdout
+
+
+def test_answer_for_people(boundmark: Boundmark) -> None:
+    """A table of the stages, the cost, the certified bound and the gap."""
+    text = boundmark("solve", "onnx-light/squeezenet", "-k", 4, "--quiet", *QUICK).stdout
+    lines = text.splitlines()
+    assert lines[1].split()[:3] == ["stage", "nodes", "work"]
+    assert [line.split()[0] for line in lines[2:6]] == ["0", "1", "2", "3"]
+    for word in ("cost ", "certified bound", "gap "):
+        assert any(line.startswith(word) for line in lines)
+
+
+def test_proven_optimum_is_called_optimal(boundmark: Boundmark) -> None:
+    """One stage holds everything: cost and mean work coincide."""
+    done = boundmark(
+        "solve", "onnx-light/alexnet", "-k", 1, "--method", "slicegraph", "--method", "mean-work",
+        "--quiet",
+    )  # fmt: skip
+    assert "0 (optimal, certified)" in done.stdout
+
+
+def test_own_files(boundmark: Boundmark, tmp_path: Path) -> None:
+    """A CostGraphDef text and an instance file are as good as a data set's member."""
+    path = tmp_path / "chain.pbtxt"
+    path.write_text(
+        'node { name: "a" id: 0 output_info { size: 5 } compute_cost: 10 }\n'
+        'node { name: "b" id: 1 input_info { preceding_node: 0 } compute_cost: 10 }\n'
+    )
+    out = tmp_path / "out"
+    answer = json.loads(boundmark("solve", path, "-k", 2, "--json", "--out", out, *QUICK).stdout)
+    assert answer["objective"] == 15
+    instance = out / "instances" / f"{answer['instance_sha256']}.json"
+    again = json.loads(boundmark("solve", instance, "-k", 2, "--json", *QUICK).stdout)
+    assert again["instance_sha256"] == answer["instance_sha256"]
+
+
+def test_nothing_found_is_said(boundmark: Boundmark) -> None:
+    """A heuristic alone gives no bound, and nobody pretends otherwise."""
+    answer = json.loads(
+        boundmark("solve", "onnx-light/alexnet", "-k", 2, "--json", "--method", "uniform").stdout
+    )
+    assert answer["certified_bound"] is None
+    assert answer["gap"] is None
+    assert answer["optimal"] is False

@@ -1,0 +1,92 @@
+from pathlib import Path
+
+import pytest
+
+from boundmark.benchmarks.suite import MethodChoice, load_suite, parse_suite, suite_names
+from boundmark.problems.errors import BoundmarkError
+
+VALID = """
+description = "Two tasks."
+problem = "pipeline"
+time_limit_seconds = 1.5
+memory_limit_gib = 1
+methods = ["mean-work", { name = "random-100", params = { samples = 5 } }]
+
+[[instances]]
+dataset = "regal-style"
+members = ["erdos-renyi-1"]
+k = [2, 500]
+"""
+
+
+def test_suite_says_what_it_says() -> None:
+    """Every field arrives; what is left out has its default."""
+    suite = parse_suite("mine", VALID)
+    assert suite.time_limit_seconds == 1.5
+    assert suite.threads == 1
+    assert suite.seeds == (1,)
+    assert [choice.method.name for choice in suite.methods] == ["mean-work", "random-100"]
+    assert suite.methods[1].params["samples"] == 5
+
+
+def test_k_above_the_number_of_nodes_is_left_out() -> None:
+    """Further stages would stay empty: the same optimum again."""
+    assert [source.instance.k for source in parse_suite("mine", VALID).load_instances()] == [2]
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_shipped_suites_load(name: str) -> None:
+    """Methods, data sets and members that the shipped suites name exist."""
+    suite = load_suite(name)
+    assert suite.description.endswith(".")
+    first = next(suite.load_instances())
+    assert first.label.startswith(first.dataset)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("time_limit_seconds = 1.5", "time_limit = 1.5", "no field .* 'time_limit'.*did you mean"),
+        ("1.5", "0", "time_limit_seconds is 0; expected a positive number"),
+        ("1.5", "true", "time_limit_seconds is True"),
+        ('"mean-work"', '"mean-wrok"', "no method 'mean-wrok'; did you mean mean-work"),
+        ("samples", "smaples", "no parameter of random-100 'smaples'; did you mean samples"),
+        ("samples = 5", 'samples = "5"', "parameter samples .* is '5'; expected int"),
+        ('"regal-style"', '"regal"', "no data set 'regal'; did you mean regal-style"),
+        ("k = [2, 500]", "k = [0]", "k has 0; expected positive numbers of stages"),
+        ("k = [2, 500]", "k = 2", "k is 2; expected a list of integers"),
+        ("k = [2, 500]", "stages = [2]", "no field of instances .* 'stages'"),
+        ('description = "Two tasks."', "", "description is None; expected a str"),
+        ("methods = [", "methods = [3, ", "methods has 3; expected a name or"),
+        ("[[instances]]", "[[instances", "not a TOML file"),
+    ],
+)
+def test_mistakes_are_named(old: str, new: str, message: str) -> None:
+    """One sentence that names the suite's field, with near matches where there are some."""
+    assert old in VALID
+    with pytest.raises(BoundmarkError, match=message):
+        parse_suite("mine", VALID.replace(old, new))
+
+
+def test_unknown_suite_suggests_near_names() -> None:
+    """A typing error is answered with what was probably meant."""
+    with pytest.raises(BoundmarkError, match="there is no suite 'dmeo'; did you mean demo"):
+        load_suite("dmeo")
+
+
+def test_suite_file(tmp_path: Path) -> None:
+    """A path that ends in .toml is read; errors name the file."""
+    path = tmp_path / "mine.toml"
+    with pytest.raises(BoundmarkError, match=r"mine\.toml: cannot be read"):
+        load_suite(str(path))
+    path.write_text(VALID)
+    assert load_suite(str(path)).name == "mine"
+    path.write_text(VALID.replace("1.5", "-1"))
+    with pytest.raises(BoundmarkError, match=r"mine\.toml: time_limit_seconds is -1"):
+        load_suite(str(path))
+
+
+def test_unknown_parameter_of_a_method_without_any() -> None:
+    """Overriding what a method does not have is an error, not ignored."""
+    with pytest.raises(BoundmarkError, match="no parameter of mean-work 'samples'"):
+        MethodChoice.of("mean-work", {"samples": 1})

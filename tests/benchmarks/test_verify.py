@@ -1,0 +1,56 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import Boundmark
+
+
+def test_everything_is_accepted(boundmark: Boundmark, finished_run: Path) -> None:
+    """A run's own folder passes, file by file."""
+    assert " 0 rejected" in boundmark("verify", finished_run).stdout
+
+
+@pytest.mark.parametrize("folder", ["instances", "solutions", "certificates"])
+def test_one_changed_digit_is_rejected(
+    folder: str, boundmark: Boundmark, finished_run: Path, tmp_path: Path
+) -> None:
+    """Whatever the digit means, the folder no longer passes, and the file is named."""
+    copy = tmp_path / "copy"
+    shutil.copytree(finished_run, copy)
+    path = min((copy / folder).glob("*.json"))
+    text = path.read_text()
+    at = max(i for i, letter in enumerate(text) if letter.isdigit())
+    path.write_text(text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :])
+    done = boundmark("verify", copy, check=False)
+    assert done.returncode == 1
+    assert f"rejected: {path}" in done.stdout
+
+
+def test_missing_file_is_rejected(boundmark: Boundmark, finished_run: Path, tmp_path: Path) -> None:
+    """A row's certificate cannot simply be removed."""
+    copy = tmp_path / "copy"
+    shutil.copytree(finished_run, copy)
+    path = min((copy / "certificates").glob("*.json"))
+    path.unlink()
+    done = boundmark("verify", copy, check=False)
+    assert done.returncode == 1
+    assert path.name in done.stdout
+
+
+def test_single_files(boundmark: Boundmark, finished_run: Path, tmp_path: Path) -> None:
+    """A certificate is checked against the instance given with it, or found in its folder."""
+    path = min((finished_run / "certificates").glob("*.json"))
+    document = json.loads(path.read_text())
+    assert "1 accepted, 0 rejected" in boundmark("verify", path).stdout
+    alone = tmp_path / "certificate.json"
+    if "payload_file" in document:
+        shutil.copy(path.parent / document["payload_file"], tmp_path)
+    shutil.copy(path, alone)
+    done = boundmark("verify", alone, check=False)
+    assert done.returncode == 1
+    assert "was not given" in done.stdout
+    instance = finished_run / "instances" / f"{document['instance_sha256']}.json"
+    assert "1 accepted, 0 rejected" in boundmark("verify", instance, alone).stdout
+    alone.write_text(json.dumps({**document, "bound": document["bound"] + 10**6}))
+    assert boundmark("verify", instance, alone, check=False).returncode == 1
