@@ -21,7 +21,7 @@ class Dataset:
         Returns the second parts, in the order in which tables list them.
     load
         Returns the graph of one member: with costs if the data set is about costs, without if a
-        device has to be chosen first.
+        device has to be chosen first. Raises `UnknownNameError` for a member that there is not.
     """
 
     name: str

@@ -1,0 +1,1 @@
+"""Where instances come from: generators, model files, published formats."""

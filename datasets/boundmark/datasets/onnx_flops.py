@@ -1,0 +1,214 @@
+"""Arithmetic operations of ONNX operators, from the shapes of their inputs and outputs.
+
+A multiply-add counts as two, and every elementwise function, `exp` included, as one an element.
+Operators that only move, rename or create data count nothing. An operator that is not known here
+counts one operation for each element that it puts out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+from boundmark.problems.errors import InvalidInputError
+
+Shape: TypeAlias = tuple[int, ...]
+Attributes: TypeAlias = Mapping[str, Any]
+Rule: TypeAlias = Callable[[Sequence[Shape | None], Sequence[Shape], Attributes], int]
+
+
+def flops(
+    op_type: str,
+    inputs: Sequence[Shape | None],
+    outputs: Sequence[Shape],
+    attributes: Attributes,
+) -> int:
+    """Return the number of operations of a node.
+
+    Parameters
+    ----------
+    inputs
+        Shapes by position, None where an optional input is left out.
+    outputs
+        Shapes of the outputs that are used.
+
+    Raises
+    ------
+    InvalidInputError
+        If the shapes are not what the operator asks for.
+    """
+    try:
+        return _RULES.get(op_type, _each_output)(inputs, outputs, attributes)
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        shown = ", ".join("none" if shape is None else str(list(shape)) for shape in inputs)
+        raise InvalidInputError(
+            f"expected inputs, shapes and attributes that {op_type} allows, found shapes {shown}."
+        ) from error
+
+
+def _given(inputs: Sequence[Shape | None], position: int) -> Shape:
+    shape = inputs[position]
+    if shape is None:
+        raise ValueError(position)
+    return shape
+
+
+def _elements(shapes: Sequence[Shape]) -> int:
+    return sum(prod(shape) for shape in shapes)
+
+
+def _nothing(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    return 0
+
+
+def _each_output(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    return _elements(outputs)
+
+
+def _per_output(count: int) -> Rule:
+    return lambda inputs, outputs, attributes: count * prod(outputs[0])
+
+
+def _per_input(count: int) -> Rule:
+    return lambda inputs, outputs, attributes: count * prod(_given(inputs, 0))
+
+
+def _variadic(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    """Combine n tensors by n - 1 operations an element."""
+    return (len(inputs) - 1) * prod(outputs[0])
+
+
+def _convolution(weight_at: int, bias_at: int) -> Rule:
+    """Count a multiply-add per output and weight of its filter; weights (M, C / group, ...)."""
+
+    def rule(
+        inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+    ) -> int:
+        bias = len(inputs) > bias_at and inputs[bias_at] is not None
+        return prod(outputs[0]) * (2 * prod(_given(inputs, weight_at)[1:]) + bias)
+
+    return rule
+
+
+def _transposed_convolution(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    """Count a multiply-add per input and weight that it meets; weights (C, M / group, ...)."""
+    bias = prod(outputs[0]) if len(inputs) > 2 and inputs[2] is not None else 0
+    return 2 * prod(_given(inputs, 0)) * prod(_given(inputs, 1)[1:]) + bias
+
+
+def _gemm(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes) -> int:
+    rows, columns = _given(inputs, 0)
+    inner = rows if attributes.get("transA", 0) else columns
+    bias = len(inputs) > 2 and inputs[2] is not None
+    return prod(outputs[0]) * (2 * inner + bias)
+
+
+def _matrix_product(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    return 2 * prod(outputs[0]) * _given(inputs, 0)[-1]
+
+
+def _einsum(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    """Count one operation per operand at every point of the index space."""
+    extent: dict[str, int] = {}
+    terms = attributes["equation"].decode().replace(" ", "").split("->")[0].split(",")
+    for position, term in enumerate(terms):
+        shape = _given(inputs, position)
+        before, ellipsis, after = term.partition("...")
+        free = len(shape) - len(before) - len(after) if ellipsis else 0
+        # Dimensions under an ellipsis are aligned from the right, as in broadcasting.
+        labels = [*before, *(f"...{place}" for place in range(free, 0, -1)), *after]
+        for label, size in zip(labels, shape, strict=True):
+            extent[label] = max(size, extent.get(label, 0))
+    return len(terms) * prod(extent.values())
+
+
+def _attention(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    """Count scores, softmax and weighted sum: Q (batch, [heads,] length, width), K and V alike."""
+    query, key = _given(inputs, 0), _given(inputs, 1)
+    past = inputs[4] if len(inputs) > 4 else None
+    keys = key[-2] + (past[-2] if past is not None else 0)
+    heads: int = query[1] if len(query) == 4 else attributes["q_num_heads"]
+    scores = query[0] * heads * query[-2] * keys
+    return 2 * keys * (prod(query) + prod(outputs[0])) + SOFTMAX * scores
+
+
+def _pool(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes) -> int:
+    return prod(outputs[0]) * prod(attributes["kernel_shape"])
+
+
+def _local_response(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    """Count a square, size - 1 additions, scale, bias, power and division an element."""
+    size: int = attributes["size"]
+    return prod(outputs[0]) * (size + 4)
+
+
+def _recurrent(
+    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
+) -> int:
+    """Count two products a step, and an addition and a function for each gate's unit.
+
+    X is (length, batch, input), W (directions, gates * units, input) and R (directions,
+    gates * units, units).
+    """
+    steps = prod(_given(inputs, 0)[:2])
+    weights, recurrence = _given(inputs, 1), _given(inputs, 2)
+    return 2 * steps * (prod(weights) + prod(recurrence) + prod(weights[:2]))
+
+
+# Maximum, difference, exponential, sum and quotient.
+SOFTMAX = 5
+
+_FREE = (
+    "Concat Constant ConstantOfShape DepthToSpace Dropout Expand Flatten Gather GatherElements "
+    "GatherND Identity Pad Reshape ScatterElements ScatterND Shape Size Slice SpaceToDepth Split "
+    "Squeeze Tile Transpose Unsqueeze"
+)
+
+_REDUCTIONS = (
+    "ArgMax ArgMin GlobalAveragePool GlobalMaxPool ReduceL1 ReduceMax ReduceMean ReduceMin "
+    "ReduceProd ReduceSum"
+)
+
+_RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(_FREE.split(), _nothing),
+    **dict.fromkeys(_REDUCTIONS.split(), _per_input(1)),
+    # Square or exponential, and sum.
+    **dict.fromkeys(("ReduceL2", "ReduceLogSumExp", "ReduceSumSquare"), _per_input(2)),
+    **dict.fromkeys(("Max", "Mean", "Min", "Sum"), _variadic),
+    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), _pool),
+    **dict.fromkeys(("LogSoftmax", "Softmax"), _per_output(SOFTMAX)),
+    # Sum, difference, square, sum, quotient, scale and shift.
+    **dict.fromkeys(
+        ("GroupNormalization", "InstanceNormalization", "LayerNormalization"), _per_output(7)
+    ),
+    # Square, sum, quotient and scale.
+    "RMSNormalization": _per_output(4),
+    # Mean and variance are constants, so that scale and shift remain.
+    "BatchNormalization": _per_output(2),
+    "LRN": _local_response,
+    "Conv": _convolution(weight_at=1, bias_at=2),
+    # The third and fourth inputs are zero points.
+    "ConvInteger": _convolution(weight_at=1, bias_at=4),
+    "QLinearConv": _convolution(weight_at=3, bias_at=8),
+    "ConvTranspose": _transposed_convolution,
+    "Gemm": _gemm,
+    **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul"), _matrix_product),
+    "Einsum": _einsum,
+    "Attention": _attention,
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
+}
