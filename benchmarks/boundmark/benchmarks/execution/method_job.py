@@ -1,0 +1,162 @@
+"""What a task's process does: load the instance, run the method, stream what it reports."""
+
+import importlib
+import importlib.util
+import json
+import math
+import operator
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from boundmark.benchmarks.execution.child_process import Channel, Job
+from boundmark.benchmarks.execution.task import Task
+from boundmark.problems import catalog
+from boundmark.problems.canonical import canonical_json
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget, Method
+from boundmark.problems.problem import Instance, Solution, solution_document
+
+
+def prepare(methods: str) -> Job:
+    """Import the methods, so that every child starts with their kernels ready.
+
+    Parameters
+    ----------
+    methods
+        ``"module:NAME"`` of a `Method` or a tuple of them; empty for all registered ones.
+    """
+    # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
+    importlib.import_module("numpy.ma")
+    known = _methods_at(methods) if methods else catalog.methods()
+
+    def job(request: Mapping[str, Any], channel: Channel) -> None:
+        run(Task.from_json(request), known, channel)
+
+    return job
+
+
+def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
+    """Run one task in this process.
+
+    Raises
+    ------
+    BoundmarkError
+        If the method or the instance is not what the task says.
+    UnsupportedError
+        If the method needs a module that is not installed.
+    """
+    method = catalog.find("method", task.method, methods)
+    _check(task, method)
+    instance = _load(task)
+    progress = StreamedProgress(instance, channel)
+    budget = Budget(task.time_limit_seconds, task.memory_limit_bytes, task.threads, channel.start())
+    method.run(instance, budget, task.seed, progress, **task.params)
+
+
+class StreamedProgress:
+    """Sends every improvement, with the time at which it came; threads may share it."""
+
+    def __init__(self, instance: Instance, channel: Channel) -> None:
+        self._instance = instance
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._objective: int | None = None
+        self._certified: int | None = None
+        self._claimed = float("-inf")
+
+    def solution(self, solution: Solution) -> None:
+        """Send a solution if it is the best so far.
+
+        Raises
+        ------
+        InvalidInputError
+            If it breaks a constraint.
+        """
+        seconds = self._seconds()
+        objective = self._instance.objective(solution)
+        with self._lock:
+            if self._objective is not None and objective >= self._objective:
+                return
+            self._objective = objective
+            document = solution_document(self._instance, solution, objective)
+            self._send("solution", seconds, objective, document)
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        """Send a bound if it is the best so far of its sort."""
+        seconds = self._seconds()
+        with self._lock:
+            if isinstance(bound, Claim):
+                # Solvers report infinities while they know nothing.
+                if math.isfinite(bound.bound) and bound.bound > self._claimed:
+                    self._claimed = float(bound.bound)
+                    self._channel.report(
+                        {
+                            "kind": "bound_claimed",
+                            "seconds": seconds,
+                            "value": self._claimed,
+                            "bound_kind": bound.kind,
+                        }
+                    )
+            elif self._certified is None or bound.bound > self._certified:
+                self._certified = operator.index(bound.bound)
+                self._send("bound_certified", seconds, self._certified, bound.to_json())
+
+    def _seconds(self) -> float:
+        assert self._channel.started is not None
+        return time.monotonic() - self._channel.started
+
+    def _send(self, kind: str, seconds: float, value: int, document: dict[str, Any]) -> None:
+        header = {"kind": kind, "seconds": seconds, "value": value}
+        self._channel.report(header, canonical_json(document).encode())
+
+
+def _methods_at(path: str) -> Mapping[str, Method]:
+    module, _, name = path.partition(":")
+    value = getattr(importlib.import_module(module), name)
+    items: Iterable[Method] = value if isinstance(value, tuple) else (value,)
+    return {method.name: method for method in items}
+
+
+def _check(task: Task, method: Method) -> None:
+    if method.problem != task.problem:
+        raise InvalidInputError(
+            f"method {method.name!r} treats {method.problem!r}; the task's problem is "
+            f"{task.problem!r}."
+        )
+    if method.version != task.method_version:
+        raise InvalidInputError(
+            f"method {method.name!r} has version {method.version}; the task asks for version "
+            f"{task.method_version}."
+        )
+    missing = [name for name in method.requires if not _is_installed(name)]
+    if missing:
+        raise UnsupportedError(
+            f"method {method.name!r} needs {', '.join(missing)}, which is not installed."
+        )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # A package above the module is missing.
+        return False
+
+
+def _load(task: Task) -> Instance:
+    problem = catalog.find("problem", task.problem, catalog.PROBLEMS)
+    try:
+        value = json.loads(task.instance_path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(
+            f"{task.instance_path} cannot be read ({error}); expected an instance."
+        ) from error
+    instance = problem.instance_from_json(value)
+    if instance.sha256 != task.instance_sha256:
+        raise InvalidInputError(
+            f"{task.instance_path} holds the instance {instance.sha256}; "
+            f"the task is about {task.instance_sha256}."
+        )
+    return instance

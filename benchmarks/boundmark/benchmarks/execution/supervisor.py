@@ -1,0 +1,173 @@
+"""Runs one task at a time: whatever the method does, there is an outcome."""
+
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+
+from boundmark.benchmarks.execution import verification
+from boundmark.benchmarks.execution.ending import Ending, Limits
+from boundmark.benchmarks.execution.fork_server import ForkServer, ServerStoppedError
+from boundmark.benchmarks.execution.frames import Frame
+from boundmark.benchmarks.execution.task import Event, Outcome, Task
+from boundmark.benchmarks.execution.verification import Candidate, CandidateKind, Verified
+
+# Between a method's soft budget and its death: enough to notice, too little to profit.
+GRACE_SECONDS = 1.0
+
+# If the best one is refused the next may count; a method that errs thrice has had its chance.
+KEPT_CANDIDATES = 3
+
+
+class Supervisor:
+    """Two warm processes, one for methods and one for the checker, that treat task after task.
+
+    Processes are started when first needed, and again if they die.
+
+    Parameters
+    ----------
+    methods
+        ``"module:NAME"`` of a `Method`, or of a tuple of them, in a module that Python finds (e.g.
+        through ``PYTHONPATH``): these methods are run instead of the registered ones, so that a
+        method can be tried before it is packaged.
+    """
+
+    def __init__(self, methods: str = "") -> None:
+        self._starters: Mapping[str, Callable[[], ForkServer]] = {
+            "methods": lambda: ForkServer("boundmark.benchmarks.execution.method_job", methods),
+            "checker": verification.start_server,
+        }
+        self._servers: dict[str, ForkServer] = {}
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(self, task: Task) -> Outcome:
+        """Run a task and verify what it reports.
+
+        Raises
+        ------
+        BoundmarkError
+            If the warm processes cannot start.
+        ServerStoppedError
+            If `stop` was called.
+        """
+        reports = _Reports()
+        started_at = datetime.now(UTC).isoformat()
+        limits = Limits(
+            task.time_limit_seconds + GRACE_SECONDS, task.memory_limit_bytes, task.threads
+        )
+        # Started along with the first task, so that no verification waits for an import.
+        self._server("checker")
+        ending = self._server("methods").run(task.to_json(), limits, reports.take)
+        verified = verification.verify(lambda: self._server("checker"), task, reports.candidates())
+        return _outcome(task, started_at, ending, reports, verified)
+
+    def pids(self) -> dict[str, int]:
+        """Return the numbers of the warm processes, ``"methods"`` and ``"checker"``."""
+        return {name: server.pid for name, server in self._servers.items()}
+
+    def stop(self) -> None:
+        """Kill what runs and refuse further tasks; another thread may be in `run`."""
+        with self._lock:
+            self._stopped = True
+            for server in self._servers.values():
+                server.stop()
+
+    def close(self) -> None:
+        """Stop, and wait until all processes have ended."""
+        self.stop()
+        for server in self._servers.values():
+            server.close()
+
+    def __enter__(self) -> "Supervisor":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _server(self, name: str) -> ForkServer:
+        with self._lock:
+            if self._stopped:
+                raise ServerStoppedError
+            server = self._servers.get(name)
+            if server is not None and server.is_dead:
+                server.close()
+                server = None
+            if server is None:
+                server = self._servers[name] = self._starters[name]()
+            return server
+
+
+class _Reports:
+    """What a task has streamed, as far as it is still of interest."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.claim: tuple[float, str] | None = None
+        self._best: dict[CandidateKind, list[Candidate]] = {"solution": [], "certificate": []}
+
+    def take(self, frame: Frame) -> None:
+        """Take in one report; each is better than those of its kind before it."""
+        header = frame.header
+        self.events.append(Event(header["seconds"], header["kind"], header["value"]))
+        if header["kind"] == "bound_claimed":
+            self.claim = (header["value"], header["bound_kind"])
+        else:
+            kind: CandidateKind = "solution" if header["kind"] == "solution" else "certificate"
+            best = self._best[kind]
+            best.insert(0, Candidate(kind, header["value"], frame.body))
+            del best[KEPT_CANDIDATES:]
+
+    def candidates(self) -> list[Candidate]:
+        """Return the solutions and certificates to verify, best first."""
+        return self._best["solution"] + self._best["certificate"]
+
+
+def _outcome(
+    task: Task,
+    started_at: str,
+    ending: Ending,
+    reports: _Reports,
+    verified: Verified,
+) -> Outcome:
+    objective = verified.solution["objective"] if verified.solution else None
+    bound = verified.certificate["bound"] if verified.certificate else None
+    status, detail = ending.status, ending.detail
+    if verified.rejections:
+        status, detail = "error", "rejected: " + "; ".join(verified.rejections)
+
+    def stands(event: Event) -> bool:
+        if event.kind == "solution":
+            return objective is not None and event.value >= objective
+        if event.kind == "bound_certified":
+            return bound is not None and event.value <= bound
+        return True
+
+    kind = reports.claim[1] if reports.claim else None
+    if verified.certificate:
+        kind = verified.certificate["kind"]
+    return Outcome(
+        task=task,
+        status=status,
+        status_detail=detail,
+        exit_code=ending.exit_code,
+        exit_signal=ending.exit_signal,
+        stderr_tail=ending.output_tail,
+        wall_seconds=ending.seconds,
+        cpu_seconds=ending.cpu_seconds,
+        peak_rss_bytes=ending.peak_rss_bytes,
+        started_at=started_at,
+        events=tuple(event for event in reports.events if stands(event)),
+        solution=verified.solution,
+        objective=objective,
+        certificate=verified.certificate,
+        bound_certified=bound,
+        bound_claimed=reports.claim[0] if reports.claim else None,
+        bound_kind=kind,
+        verify_seconds=verified.seconds,
+    )

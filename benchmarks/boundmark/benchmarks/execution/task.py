@@ -1,0 +1,134 @@
+"""A task, and what came of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.method import ParameterValue
+
+Status: TypeAlias = Literal["ok", "timeout", "oom", "crashed", "error", "unsupported"]
+EventKind: TypeAlias = Literal["solution", "bound_certified", "bound_claimed"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything that identifies one run of a method.
+
+    Attributes
+    ----------
+    instance_path
+        File with the instance's canonical JSON.
+    params
+        Complete: the method's defaults merged with what a suite overrides.
+    time_limit_seconds
+        The method's soft budget; the runner stops the method a grace period later.
+    memory_limit_bytes
+        For everything resident in the task's processes together, the interpreter included.
+    """
+
+    instance_path: Path
+    instance_sha256: str
+    problem: str
+    method: str
+    method_version: int
+    params: Mapping[str, ParameterValue]
+    seed: int
+    time_limit_seconds: float
+    memory_limit_bytes: int
+    threads: int
+
+    @property
+    def task_id(self) -> str:
+        """Hash over everything but the path, which may differ between machines."""
+        content = self.to_json()
+        del content["instance_path"]
+        return sha256_hex(canonical_json(content))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the task as JSON values."""
+        return {
+            "instance_path": str(self.instance_path),
+            "instance_sha256": self.instance_sha256,
+            "problem": self.problem,
+            "method": self.method,
+            "method_version": self.method_version,
+            "params": dict(self.params),
+            "seed": self.seed,
+            "time_limit_seconds": float(self.time_limit_seconds),
+            "memory_limit_bytes": self.memory_limit_bytes,
+            "threads": self.threads,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Task":
+        """Read what `to_json` wrote."""
+        return cls(**{**value, "instance_path": Path(value["instance_path"])})
+
+
+@dataclass(frozen=True)
+class Event:
+    """An improvement, `seconds` after the method started."""
+
+    seconds: float
+    kind: EventKind
+    value: float | int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task.
+
+    Attributes
+    ----------
+    status
+        ``"ok"`` if the method returned by itself. If a reported solution or certificate was
+        rejected, ``"error"``.
+    status_detail
+        One sentence; empty if there is nothing to say.
+    exit_code, exit_signal
+        Of the task's process; both None if the supervising process died, and with it the
+        measurements, which are then 0.
+    stderr_tail
+        End of what the task wrote to standard error and standard output.
+    wall_seconds
+        From when the instance was loaded until the method returned or died.
+    cpu_seconds
+        All the task's processes together, loading excluded.
+    peak_rss_bytes
+        All the task's processes together, the interpreter included.
+    started_at
+        In UTC, ISO 8601.
+    events
+        In the order in which they came, without what verification refuted.
+    solution, objective
+        Best verified solution in its stored form, and its cost.
+    certificate, bound_certified
+        Best verified certificate in its stored form, and its bound.
+    bound_claimed
+        Best bound that a solver reported.
+    bound_kind
+        Kind of the certificate, or of the claim if there is no certificate.
+    verify_seconds
+        Wall time of the verification.
+    """
+
+    task: Task
+    status: Status
+    status_detail: str
+    exit_code: int | None
+    exit_signal: int | None
+    stderr_tail: str
+    wall_seconds: float
+    cpu_seconds: float
+    peak_rss_bytes: int
+    started_at: str
+    events: tuple[Event, ...]
+    solution: dict[str, Any] | None
+    objective: int | None
+    certificate: dict[str, Any] | None
+    bound_certified: int | None
+    bound_claimed: float | None
+    bound_kind: str | None
+    verify_seconds: float

@@ -1,0 +1,107 @@
+"""Verification of what a task reported, in a process that shares nothing with the method."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from boundmark.benchmarks.execution import frames
+from boundmark.benchmarks.execution.ending import Limits
+from boundmark.benchmarks.execution.fork_server import ForkServer
+from boundmark.benchmarks.execution.task import Task
+
+LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
+
+CandidateKind: TypeAlias = Literal["solution", "certificate"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A solution or a certificate as a method reported it: its value and its JSON text."""
+
+    kind: CandidateKind
+    value: int
+    document: bytes
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What verification leaves of a task's candidates.
+
+    Attributes
+    ----------
+    solution, certificate
+        The best accepted ones, decoded.
+    rejections
+        A clause for each candidate that was refused.
+    seconds
+        Wall time.
+    """
+
+    solution: dict[str, Any] | None = None
+    certificate: dict[str, Any] | None = None
+    rejections: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def start_server(checker: str = "boundmark.bounds.checker") -> ForkServer:
+    """Start the warm process for `verify`, with the module that has the last word."""
+    return ForkServer("boundmark.benchmarks.execution.verification_job", checker)
+
+
+def verify(
+    server: Callable[[], ForkServer],
+    task: Task,
+    candidates: Sequence[Candidate],
+    limits: Limits = LIMITS,
+) -> Verified:
+    """Check the best candidates against the instance's file, and the next best if need be.
+
+    Parameters
+    ----------
+    server
+        Returns a live server.
+    candidates
+        Best first within each kind.
+    limits
+        For one process; a candidate that breaks them, or the checker, is refused.
+    """
+    if not candidates:
+        return Verified()
+    began = time.perf_counter()
+    waiting: dict[CandidateKind, list[Candidate]] = {"solution": [], "certificate": []}
+    for candidate in candidates:
+        waiting[candidate.kind].append(candidate)
+    accepted: dict[CandidateKind, dict[str, Any]] = {}
+    rejections = []
+    while leading := [queue[0] for queue in waiting.values() if queue]:
+        # Shorter if one of them broke its process: then the others have another try.
+        for candidate, refusal in zip(leading, _refusals(server(), task, leading, limits)):  # noqa: B905
+            if refusal is None:
+                accepted[candidate.kind] = json.loads(candidate.document)
+                waiting[candidate.kind].clear()
+            else:
+                rejections.append(f"{candidate.kind} of value {candidate.value}: {refusal}")
+                waiting[candidate.kind].pop(0)
+    return Verified(
+        accepted.get("solution"),
+        accepted.get("certificate"),
+        tuple(rejections),
+        time.perf_counter() - began,
+    )
+
+
+def _refusals(
+    server: ForkServer, task: Task, candidates: Sequence[Candidate], limits: Limits
+) -> list[str | None]:
+    """Return why candidates are refused, up to the first one that broke its process."""
+    found: list[str | None] = []
+    documents = b"".join(
+        frames.encode({"kind": one.kind, "value": one.value}, one.document) for one in candidates
+    )
+    job = {"instance_path": str(task.instance_path), "instance_sha256": task.instance_sha256}
+    ending = server.run(job, limits, lambda frame: found.append(frame.header["refusal"]), documents)
+    if len(found) < len(candidates):
+        found.append(f"the check did not end well: {ending.detail}")
+    return found

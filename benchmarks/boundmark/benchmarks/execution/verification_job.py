@@ -1,0 +1,63 @@
+"""What a verifying process does: ask the checker about reported documents.
+
+It imports the standard library and the checker, and nothing of what produced the documents.
+"""
+
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from boundmark.benchmarks.execution.child_process import Channel, Job
+from boundmark.benchmarks.execution.frames import Frame, FrameReader
+
+
+class Checker(Protocol):
+    """The module `boundmark.bounds.checker`, or one like it."""
+
+    Rejected: type[Exception]
+    check_solution: Callable[[dict[str, Any], dict[str, Any]], int]
+    check_certificate: Callable[[dict[str, Any], dict[str, Any]], int]
+
+
+def prepare(checker: str) -> Job:
+    """Return the job: it sends a verdict for each document, in their order.
+
+    The documents are frames whose headers have the ``kind``, ``"solution"`` or ``"certificate"``,
+    and the ``value`` that was reported.
+    """
+    module: Any = importlib.import_module(checker)
+
+    def job(request: Mapping[str, Any], channel: Channel) -> None:
+        instance = json.loads(Path(request["instance_path"]).read_bytes())
+        channel.start()
+        for item in FrameReader().feed(channel.documents()):
+            refusal = _refusal(module, instance, request["instance_sha256"], item)
+            channel.report({"kind": "verdict", "refusal": refusal})
+
+    return job
+
+
+def _refusal(
+    checker: Checker, instance: dict[str, Any], instance_sha256: str, item: Frame
+) -> str | None:
+    """Return why a document is not what was reported, None if it is."""
+    try:
+        document = json.loads(item.body)
+        if document["instance_sha256"] != instance_sha256:
+            return "it is about another instance"
+        if item.header["kind"] == "solution":
+            stated = document["objective"]
+            checker.check_solution(instance, document)
+        else:
+            stated = document["bound"]
+            checker.check_certificate(instance, document)
+    except checker.Rejected as error:
+        return str(error)
+    except Exception as error:
+        # The checker's own failure proves nothing either.
+        return f"{type(error).__name__}: {error}"
+    if stated != item.header["value"]:
+        return f"its document states {stated}"
+    return None

@@ -1,0 +1,22 @@
+"""Kahn's algorithm with node priorities."""
+
+import numpy as np
+
+
+class Kahn:
+    """One random order of a random graph of average degree 4."""
+
+    params = (200, 1000, 5000)
+    param_names = ("nodes",)
+
+    def setup(self, nodes: int) -> None:
+        from boundmark.heuristics.pipeline.compare_slicing import random_graph
+        from boundmark.heuristics.pipeline.priorities import topological_order
+
+        self.sort = topological_order
+        self.dag = random_graph("plain", nodes, seed=1).dag
+        self.priorities = np.random.default_rng(1).random(nodes)
+        self.sort(self.dag, self.priorities)
+
+    def time_order(self, nodes: int) -> None:
+        self.sort(self.dag, self.priorities)

@@ -1,0 +1,1 @@
+"""Lower bounds: methods that report certificates, a folder per problem, and their checker."""

@@ -1,0 +1,399 @@
+"""Checks solutions and certificates of `pipeline` instances, from the instance alone.
+
+    python checker.py instance.json certificate_or_solution.json...
+
+This file needs Python 3.11 and nothing else. It uses integers throughout, trusts nothing that a
+producer wrote, and prints one line a file. It exits with 0 if every file is accepted, 1 if not, and
+2 if the instance cannot be read.
+
+The instance: nodes with `work`, `transfer` (ticks to move a node's output) and `param_load` (ticks
+to stream its parameters), of which `cache` fit; edges from producer to consumer. A solution maps
+the nodes to `k` stages without a cycle among the stages. A stage S costs
+
+    f(S) = work(S) + io(S) + max(0, param_load(S) - cache),
+
+io(S) being the transfer of each tensor that enters S, plus that of each that leaves it, once each.
+OPT is the least possible cost of the most expensive stage. Kinds of certificates for OPT >= bound:
+
+max-work/1
+    Some stage runs the given node.
+mean-work/1
+    Some stage has at least the mean work.
+node-cut/1
+    Some stage contains the given node v, and a flow shows that every set S with v in it has
+    io(S) + work(S) >= C. Then OPT >= C + max(0, param_load[v] - cache).
+share/1
+    Suppose OPT <= t, the threshold. Flows show a io(S) + work(S) >= C_v for all S with v in it; so
+    the stage S of v has (a - 1) io(S) >= C_v - t, which bounds io(S) from below, by io_v. Hence
+    work(S) <= t - io(S) <= t - io_v for every v in S, and the sum of work[v] / (t - io_v) is at
+    most 1 in each stage and at most k over all nodes. If it is more, OPT >= t + 1. The same is
+    tried with work + param_load, of which a stage has at most t + cache - io(S).
+
+A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
+the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:
+at most a io(S) leaves any S. Every node but v keeps at most its work. So if v is in S, what v sends
+out is at most a io(S) + work(S) - work[v].
+"""
+
+import gzip
+import hashlib
+import itertools
+import json
+import re
+import sys
+import zlib
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+INSTANCE_FORMAT = "boundmark-instance/1"
+CERTIFICATE_FORMAT = "boundmark-certificate/1"
+SOLUTION_FORMAT = "boundmark-solution/1"
+
+LARGEST_COST = 2**53
+LARGEST_AMOUNT = 2**80
+LARGEST_FILE = 2**30
+SHARE_UNITS = 2**60
+
+
+class Rejected(Exception):  # noqa: N818 - it is a verdict
+    """A file does not show what it claims; the message says why."""
+
+
+class Instance(NamedTuple):
+    """An instance that has passed all checks; edges are pairs (producer, consumer)."""
+
+    k: int
+    work: list[int]
+    transfer: list[int]
+    param_load: list[int]
+    cache: int
+    edges: list[tuple[int, int]]
+
+
+# Nothing from a file is printed: it may be long, or not printable.
+
+
+def _fields(value: Any, what: str, names: set[str]) -> dict[str, Any]:
+    if type(value) is not dict or set(value) != names:
+        raise Rejected(f"{what} is not an object with the fields {', '.join(sorted(names))}")
+    return value
+
+
+def _integer(value: Any, what: str, low: int, high: int) -> int:
+    if type(value) is str and re.fullmatch("-?[0-9]{1,40}", value):
+        value = int(value)
+    if type(value) is not int or not low <= value <= high:
+        raise Rejected(f"{what} is not an integer from {low} to {high}")
+    return value
+
+
+def _integers(value: Any, what: str, low: int, high: int) -> list[int]:
+    if type(value) is not list:
+        raise Rejected(f"{what} is not a list")
+    if set(map(type, value)) <= {int} and (not value or low <= min(value) <= max(value) <= high):
+        return value
+    return [_integer(item, f"an entry of {what}", low, high) for item in value]
+
+
+def _text(value: Any, what: str, expected: str) -> None:
+    if type(value) is not str or value != expected:
+        raise Rejected(f"{what} is not {expected!r}")
+
+
+def instance_sha256(document: dict[str, Any]) -> str:
+    """Return the hash of an instance's canonical JSON, which identifies it."""
+    try:
+        text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        raise Rejected("the instance is not JSON") from None
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _is_acyclic(edges: list[tuple[int, int]]) -> bool:
+    consumers = defaultdict(list)
+    missing: dict[int, int] = defaultdict(int)
+    for u, w in edges:
+        consumers[u].append(w)
+        missing[w] += 1
+    ready = [u for u in consumers if u not in missing]
+    while ready:
+        for w in consumers.get(ready.pop(), ()):
+            missing[w] -= 1
+            if missing[w] == 0:
+                ready.append(w)
+    return not any(missing.values())
+
+
+def check_instance(document: Any) -> Instance:
+    """Return an instance in the form that the checks below use.
+
+    Raises
+    ------
+    Rejected
+        If it is malformed, or its graph has a cycle.
+    """
+    names = {"format", "problem", *Instance._fields}
+    document = _fields(document, "the instance", names)
+    _text(document["format"], "the instance's format", INSTANCE_FORMAT)
+    _text(document["problem"], "the instance's problem", "pipeline")
+    work, transfer, param_load = (
+        _integers(document[name], f"{name} of the instance", 0, LARGEST_COST)
+        for name in ("work", "transfer", "param_load")
+    )
+    nodes = len(work)
+    if nodes == 0 or len(transfer) != nodes or len(param_load) != nodes:
+        raise Rejected("work, transfer and param_load are not of one length above 0")
+    edges = document["edges"]
+    if type(edges) is not list:
+        raise Rejected("edges of the instance is not a list")
+    if not all(type(edge) is list and len(edge) == 2 for edge in edges):
+        raise Rejected("an edge of the instance is not a pair")
+    flat = list(itertools.chain.from_iterable(edges))
+    ends = _integers(flat, "edges of the instance", 0, nodes - 1)
+    pairs = list(zip(ends[::2], ends[1::2], strict=True))
+    if any(first >= second for first, second in itertools.pairwise(pairs)):
+        raise Rejected("the instance's edges are not sorted, or repeated")
+    if not _is_acyclic(pairs):
+        raise Rejected("the instance's graph has a cycle")
+    return Instance(
+        _integer(document["k"], "k of the instance", 1, LARGEST_COST),
+        work,
+        transfer,
+        param_load,
+        _integer(document["cache"], "cache of the instance", 0, LARGEST_COST),
+        pairs,
+    )
+
+
+def _check_belongs(document: dict[str, Any], instance: dict[str, Any], what: str) -> None:
+    _text(document["problem"], f"the {what}'s problem", "pipeline")
+    _text(document["instance_sha256"], f"the {what}'s instance_sha256", instance_sha256(instance))
+
+
+def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
+    """Return the objective of a solution, recomputed.
+
+    Raises
+    ------
+    Rejected
+        If the solution is malformed, breaks a constraint, or states another objective.
+    """
+    graph = check_instance(instance)
+    names = {"format", "instance_sha256", "problem", "objective", "stages"}
+    solution = _fields(solution, "the solution", names)
+    _text(solution["format"], "the solution's format", SOLUTION_FORMAT)
+    _check_belongs(solution, instance, "solution")
+    stages = _integers(solution["stages"], "stages of the solution", 0, graph.k - 1)
+    if len(stages) != len(graph.work):
+        raise Rejected("the solution's stages are not one for each node")
+    cost: dict[int, int] = defaultdict(int)
+    load: dict[int, int] = defaultdict(int)
+    for stage, work, param_load in zip(stages, graph.work, graph.param_load, strict=True):
+        cost[stage] += work
+        load[stage] += param_load
+    crossing = [(u, stages[w]) for u, w in graph.edges if stages[u] != stages[w]]
+    for u, stage in set(crossing):
+        cost[stage] += graph.transfer[u]
+    for u in {u for u, _ in crossing}:
+        cost[stages[u]] += graph.transfer[u]
+    if not _is_acyclic(sorted({(stages[u], stage) for u, stage in crossing})):
+        raise Rejected("the solution's stages depend on each other in a cycle")
+    objective = max(cost[stage] + max(0, load[stage] - graph.cache) for stage in cost)
+    if _integer(solution["objective"], "the solution's objective", 0, LARGEST_AMOUNT) != objective:
+        raise Rejected(f"the solution's objective is not what its stages cost, {objective}")
+    return objective
+
+
+def _least_cost(graph: Instance, flow: Any) -> tuple[int, int, int]:
+    """Return v, a and C: a flow's proof that a io(S) + work(S) >= C for all S with v in it."""
+    flow = _fields(flow, "a flow", {"node", "io_weight", "edges", "amounts"})
+    node = _integer(flow["node"], "node of a flow", 0, len(graph.work) - 1)
+    io_weight = _integer(flow["io_weight"], "io_weight of a flow", 1, LARGEST_COST)
+    edges = _integers(flow["edges"], "edges of a flow", 0, len(graph.edges) - 1)
+    amounts = _integers(flow["amounts"], "amounts of a flow", -LARGEST_AMOUNT, LARGEST_AMOUNT)
+    if len(edges) != len(amounts):
+        raise Rejected("edges and amounts of a flow are not of one length")
+    if any(first >= second for first, second in itertools.pairwise(edges)):
+        raise Rejected("edges of a flow are not ascending")
+    kept: dict[int, int] = defaultdict(int)
+    forward: dict[int, int] = defaultdict(int)
+    backward: dict[int, int] = defaultdict(int)
+    for edge, amount in zip(edges, amounts, strict=True):
+        u, w = graph.edges[edge]
+        kept[u] -= amount
+        kept[w] += amount
+        if amount > 0:
+            forward[u] += amount
+        else:
+            backward[u] -= amount
+    for used in (forward, backward):
+        for u, amount in used.items():
+            if amount > io_weight * graph.transfer[u]:
+                raise Rejected(f"a flow sends more than the tensor of node {u} lets through")
+    sent = -kept.pop(node, 0)
+    for y, amount in kept.items():
+        if amount > graph.work[y]:
+            raise Rejected(f"a flow leaves more at node {y} than its work")
+    return node, io_weight, graph.work[node] + sent
+
+
+def _max_work(graph: Instance, payload: Any) -> int:
+    payload = _fields(payload, "the payload", {"node"})
+    return graph.work[_integer(payload["node"], "node of the payload", 0, len(graph.work) - 1)]
+
+
+def _mean_work(graph: Instance, payload: Any) -> int:
+    _fields(payload, "the payload", set())
+    return -(-sum(graph.work) // graph.k)
+
+
+def _node_cut(graph: Instance, payload: Any) -> int:
+    node, io_weight, cost = _least_cost(graph, payload)
+    if io_weight != 1:
+        raise Rejected("io_weight of a node-cut is not 1")
+    return cost + max(0, graph.param_load[node] - graph.cache)
+
+
+def _share(graph: Instance, payload: Any) -> int:
+    payload = _fields(payload, "the payload", {"threshold", "flows"})
+    threshold = _integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)
+    if type(payload["flows"]) is not list:
+        raise Rejected("flows of the payload is not a list")
+    io = [0] * len(graph.work)
+    for flow in payload["flows"]:
+        node, io_weight, cost = _least_cost(graph, flow)
+        if io_weight > 1:
+            io[node] = max(io[node], -((threshold - cost) // (io_weight - 1)))
+        elif cost + max(0, graph.param_load[node] - graph.cache) > threshold:
+            return threshold + 1
+    loaded = [work + load for work, load in zip(graph.work, graph.param_load, strict=True)]
+    for demand, room in ((graph.work, threshold), (loaded, threshold + graph.cache)):
+        shares = 0
+        for amount, taken in zip(demand, io, strict=True):
+            if amount > room - taken:
+                return threshold + 1
+            if amount:
+                shares += amount * SHARE_UNITS // (room - taken)
+        if shares > graph.k * SHARE_UNITS:
+            return threshold + 1
+    raise Rejected("the flows do not refute the threshold")
+
+
+KINDS = {
+    "max-work/1": _max_work,
+    "mean-work/1": _mean_work,
+    "node-cut/1": _node_cut,
+    "share/1": _share,
+}
+
+
+def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> int:
+    """Return the lower bound that a certificate proves, which may exceed what it claims.
+
+    Raises
+    ------
+    Rejected
+        If the certificate is malformed, belongs to another instance, or proves less than it claims.
+    """
+    graph = check_instance(instance)
+    names = {"format", "instance_sha256", "problem", "kind", "bound", "payload", "producer"}
+    certificate = _fields(certificate, "the certificate", names)
+    _text(certificate["format"], "the certificate's format", CERTIFICATE_FORMAT)
+    _check_belongs(certificate, instance, "certificate")
+    kind = certificate["kind"]
+    if type(kind) is not str or kind not in KINDS:
+        raise Rejected(f"the certificate's kind is not one of {', '.join(KINDS)}")
+    if type(certificate["producer"]) is not str:
+        raise Rejected("the certificate's producer is not a text")
+    bound = _integer(certificate["bound"], "the certificate's bound", 0, LARGEST_AMOUNT)
+    proved = KINDS[kind](graph, certificate["payload"])
+    if bound > proved:
+        raise Rejected(f"the certificate's bound is more than it proves, {proved}")
+    return proved
+
+
+def _read_json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise Rejected("the file is not JSON") from None
+
+
+def _read_payload(name: Any, sha256: Any, folder: Path) -> Any:
+    if type(name) is not str or not re.fullmatch("[0-9a-f]{64}[.]json[.]gz", name):
+        raise Rejected("payload_file is not the name of a file in the certificate's folder")
+    try:
+        with gzip.open(folder / name) as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (OSError, EOFError, zlib.error):
+        raise Rejected("the payload file cannot be read") from None
+    if len(data) > LARGEST_FILE:
+        raise Rejected("the payload file is too large")
+    _text(sha256, "payload_sha256", hashlib.sha256(data).hexdigest())
+    return _read_json(data)
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Read an instance, a solution, or a certificate together with its payload.
+
+    Raises
+    ------
+    Rejected
+        If the file is not a JSON object, if the payload stored beside it is not what it says, or
+        if the file is named after a hash that is not its content's.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError:
+        raise Rejected("the file cannot be read") from None
+    if re.fullmatch("[0-9a-f]{64}", path.stem) and path.stem != hashlib.sha256(data).hexdigest():
+        raise Rejected("the file is named after a hash that is not its content's")
+    document = _read_json(data)
+    if type(document) is not dict:
+        raise Rejected("the file is not a JSON object")
+    if "payload_file" in document:
+        if "payload" in document or "payload_sha256" not in document:
+            raise Rejected("the certificate does not have one payload")
+        name, sha256 = document.pop("payload_file"), document.pop("payload_sha256")
+        document["payload"] = _read_payload(name, sha256, path.parent)
+    return document
+
+
+def check_file(instance: dict[str, Any], path: Path) -> str:
+    """Return what a file shows about an instance, in words.
+
+    Raises
+    ------
+    Rejected
+        If it does not show what it claims.
+    """
+    document = read_document(path)
+    if document.get("format") == SOLUTION_FORMAT:
+        return f"OPT <= {check_solution(instance, document)}"
+    return f"OPT >= {check_certificate(instance, document)}"
+
+
+def main(arguments: list[str]) -> int:
+    """Check files against an instance; return the exit code."""
+    if len(arguments) < 2:
+        print("usage: checker.py instance.json certificate_or_solution.json...", file=sys.stderr)
+        return 2
+    try:
+        instance = read_document(Path(arguments[0]))
+        check_instance(instance)
+    except Rejected as reason:
+        print(f"{arguments[0]}: {reason}", file=sys.stderr)
+        return 2
+    rejected = 0
+    for name in arguments[1:]:
+        try:
+            print(f"{name}: accepted, {check_file(instance, Path(name))}")
+        except Rejected as reason:
+            print(f"{name}: rejected, {reason}")
+            rejected += 1
+    return 1 if rejected else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,11 @@
+"""Lower bounds for `pipeline`."""
+
+from boundmark.bounds.pipeline import max_work, mean_work, node_cut, share
+from boundmark.problems.method import Method
+
+METHODS: tuple[Method, ...] = (
+    max_work.METHOD,
+    mean_work.METHOD,
+    node_cut.METHOD,
+    share.METHOD,
+)

@@ -1,0 +1,27 @@
+"""`max-work`: some block runs the longest node (papers/mtpp, Lemma 3.3)."""
+
+from typing import Any
+
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import PipelineInstance
+
+KIND = "max-work/1"
+
+
+def run(
+    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the bound."""
+    node = int(instance.graph.work.argmax())
+    bound = int(instance.graph.work[node])
+    progress.bound(Certificate.of(instance, KIND, bound, {"node": node}, METHOD.name))
+
+
+METHOD = Method(
+    name="max-work",
+    problem="pipeline",
+    kind="bound",
+    summary="The longest node's work (papers/mtpp, Lemma 3.3).",
+    run=run,
+)

@@ -1,0 +1,26 @@
+"""`mean-work`: some block has at least the mean work (papers/mtpp, Lemma 3.3)."""
+
+from typing import Any
+
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import PipelineInstance
+
+KIND = "mean-work/1"
+
+
+def run(
+    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the bound, rounded up because costs are integers."""
+    bound = -(-int(instance.graph.work.sum()) // instance.k)
+    progress.bound(Certificate.of(instance, KIND, bound, {}, METHOD.name))
+
+
+METHOD = Method(
+    name="mean-work",
+    problem="pipeline",
+    kind="bound",
+    summary="All work divided by k (papers/mtpp, Lemma 3.3).",
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""Upper bounds: methods that report solutions, a folder per problem."""

@@ -1,0 +1,30 @@
+"""`balanced-work`: stages of even work in topological order, blind to transfers and overflow."""
+
+import numpy as np
+
+from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+
+def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Slice the graph's own topological order so that the greatest work is least."""
+    graph = instance.graph
+    free = np.zeros(instance.nodes, np.int64)
+    only_work = CostedGraph.without_parameters(
+        Dag.from_edges(instance.nodes, ()), graph.work, free, graph.names, graph.tick
+    )
+    order = graph.dag.topological_order
+    _, ends = slice_order(PipelineInstance(only_work, instance.k), order)
+    progress.solution(Partition.from_slices(order, ends))
+
+
+BALANCED_WORK = Method(
+    name="balanced-work",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Stages of even work in topological order; transfers are ignored.",
+    run=run,
+)

@@ -1,0 +1,41 @@
+"""`random-T`: the best slicing of T random topological orders (papers/mtpp, Appendix C.1)."""
+
+import numpy as np
+
+from boundmark.heuristics.pipeline.priorities import topological_order
+from boundmark.heuristics.pipeline.slicing import beats, slice_order
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+
+def run(
+    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, samples: int
+) -> None:
+    """Draw priorities from U(0, 1) and slice the orders that beat the best so far.
+
+    With one seed, the orders of a smaller T are the first of a larger T.
+    """
+    generator = np.random.default_rng(seed)
+    best: int | None = None
+    for _ in range(samples):
+        if best is not None and budget.is_spent():
+            return
+        order = topological_order(instance.graph.dag, generator.random(instance.nodes))
+        if best is None or beats(instance, order, best - 1):
+            best, ends = slice_order(instance, order)
+            progress.solution(Partition.from_slices(order, ends))
+
+
+def _method(samples: int) -> Method:
+    return Method(
+        name=f"random-{samples}",
+        problem="pipeline",
+        kind="heuristic",
+        summary="Best slicing over random topological orders (papers/mtpp, Appendix C.1).",
+        run=run,
+        params={"samples": samples},
+        seeded=True,
+    )
+
+
+RANDOM = (_method(1), _method(100), _method(10_000))

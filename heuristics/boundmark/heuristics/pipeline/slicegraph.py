@@ -1,0 +1,21 @@
+"""`slicegraph`: the graph's own topological order, sliced best (papers/mtpp, Section 4.1)."""
+
+from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+
+def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Slice `Dag.topological_order`."""
+    order = instance.graph.dag.topological_order
+    _, ends = slice_order(instance, order)
+    progress.solution(Partition.from_slices(order, ends))
+
+
+SLICEGRAPH = Method(
+    name="slicegraph",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Best slicing of the graph's own topological order (papers/mtpp, Algorithm 1).",
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""Stored results, and the statistics, tables and pages made from them alone."""

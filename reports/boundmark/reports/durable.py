@@ -1,0 +1,46 @@
+"""Files that a crash leaves either as they were or complete, never in part."""
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from boundmark.problems.errors import StoreError
+
+PARTIAL_SUFFIX = ".part"
+
+
+def write_durably(path: Path, content: Any) -> None:
+    """Create or replace a file; when this returns, nothing short of a broken disk loses it.
+
+    Parameters
+    ----------
+    content
+        Bytes, or anything that offers its bytes as a buffer.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written; what was there before stays.
+    """
+    unique = f"{os.getpid()}-{threading.get_native_id()}"
+    temporary = path.with_name(f".{path.name}.{unique}{PARTIAL_SUFFIX}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def sync_directory(directory: Path) -> None:
+    """Make renames and removals in a directory survive a power cut."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

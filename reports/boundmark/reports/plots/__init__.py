@@ -1,0 +1,1 @@
+"""Plots; each module makes one, as the data it shows and a figure."""

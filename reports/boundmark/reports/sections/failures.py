@@ -1,0 +1,56 @@
+"""The tasks that failed, each with its reason."""
+
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.analysis import Analysis
+from boundmark.reports.number_text import integer, seconds
+from boundmark.reports.page import Cell, Group, Section, Table
+from boundmark.reports.tables.rows import rows as rows_of
+
+# Enough to recognise a message; the whole text is in the results.
+LONGEST_REASON = 200
+
+
+def failure_section(analysis: Analysis) -> Section:
+    """Return the list of tasks that did not end `ok` or delivered nothing."""
+    if len(analysis.failures) == 0:
+        return Section(
+            "Failed tasks", paragraphs=("Every task ended ok with a solution or a bound.",)
+        )
+    rows = tuple(
+        (
+            Cell(f"{row.dataset}/{row.instance}"),
+            Cell(row.method),
+            Cell(integer(row.k)),
+            Cell(integer(row.seed)),
+            Cell(seconds(row.wall_seconds)),
+            Cell(row.status if row.status != "ok" else "ok, nothing reported"),
+            Cell(_reason(row)),
+        )
+        for row in rows_of(analysis.failures)
+    )
+    table = Table(
+        "Tasks that did not end ok, or delivered nothing",
+        ("instance", "method", "k", "seed", "seconds", "status", "detail"),
+        (Group((), rows),),
+        ("What a task reported before it failed counts in all tables.",),
+        text_columns=2,
+        text_columns_right=2,
+    )
+    return Section("Failed tasks", (table,))
+
+
+def _reason(row: Any) -> str:
+    parts = []
+    if not pd.isna(row.exit_signal):
+        parts.append(f"signal {int(row.exit_signal)}")
+    elif not pd.isna(row.exit_code) and row.exit_code != 0:
+        parts.append(f"exit code {int(row.exit_code)}")
+    if not pd.isna(row.status_detail) and row.status_detail:
+        parts.append(str(row.status_detail))
+    elif not pd.isna(row.stderr_tail) and row.stderr_tail.strip():
+        parts.append(str(row.stderr_tail).strip().splitlines()[-1])
+    text = "; ".join(parts)
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"

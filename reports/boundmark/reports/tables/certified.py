@@ -1,0 +1,81 @@
+"""What is known of each instance: best verified solution, best certified bound, and the gap."""
+
+import numpy as np
+import pandas as pd
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.tables.tasks import with_k_and_names
+
+COLUMNS = [
+    "dataset",
+    "instance",
+    "instance_sha256",
+    "nodes",
+    "edges",
+    "k",
+    "objective",
+    "objective_method",
+    "bound",
+    "bound_method",
+    "bound_kind",
+    "claimed",
+    "claimed_method",
+    "gap",
+    "optimal",
+]
+
+
+def certified_table(results: pd.DataFrame) -> pd.DataFrame:
+    """Return one row an instance, sorted by data set, instance and k.
+
+    `objective` is the best verified one and `bound` the best certified one, each with the method
+    that found it (the first by name if several did); `claimed` is the largest claim. `gap` is
+    ``objective / bound - 1``, missing if either is missing or the bound is 0 and the objective is
+    not. `optimal` says that objective and bound are equal.
+
+    Raises
+    ------
+    StoreError
+        If a verified objective is below a certified bound of the same instance.
+    """
+    tasks = with_k_and_names(results)
+    upper = _best(tasks, "objective", ascending=True)
+    lower = _best(tasks, "bound_certified", ascending=False)
+    claims = _best(tasks, "bound_claimed", ascending=False)
+    _refuse_contradiction(upper, lower)
+    table = tasks.drop_duplicates("instance_sha256").set_index("instance_sha256")
+    table["objective"] = upper["objective"]
+    table["objective_method"] = upper["method"]
+    table["bound"] = lower["bound_certified"]
+    table["bound_method"] = lower["method"]
+    table["bound_kind"] = lower["bound_kind"]
+    table["claimed"] = claims["bound_claimed"]
+    table["claimed_method"] = claims["method"]
+    table["optimal"] = (table["objective"] == table["bound"]).fillna(False).astype(bool)
+    ratio = table["objective"].astype("float64") / table["bound"].where(table["bound"] > 0).astype(
+        "float64"
+    )
+    table["gap"] = np.where(table["optimal"], 0.0, ratio - 1)
+    return table.reset_index()[COLUMNS]
+
+
+def _best(tasks: pd.DataFrame, column: str, *, ascending: bool) -> pd.DataFrame:
+    """Return each instance's task with the best value, by instance; without value, no row."""
+    having = tasks[tasks[column].notna()].sort_values(
+        [column, "method", "task_id"], ascending=[ascending, True, True]
+    )
+    return having.drop_duplicates("instance_sha256").set_index("instance_sha256")
+
+
+def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:
+    both = upper.join(lower.add_suffix("_lower"), how="inner").sort_index()
+    wrong = both[(both["objective"] < both["bound_certified_lower"]).astype(bool)]
+    if len(wrong) == 0:
+        return
+    sha256, row = str(wrong.index[0]), wrong.iloc[0]
+    raise StoreError(
+        f"instance {row['instance']} {row['instance_params']} ({sha256}): task {row['task_id']} "
+        f"({row['method']}) has a verified objective of {row['objective']}, below the certified "
+        f"bound of {row['bound_certified_lower']} of task {row['task_id_lower']} "
+        f"({row['method_lower']}); one of the two is wrong, so nothing is published."
+    )

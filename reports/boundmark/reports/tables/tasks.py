@@ -1,0 +1,84 @@
+"""Results as the tables need them: with parameters read, and methods told apart."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.schema import STATUSES
+
+ALL = "all data sets"
+
+# A method run in two ways counts as two methods. Column, and how its value reads in a name.
+VARIANTS: Mapping[str, str] = {
+    "params": "{}",
+    "method_version": "version {}",
+    "time_limit_seconds": "{} s",
+    "memory_limit_bytes": "{} bytes",
+    "threads": "{} threads",
+}
+
+
+def with_k_and_names(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks with column `k` added and `method` made unique to how it was run.
+
+    Sorted by data set, instance, k, method and seed, so that equal results make equal pages.
+
+    Raises
+    ------
+    StoreError
+        If a row's `instance_params` or `params` are not a JSON object.
+    """
+    tasks = results.copy()
+    parameters = tasks["instance_params"].map(lambda text: _json("instance_params", text))
+    tasks["k"] = pd.array([value.get("k") for value in parameters], dtype="Int64")
+    tasks["method"] = _names(tasks)
+    by = ["dataset", "instance", "k", "instance_sha256", "method", "seed", "task_id"]
+    return tasks.sort_values(by).reset_index(drop=True)
+
+
+def per_instance(tasks: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a row an instance and a column a method: a column's mean over seeds, NaN for none."""
+    values = tasks.assign(value=tasks[column].astype("float64"))
+    return values.pivot_table(
+        index="instance_sha256",
+        columns="method",
+        values="value",
+        aggfunc="mean",
+        dropna=False,
+        observed=True,
+    )
+
+
+def status_counts(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of tasks by status, a row each data set (and all), method and k."""
+    both = pd.concat([tasks.assign(dataset=ALL), tasks])
+    by = ["dataset", "method", "k"]
+    counts = both.groupby([*by, "status"]).size().unstack(fill_value=0)
+    counts = counts.reindex(columns=list(STATUSES), fill_value=0)
+    return counts.astype("int64").reset_index().rename_axis(columns=None)
+
+
+def _json(column: str, text: Any) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        value = None
+    if not isinstance(value, dict):
+        raise StoreError(f"{column} of a result is {text!r}; expected a JSON object.")
+    return value
+
+
+def _names(tasks: pd.DataFrame) -> "pd.Series[Any]":
+    names = tasks["method"].astype("object")
+    for column, form in VARIANTS.items():
+        values = tasks[column].astype("object").where(tasks[column].notna(), None)
+        several = values.groupby(tasks["method"]).transform(lambda group: group.nunique() > 1)
+        for at in names.index[several.astype(bool)]:
+            value = values[at]
+            if column == "params":
+                value = ", ".join(f"{k}={v}" for k, v in sorted(_json(column, value).items()))
+            names[at] = f"{names[at]} ({form.format(value)})"
+    return names.astype(str)

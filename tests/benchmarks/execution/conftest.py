@@ -1,0 +1,109 @@
+"""Instances, tasks, and warm processes that know the faulty methods."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boundmark.benchmarks.execution.supervisor import Supervisor
+from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.problems.arrays import frozen
+from boundmark.problems.canonical import canonical_json
+from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline import PipelineInstance
+
+METHODS = "faulty_methods:METHODS"
+
+MakeTask = Callable[..., Task]
+
+
+def chain(nodes: int, k: int) -> PipelineInstance:
+    """Return a path with work 1, 2, 3, ... and transfers of 1."""
+    dag = Dag.from_edges(nodes, [(v, v + 1) for v in range(nodes - 1)])
+    names = tuple(map(str, range(nodes)))
+    work, transfer = frozen(range(1, nodes + 1)), frozen([1] * nodes)
+    return PipelineInstance(CostedGraph.without_parameters(dag, work, transfer, names), k)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _modules_of_this_folder() -> Iterator[None]:
+    """Let the warm processes find the faulty methods."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        yield
+
+
+@pytest.fixture(scope="session")
+def make_task(tmp_path_factory: pytest.TempPathFactory) -> MakeTask:
+    """Return a function that writes an instance and builds a task about it."""
+    folder = tmp_path_factory.mktemp("instances")
+
+    def make(method: str, *, nodes: int = 6, k: int = 2, **fields: Any) -> Task:
+        instance = chain(nodes, k)
+        path = folder / f"{instance.sha256}.json"
+        if not path.exists():
+            path.write_text(canonical_json(instance.to_json()))
+        return Task(
+            **{
+                "instance_path": path,
+                "instance_sha256": instance.sha256,
+                "problem": "pipeline",
+                "method": method,
+                "method_version": 1,
+                "params": {},
+                "seed": 0,
+                "time_limit_seconds": 20.0,
+                "memory_limit_bytes": 2**30,
+                "threads": 1,
+                **fields,
+            }
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def supervisor() -> Iterator[Supervisor]:
+    """Return warm processes that all tests share: one task must not harm the next."""
+    with Supervisor(METHODS) as supervisor:
+        yield supervisor
+
+
+@pytest.fixture
+def run(supervisor: Supervisor, make_task: MakeTask) -> Callable[..., Outcome]:
+    """Return a function that runs one method on a path of six nodes."""
+    return lambda method, **fields: supervisor.run(make_task(method, **fields))
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], None]:
+    """Return a function that waits until a condition holds, and fails if it never does."""
+
+    def wait(condition: Callable[[], Any]) -> None:
+        patience = time.monotonic() + 20.0
+        while not condition():
+            assert time.monotonic() < patience, "the condition never held"
+            time.sleep(0.01)
+
+    return wait
+
+
+@pytest.fixture
+def marked() -> Callable[[str], list[int]]:
+    """Return a function that lists the living processes with a text in their environment."""
+
+    def find(marker: str) -> list[int]:
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (folder / "environ").read_bytes()
+            except OSError:
+                continue
+            if marker.encode() in environment:
+                found.append(int(folder.name))
+        return found
+
+    return find

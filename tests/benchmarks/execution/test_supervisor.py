@@ -1,0 +1,390 @@
+"""Every way in which a task can end, for real."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boundmark.benchmarks.execution import processes
+from boundmark.benchmarks.execution import supervisor as supervisor_module
+from boundmark.benchmarks.execution.fork_server import ServerStoppedError
+from boundmark.benchmarks.execution.supervisor import Supervisor
+from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.problems.errors import BoundmarkError
+
+Run = Callable[..., Outcome]
+MakeTask = Callable[..., Task]
+Eventually = Callable[[Callable[[], object]], None]
+
+METHODS = "faulty_methods:METHODS"
+MIB = 2**20
+
+
+def test_a_task_that_reports_nothing(run: Run) -> None:
+    """A method may have nothing to say; that is no failure."""
+    outcome = run("no-op")
+    assert (outcome.status, outcome.status_detail, outcome.exit_code) == ("ok", "", 0)
+    assert outcome.exit_signal is None
+    assert outcome.events == ()
+    assert outcome.solution is outcome.certificate is outcome.bound_claimed is None
+    assert outcome.verify_seconds == 0.0
+    assert outcome.peak_rss_bytes > MIB
+    assert outcome.started_at.endswith("+00:00")
+
+
+def test_what_a_method_reports_is_verified_and_stored(run: Run) -> None:
+    """The outcome holds the documents as the checker accepted them."""
+    outcome = run("good")
+    assert outcome.status == "ok"
+    assert outcome.objective == outcome.solution["objective"] == 21  # type: ignore[index]
+    assert outcome.bound_certified == outcome.certificate["bound"] == 6  # type: ignore[index]
+    assert outcome.bound_claimed == 2.5
+    assert outcome.bound_kind == outcome.certificate["kind"]  # type: ignore[index]
+    assert [(event.kind, event.value) for event in outcome.events] == [
+        ("solution", 21),
+        ("bound_certified", 6),
+        ("bound_claimed", 2.5),
+    ]
+    assert outcome.verify_seconds > 0.0
+
+
+def test_only_improvements_are_events(run: Run) -> None:
+    """Events are strictly monotone in value and monotone in time; minus infinity is no bound."""
+    outcome = run("improving", params={"steps": 3})
+    objectives = [event.value for event in outcome.events if event.kind == "solution"]
+    assert objectives == sorted(set(objectives), reverse=True)
+    assert outcome.objective == objectives[-1]
+    assert [event.value for event in outcome.events if event.kind == "bound_claimed"] == [0, 1, 2]
+    seconds = [event.seconds for event in outcome.events]
+    assert seconds == sorted(seconds)
+    assert 0.0 <= seconds[0] <= seconds[-1] <= outcome.wall_seconds
+    assert outcome.bound_kind == "search"
+
+
+def test_a_method_gets_seed_parameters_and_budget(run: Run) -> None:
+    """Everything in the task reaches the method; threads also by environment."""
+    outcome = run("echo", seed=7, threads=2, params={"text": "a b", "number": 0.5})
+    assert outcome.status == "ok", outcome.stderr_tail
+    assert outcome.stderr_tail == f"7 a b 0.5 20.0 {2**30} 2 ['2', '2']\n"
+
+
+def test_a_method_that_stops_by_itself_is_ok(run: Run) -> None:
+    """Spending the soft budget is no failure."""
+    outcome = run("soft", time_limit_seconds=0.1)
+    assert outcome.status == "ok"
+    assert outcome.wall_seconds >= 0.1
+
+
+def test_cpu_time_is_the_methods(run: Run) -> None:
+    """CPU time covers what the method burnt."""
+    assert run("works", params={"seconds": 0.2}).cpu_seconds >= 0.2
+
+
+def test_a_hang_in_native_code_is_a_timeout(run: Run) -> None:
+    """Blocked signals do not help; what was streamed before counts."""
+    outcome = run("hangs", time_limit_seconds=0.1)
+    assert outcome.status == "timeout"
+    assert outcome.status_detail == "killed after 1.1 s"
+    assert (outcome.exit_code, outcome.exit_signal) == (None, signal.SIGKILL)
+    assert outcome.wall_seconds >= 0.1 + supervisor_module.GRACE_SECONDS
+    assert outcome.objective == 21
+
+
+@pytest.mark.parametrize(
+    "method", ["allocates-bytes", "allocates-array", "allocates-in-grandchild"]
+)
+def test_allocating_without_end_is_oom(run: Run, method: str) -> None:
+    """The limit holds for every way to allocate and for all processes together."""
+    outcome = run(method, memory_limit_bytes=200 * MIB)
+    assert outcome.status == "oom", outcome.status_detail
+    assert outcome.objective == 21
+
+
+def test_growth_is_recorded(run: Run) -> None:
+    """The peak shows how far a killed task got."""
+    outcome = run("allocates-bytes", memory_limit_bytes=150 * MIB)
+    assert outcome.peak_rss_bytes > 100 * MIB
+
+
+def test_bad_alloc_is_oom(run: Run) -> None:
+    """C++ code that cannot allocate aborts the process; the row says why."""
+    outcome = run("allocates-in-cpp")
+    assert (outcome.status, outcome.exit_signal) == ("oom", signal.SIGABRT)
+
+
+def test_a_segfault_is_a_crash(run: Run) -> None:
+    """The signal is named, the tail says where, and earlier reports count."""
+    outcome = run("segfaults")
+    assert (outcome.status, outcome.exit_signal) == ("crashed", signal.SIGSEGV)
+    assert outcome.status_detail == "died of SIGSEGV"
+    assert "in segfaults" in outcome.stderr_tail
+    assert (outcome.objective, outcome.bound_certified) == (21, 6)
+
+
+def test_death_by_another_hand_is_a_crash(run: Run) -> None:
+    """A kill -9 that is not the runner's is not taken for a limit."""
+    outcome = run("kills-itself")
+    assert (outcome.status, outcome.exit_signal) == ("crashed", signal.SIGKILL)
+    assert outcome.objective == 21
+
+
+def test_an_exception_is_an_error(run: Run) -> None:
+    """The detail is the exception's last line, the tail its traceback."""
+    outcome = run("raises")
+    assert (outcome.status, outcome.exit_code) == ("error", 1)
+    assert outcome.status_detail == "ValueError: seven is not even"
+    assert "Traceback" in outcome.stderr_tail
+    assert outcome.objective == 21
+
+
+def test_an_exit_by_exception_is_an_error(run: Run) -> None:
+    """`sys.exit` in a method ends neither the server nor the run."""
+    assert run("leaves-by-exception").status_detail == "SystemExit: enough"
+
+
+def test_an_exit_is_a_crash(run: Run) -> None:
+    """A method that ends its process has not returned."""
+    outcome = run("exits")
+    assert (outcome.status, outcome.exit_code) == ("crashed", 3)
+    assert outcome.status_detail == "exited with code 3 before it was done"
+    assert outcome.objective == 21
+
+
+def test_unsupported_gives_its_reason(run: Run) -> None:
+    """What a method cannot treat is no error."""
+    outcome = run("lacks-licence")
+    assert outcome.status == "unsupported"
+    assert outcome.status_detail == "the licence allows 2000 rows; the model has 3000."
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "detail"),
+    [
+        ({"method": "needs-more"}, "unsupported", "needs no_such.module, which is not installed"),
+        ({"method": "god"}, "error", "there is no method 'god'; did you mean good"),
+        ({"method": "elsewhere"}, "error", "treats 'placement'; the task's problem is 'pipeline'"),
+        ({"method": "good", "problem": "pipelin"}, "error", "treats 'pipeline'; the task's"),
+        ({"method": "good", "method_version": 2}, "error", "asks for version 2"),
+        ({"method": "good", "instance_sha256": "0" * 64}, "error", "the task is about 0000"),
+        ({"method": "good", "instance_path": Path("no.json")}, "error", "no.json cannot be read"),
+        ({"method": "good", "params": {"x": 1}}, "error", "unexpected keyword argument 'x'"),
+    ],
+)
+def test_a_task_that_cannot_start_says_why(
+    run: Run, fields: dict[str, Any], status: str, detail: str
+) -> None:
+    """The row names what does not fit."""
+    outcome = run(**fields)
+    assert outcome.status == status
+    assert detail in outcome.status_detail
+    assert outcome.events == ()
+
+
+def test_a_damaged_instance_file_is_an_error(
+    supervisor: Supervisor, make_task: MakeTask, tmp_path: Path
+) -> None:
+    """A file that was cut short is named."""
+    path = tmp_path / "cut.json"
+    path.write_text(make_task("good").instance_path.read_text()[:-5])
+    outcome = supervisor.run(make_task("good", instance_path=path))
+    assert outcome.status == "error"
+    assert "cut.json cannot be read" in outcome.status_detail
+
+
+@pytest.mark.parametrize(
+    ("method", "status"), [("leaves-grandchildren", "ok"), ("hangs-with-grandchildren", "timeout")]
+)
+def test_nothing_outlives_a_task(
+    make_task: MakeTask,
+    marked: Callable[[str], list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    status: str,
+) -> None:
+    """A task's own processes end with it, in whatever session they are."""
+    monkeypatch.setenv("MARK", marker := f"nothing-outlives-{method}-{os.getpid()}")
+    with Supervisor(METHODS) as supervisor:
+        outcome = supervisor.run(make_task(method, time_limit_seconds=0.1))
+        assert set(marked(marker)) - {os.getpid()} == set(supervisor.pids().values())
+    assert outcome.status == status
+    assert outcome.objective == 21
+    assert set(marked(marker)) <= {os.getpid()}
+
+
+def test_a_flood_of_messages_is_kept_at_bay(run: Run) -> None:
+    """Of 20 MB of output, the end is kept, and the method is not held up."""
+    outcome = run("floods")
+    assert outcome.status == "ok"
+    assert outcome.stderr_tail.endswith("the last line\n")
+    assert len(outcome.stderr_tail) <= 2**14
+
+
+def test_output_does_not_disturb_reports(run: Run) -> None:
+    """Standard output may hold anything."""
+    outcome = run("prints-garbage")
+    assert (outcome.status, outcome.objective) == ("ok", 21)
+
+
+def test_unreadable_reports_are_an_error(run: Run) -> None:
+    """Reports that came before the damage count, none after it."""
+    outcome = run("reports-from-two-processes")
+    assert outcome.status == "error"
+    assert "unreadable" in outcome.status_detail
+    assert (outcome.objective, outcome.bound_certified) == (21, None)
+
+
+def test_a_solution_that_breaks_a_constraint_is_an_error(run: Run) -> None:
+    """It is refused when it is reported; what came before counts."""
+    outcome = run("breaks-a-constraint")
+    assert outcome.status == "error"
+    assert "uses stages 2 to 2; expected 0 to 1" in outcome.status_detail
+    assert outcome.objective == 21
+
+
+def test_a_wrong_objective_is_found_by_the_checker(run: Run) -> None:
+    """If both method and data model are wrong, the checker is not; the next best counts."""
+    outcome = run("believes-its-objective")
+    assert outcome.status == "error"
+    assert outcome.status_detail.startswith("rejected: solution of value 9: ")
+    assert outcome.objective == 21
+    assert [event.value for event in outcome.events] == [21]
+
+
+def test_a_false_certificate_never_counts(run: Run) -> None:
+    """The row is an error, the next best certificate counts, and the events show no more."""
+    outcome = run("certifies-falsely", params={"after": 2})
+    assert outcome.status == "error"
+    assert "certificate of value 8: " in outcome.status_detail
+    assert "certificate of value 7: " in outcome.status_detail
+    assert (outcome.objective, outcome.bound_certified) == (21, 6)
+    assert [event.value for event in outcome.events] == [21, 6]
+
+
+def test_a_method_that_is_always_wrong_has_no_bound(run: Run) -> None:
+    """Only a few candidates get a try."""
+    outcome = run("certifies-falsely", params={"after": 9})
+    assert outcome.status == "error"
+    assert (outcome.objective, outcome.bound_certified, outcome.certificate) == (21, None, None)
+    assert [event.value for event in outcome.events] == [21]
+
+
+def test_a_certificate_of_another_instance_does_not_count(run: Run) -> None:
+    """True elsewhere is not true here."""
+    outcome = run("certifies-another-instance")
+    assert outcome.status == "error"
+    assert "another instance" in outcome.status_detail
+    assert outcome.bound_certified is None
+
+
+def test_a_large_solution(run: Run) -> None:
+    """A document far larger than a pipe arrives whole."""
+    outcome = run("good", nodes=100_000, k=4, memory_limit_bytes=2 * 2**30)
+    assert outcome.status == "ok", outcome.status_detail
+    assert len(outcome.solution["stages"]) == 100_000  # type: ignore[index]
+    assert outcome.objective == 100_000 * 100_001 // 2
+
+
+@pytest.mark.parametrize("server", ["methods", "checker"])
+def test_a_killed_server_is_replaced(
+    make_task: MakeTask, eventually: Eventually, server: str
+) -> None:
+    """A kill -9 of a warm process between two tasks costs no task."""
+    with Supervisor(METHODS) as supervisor:
+        assert supervisor.run(make_task("good")).status == "ok"
+        killed = supervisor.pids()[server]
+        os.kill(killed, signal.SIGKILL)
+        eventually(lambda: b") Z " in Path(f"/proc/{killed}/stat").read_bytes())
+        assert supervisor.run(make_task("good")).status == "ok"
+        assert supervisor.pids()[server] != killed
+
+
+def test_a_server_killed_during_a_task(
+    make_task: MakeTask,
+    eventually: Eventually,
+    marked: Callable[[str], list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The task and its group die with their server; what was streamed counts."""
+    monkeypatch.setenv("MARK", marker := f"server-killed-{os.getpid()}")
+    outcomes = []
+    with Supervisor(METHODS) as supervisor:
+        assert supervisor.run(make_task("no-op")).status == "ok"
+        server = supervisor.pids()["methods"]
+        task = make_task("hangs-in-a-group")
+        thread = threading.Thread(target=lambda: outcomes.append(supervisor.run(task)))
+        thread.start()
+        eventually(lambda: len(processes.descendants(server)) == 2)
+        os.kill(server, signal.SIGKILL)
+        thread.join()
+        (outcome,) = outcomes
+        assert outcome.status == "crashed"
+        assert outcome.status_detail == "the supervising process died"
+        assert outcome.objective == 21
+    eventually(lambda: set(marked(marker)) <= {os.getpid()})
+
+
+def test_stop_ends_a_running_task(make_task: MakeTask, eventually: Eventually) -> None:
+    """Another thread can stop a supervisor at any time; it takes no task afterwards."""
+    supervisor = Supervisor(METHODS)
+    stopped = threading.Event()
+
+    def work() -> None:
+        try:
+            supervisor.run(make_task("hangs"))
+        except ServerStoppedError:
+            stopped.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    eventually(lambda: "methods" in supervisor.pids())
+    eventually(lambda: processes.descendants(supervisor.pids()["methods"]))
+    supervisor.stop()
+    thread.join()
+    assert stopped.is_set()
+    with pytest.raises(ServerStoppedError):
+        supervisor.run(make_task("good"))
+    supervisor.close()
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ("no_such_module:METHODS", "cannot start: ModuleNotFoundError: No module named"),
+        ("threaded_methods:METHODS", "importing the methods started 1 threads; expected none"),
+    ],
+)
+def test_methods_that_cannot_be_imported_stop_the_run(
+    make_task: MakeTask, methods: str, message: str
+) -> None:
+    """It is not one task's failure: no task can run."""
+    with Supervisor(methods) as supervisor, pytest.raises(BoundmarkError, match=message):
+        supervisor.run(make_task("good"))
+
+
+def test_tasks_leave_no_descriptors_open(make_task: MakeTask) -> None:
+    """A run of any length needs no more open files than its first task."""
+    counts = []
+    with Supervisor(METHODS) as supervisor:
+        for _ in range(3):
+            supervisor.run(make_task("good"))
+            processes = (os.getpid(), *supervisor.pids().values())
+            counts.append([len(os.listdir(f"/proc/{pid}/fd")) for pid in processes])
+    assert counts[0] == counts[1] == counts[2]
+
+
+def test_an_overlong_or_unprintable_message_is_cut(run: Run) -> None:
+    """Whatever a method raises, the row can be stored."""
+    outcome = run("raises-garbage")
+    assert outcome.status == "error"
+    assert len(outcome.status_detail.encode()) <= 1000
+
+
+def test_an_outcome_is_plain_data(run: Run) -> None:
+    """Documents and events can be stored as they are."""
+    outcome = run("good")
+    json.dumps([outcome.solution, outcome.certificate, [vars(event) for event in outcome.events]])

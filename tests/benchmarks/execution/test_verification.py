@@ -1,0 +1,183 @@
+import json
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from boundmark.benchmarks.execution import verification
+from boundmark.benchmarks.execution.ending import Limits
+from boundmark.benchmarks.execution.fork_server import ForkServer
+from boundmark.benchmarks.execution.task import Task
+from boundmark.benchmarks.execution.verification import Candidate, Verified, verify
+
+MakeTask = Callable[..., Task]
+Check = Callable[..., Verified]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    """Return the checker that can break on purpose, in its warm process."""
+    server = verification.start_server("stand_in_checker")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def check(server: ForkServer, make_task: MakeTask) -> Check:
+    """Return a function that verifies candidates about a path of six nodes."""
+    return lambda *candidates, **more: verify(lambda: server, make_task("good"), candidates, **more)
+
+
+@pytest.fixture
+def solution(make_task: MakeTask) -> Callable[[int], Candidate]:
+    """Return a function that makes a solution of cost 21 with the objective that it is told."""
+
+    def make(value: int) -> Candidate:
+        document = {
+            "instance_sha256": make_task("good").instance_sha256,
+            "stages": [0] * 6,
+            "objective": value,
+        }
+        return Candidate("solution", value, json.dumps(document).encode())
+
+    return make
+
+
+@pytest.fixture
+def certificate(make_task: MakeTask) -> Callable[..., Candidate]:
+    """Return a function that makes a certificate; a bound of at most 6 is true."""
+
+    def make(value: int, kind: str = "max-work/1") -> Candidate:
+        document = {
+            "instance_sha256": make_task("good").instance_sha256,
+            "kind": kind,
+            "bound": value,
+            "payload": {"node": 5},
+        }
+        return Candidate("certificate", value, json.dumps(document).encode())
+
+    return make
+
+
+Make = Callable[..., Candidate]
+
+
+def test_nothing_to_verify_costs_nothing(check: Check) -> None:
+    """No process is forked without need."""
+    assert check() == Verified()
+
+
+def test_both_kinds_are_accepted(check: Check, solution: Make, certificate: Make) -> None:
+    """The documents come back decoded."""
+    verified = check(solution(21), certificate(6))
+    assert verified.solution == json.loads(solution(21).document)
+    assert verified.certificate == json.loads(certificate(6).document)
+    assert verified.rejections == ()
+    assert verified.seconds > 0.0
+
+
+def test_the_next_best_counts(check: Check, solution: Make, certificate: Make) -> None:
+    """A refused candidate does not take the others with it, and the best true one is found."""
+    verified = check(
+        solution(19), solution(20), solution(21), certificate(8), certificate(6), certificate(5)
+    )
+    assert verified.solution is not None
+    assert verified.solution["objective"] == 21
+    assert verified.certificate is not None
+    assert verified.certificate["bound"] == 6
+    assert sorted(rejection.split(":")[0] for rejection in verified.rejections) == [
+        "certificate of value 8",
+        "solution of value 19",
+        "solution of value 20",
+    ]
+
+
+def test_the_value_must_be_the_documents(check: Check, certificate: Make) -> None:
+    """What the method announced must be what its document proves."""
+    verified = check(Candidate("certificate", 6, certificate(5).document))
+    assert verified.certificate is None
+    assert verified.rejections == ("certificate of value 6: its document states 5",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds", "reason"),
+    [
+        ("err", 10.0, "KeyError: 'flow'"),
+        ("crash", 10.0, "the check did not end well: died of SIGSEGV"),
+        ("hang", 0.2, "the check did not end well: killed after 0.2 s"),
+        (
+            "allocate",
+            10.0,
+            "(MemoryError|the check did not end well: killed with more than)",
+        ),
+    ],
+)
+def test_a_candidate_that_breaks_the_checker_is_refused(
+    check: Check, solution: Make, certificate: Make, kind: str, seconds: float, reason: str
+) -> None:
+    """The process is lost, the other candidates are not."""
+    verified = check(
+        solution(21),
+        certificate(9, kind),
+        certificate(6),
+        limits=Limits(seconds, 200 * 2**20, 1),
+    )
+    (rejection,) = verified.rejections
+    assert re.match(f"certificate of value 9: {reason}", rejection)
+    assert verified.solution is not None
+    assert verified.certificate is not None
+    assert verified.certificate["bound"] == 6
+
+
+@pytest.mark.parametrize("document", [b"", b"[", b"7", b"{}", b"\xff"])
+def test_what_is_no_document_is_refused(check: Check, document: bytes) -> None:
+    """Bytes that mean nothing prove nothing."""
+    verified = check(Candidate("certificate", 1, document))
+    assert verified.certificate is None
+    assert len(verified.rejections) == 1
+
+
+def test_a_changed_instance_file_is_noticed(
+    server: ForkServer, make_task: MakeTask, certificate: Make
+) -> None:
+    """The instance is read again from its file; without it nothing is accepted."""
+    task = make_task("good", nodes=7)
+    text = task.instance_path.read_text()
+    task.instance_path.write_text(text[:10])
+    try:
+        verified = verify(lambda: server, task, [certificate(6)])
+    finally:
+        task.instance_path.write_text(text)
+    assert verified.certificate is None
+    assert len(verified.rejections) == 1
+
+
+def test_the_verifying_process_is_lean(make_task: MakeTask, certificate: Make) -> None:
+    """It has loaded nothing of what produced the documents, not even numpy."""
+    server = verification.start_server("stand_in_checker")
+    try:
+        verify(lambda: server, make_task("good"), [certificate(6)])
+        with open(f"/proc/{server.pid}/maps") as file:
+            assert "numpy" not in file.read()
+    finally:
+        server.close()
+
+
+def test_a_server_that_dies_refuses_and_is_replaced(make_task: MakeTask, certificate: Make) -> None:
+    """If the warm process dies at work, its candidate is refused and the next has a new one."""
+    servers: list[ForkServer] = []
+
+    def start() -> ForkServer:
+        if not servers or servers[-1].is_dead:
+            servers.append(verification.start_server("stand_in_checker"))
+        return servers[-1]
+
+    verified = verify(start, make_task("good"), [certificate(9, "kill-parent"), certificate(6)])
+    for server in servers:
+        server.close()
+    assert len(servers) == 2
+    assert verified.certificate is not None
+    assert verified.certificate["bound"] == 6
+    assert verified.rejections == (
+        "certificate of value 9: the check did not end well: the supervising process died",
+    )

@@ -1,0 +1,110 @@
+"""Tiny instances, and a recorder of what methods report."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget, Method
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+
+@dataclass
+class Recorder:
+    """Evaluates what a method reports, as the runner does."""
+
+    instance: PipelineInstance
+    partitions: list[Partition] = field(default_factory=list)
+    objectives: list[int] = field(default_factory=list)
+
+    def solution(self, solution: Partition) -> None:
+        """Keep a partition and its cost."""
+        self.partitions.append(solution)
+        self.objectives.append(self.instance.objective(solution))
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        """Reject it."""
+        raise AssertionError("a heuristic reports no bounds")
+
+
+@st.composite
+def _instances(draw: st.DrawFn, max_nodes: int, max_cost: int) -> PipelineInstance:
+    nodes = draw(st.integers(1, max_nodes))
+    pairs = list(itertools.combinations(range(nodes), 2))
+    name = draw(st.permutations(range(nodes)))
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    costs = st.lists(st.integers(0, max_cost), min_size=nodes, max_size=nodes)
+    graph = CostedGraph(
+        Dag.from_edges(nodes, [(name[a], name[b]) for a, b in chosen]),
+        np.array(draw(costs)),
+        np.array(draw(costs)),
+        np.array(draw(costs)),
+        draw(st.integers(0, 3 * max_cost)),
+        tuple(str(node) for node in range(nodes)),
+    )
+    return PipelineInstance(graph, draw(st.integers(1, nodes + 2)))
+
+
+@pytest.fixture(scope="session")
+def instances() -> Callable[..., st.SearchStrategy[PipelineInstance]]:
+    """Return a maker of strategies: any DAG, any numbering, overflow, k from 1 to beyond n."""
+
+    def make(max_nodes: int = 9, max_cost: int = 9) -> st.SearchStrategy[PipelineInstance]:
+        return _instances(max_nodes, max_cost)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def random_instance() -> Callable[..., PipelineInstance]:
+    """Return a maker of larger instances of average degree 4, with overflow."""
+
+    def make(nodes: int, k: int, seed: int) -> PipelineInstance:
+        generator = np.random.default_rng(seed)
+        pairs = np.sort(generator.integers(nodes, size=(2 * nodes, 2)), axis=1)
+        dag = Dag.from_edges(nodes, pairs[pairs[:, 0] < pairs[:, 1]].tolist())
+        work, transfer, load = generator.integers(0, 1000, size=(3, nodes))
+        names = tuple(str(node) for node in range(nodes))
+        cache = int(load.sum()) // (2 * k)
+        return PipelineInstance(CostedGraph(dag, work, transfer, load, cache, names), k)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def all_slicings() -> Callable[[int, int], list[IntArray]]:
+    """Return a function that lists every way to cut n positions into 1 .. k non-empty blocks."""
+
+    def slicings(nodes: int, k: int) -> list[IntArray]:
+        return [
+            np.array([*inner, nodes])
+            for cuts in range(min(k, nodes))
+            for inner in itertools.combinations(range(1, nodes), cuts)
+        ]
+
+    return slicings
+
+
+@pytest.fixture(scope="session")
+def run() -> Callable[..., Recorder]:
+    """Return a function that runs a method and hands back what it reported."""
+
+    def run_method(
+        method: Method,
+        instance: PipelineInstance,
+        seed: int = 1,
+        seconds: float = 60,
+        **params: int,
+    ) -> Recorder:
+        recorder = Recorder(instance)
+        method.run(instance, Budget(seconds), seed, recorder, **{**method.params, **params})
+        return recorder
+
+    return run_method

@@ -1,0 +1,149 @@
+"""Slicing against every slicing there is, and against the paper's algorithm."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from brute_force import block_cost, cost
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from boundmark.heuristics.pipeline import compare_slicing, slicing
+from boundmark.heuristics.pipeline.compare_slicing import reference_cost
+from boundmark.heuristics.pipeline.kernels import slicing as kernels
+from boundmark.heuristics.pipeline.kernels.reference import segment_transfer
+from boundmark.heuristics.pipeline.slicing import beats, slice_order
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+
+def increments(instance: PipelineInstance) -> tuple[kernels.Segments, kernels.Segments]:
+    """Return the increments of blocks of the graph's own order, at the right and at the left."""
+    graph = instance.graph
+    arrays = (
+        graph.dag.topological_order,
+        graph.dag.producer_start,
+        graph.dag.producers,
+        graph.dag.consumer_start,
+        graph.work,
+        graph.transfer,
+        graph.param_load,
+    )
+    return kernels.growing_right(*arrays), kernels.growing_left(*arrays)
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_slicing_is_optimal(instances, all_slicings, data) -> None:
+    """Adaptive slicing, the paper's algorithm and the best of all slicings cost the same."""
+    instance = data.draw(instances())
+    order = instance.graph.dag.topological_order
+    best = min(
+        cost(instance, tuple(Partition.from_slices(order, ends).stages.tolist()))
+        for ends in all_slicings(instance.nodes, instance.k)
+    )
+    found, ends = slice_order(instance, order)
+    assert found == best == reference_cost(instance, order)
+    assert instance.objective(Partition.from_slices(order, ends)) == best
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_beats_decides_at_every_threshold(instances, data) -> None:
+    """`beats` is true from the optimum on and false below it, also below zero."""
+    instance = data.draw(instances())
+    order = instance.graph.dag.topological_order
+    best, _ = slice_order(instance, order)
+    for threshold in range(-1, best + 3):
+        assert beats(instance, order, threshold) == (threshold >= best)
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_increments_give_the_cost_of_every_block(instances, data) -> None:
+    """Growing a block at either end, and the Fenwick table, agree with the cost of the block."""
+    instance = data.draw(instances(max_nodes=7))
+    graph, order = instance.graph, instance.graph.dag.topological_order
+    right, left = increments(instance)
+    table = segment_transfer(order, graph.dag.consumer_start, graph.dag.targets, graph.transfer)
+
+    def corrections(segments: kernels.Segments, position: int) -> list[tuple[int, int]]:
+        events = slice(segments.event_start[position], segments.event_start[position + 1])
+        pairs = zip(segments.event_bound[events], segments.event_amount[events], strict=True)
+        return [(int(bound), int(amount)) for bound, amount in pairs]
+
+    for first in range(instance.nodes):
+        for last in range(first, instance.nodes):
+            block = set(order[first : last + 1].tolist())
+            load = sum(int(graph.param_load[v]) for v in block)
+            expected = block_cost(instance, block) - max(0, load - graph.cache)
+            positions = range(first, last + 1)
+            assert expected == right.gain_before[last + 1] - right.gain_before[first] - sum(
+                amount
+                for position in positions
+                for bound, amount in corrections(right, position)
+                if bound >= first
+            )
+            assert expected == left.gain_before[last + 1] - left.gain_before[first] - sum(
+                amount
+                for position in positions
+                for bound, amount in corrections(left, position)
+                if bound <= last
+            )
+            work = sum(int(graph.work[v]) for v in block)
+            assert expected == work + table[last + 1, first + 1]
+
+
+@pytest.mark.parametrize("nodes", [60, 200])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 16, 64])
+@pytest.mark.parametrize("seed", range(6))
+def test_slicing_equals_the_reference(random_instance, nodes: int, k: int, seed: int) -> None:
+    """Also where windows, overflow and lists of useful blocks are large."""
+    instance = random_instance(nodes, k, seed)
+    order = instance.graph.dag.topological_order
+    found, ends = slice_order(instance, order)
+    assert found == reference_cost(instance, order)
+    assert instance.objective(Partition.from_slices(order, ends)) == found
+    assert beats(instance, order, found)
+    assert not beats(instance, order, found - 1)
+
+
+@pytest.mark.parametrize("family", compare_slicing.FAMILIES)
+@pytest.mark.parametrize("k", [2, 4, 32, 128])
+def test_slicing_equals_the_reference_on_every_family(family: str, k: int) -> None:
+    """On the graphs whose speed ratios are published; chains with k = 128 have blocks to spare."""
+    instance = PipelineInstance(compare_slicing.random_graph(family, 500, seed=3), k)
+    order = instance.graph.dag.topological_order
+    found, ends = slice_order(instance, order)
+    assert found == reference_cost(instance, order)
+    assert instance.objective(Partition.from_slices(order, ends)) == found
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_optimum_is_found_without_lists(instances, data) -> None:
+    """Where useful blocks are too many to list, decisions alone lead to the same optimum."""
+    instance = data.draw(instances(max_nodes=12, max_cost=100))
+    order = instance.graph.dag.topological_order
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slicing, "LISTED_BLOCKS", data.draw(st.integers(0, 2)))
+        found, ends = slice_order(instance, order)
+    assert found == reference_cost(instance, order)
+    assert instance.objective(Partition.from_slices(order, ends)) == found
+
+
+def test_blocks_may_be_fewer_than_k(random_instance: Callable[..., PipelineInstance]) -> None:
+    """With k > n every node can have a block of its own, and no block is empty."""
+    instance = random_instance(20, 50, 1)
+    _, ends = slice_order(instance, instance.graph.dag.topological_order)
+    assert 1 <= len(ends) <= 20
+    assert ends[-1] == 20
+    assert (np.diff(ends, prepend=0) > 0).all()
+
+
+def test_comparison_prints_a_row_for_each_case(monkeypatch, capsys) -> None:
+    """The published table comes from a command that still runs."""
+    monkeypatch.setattr(compare_slicing, "NODES", (20,))
+    monkeypatch.setattr(compare_slicing, "BLOCKS", (2, 4))
+    monkeypatch.setattr(compare_slicing, "REPEATS", 1)
+    compare_slicing.main()
+    assert len(capsys.readouterr().out.splitlines()) == 2 + 2 * len(compare_slicing.FAMILIES)
