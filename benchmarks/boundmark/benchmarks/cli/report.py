@@ -21,7 +21,9 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     "--format", "formats", default="html,md", show_default=True, callback=_formats,
     help="What to write besides the Parquet tables.",
 )  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Print only the paths of what was written.")
+@click.option(
+    "--quiet", is_flag=True, help="Print the paths of all files written, and nothing else."
+)
 def report(directory: Path, formats: tuple[str, ...], quiet: bool) -> None:
     """Write tables, plots and pages from the results in DIR, and print the certified table."""
     from boundmark.benchmarks.cli.tables import print_certified_table
@@ -31,4 +33,5 @@ def report(directory: Path, formats: tuple[str, ...], quiet: bool) -> None:
     if not quiet:
         print_certified_table(directory)
     for path in written:
-        click.echo(path)
+        if quiet or path.parent == directory:
+            click.echo(path)

@@ -8,8 +8,11 @@ from rich.table import Table
 
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.objective import block_overflow, block_transfer, block_work
+from boundmark.reports.number_text import integer, percent
 from boundmark.reports.store import ResultStore
-from boundmark.reports.tables import certified_table
+from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.tables.gap_by_k import gap_by_k
+from boundmark.reports.tables.tasks import ALL
 
 
 def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
@@ -39,12 +42,32 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
 
 
 def print_certified_table(directory: Path) -> None:
-    """Print best verified cost, best certified bound and gap of every instance of a folder."""
-    frame = certified_table(ResultStore.open(directory).results())
-    table = Table(box=None, header_style="bold", pad_edge=False, title_justify="left")
-    for column in frame.columns:
-        numeric = frame[column].dtype.kind in "iuf"
-        table.add_column(str(column), justify="right" if numeric else "left")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(str(value) for value in row))
+    """Print each graph's gap by k, and what is known of all graphs together."""
+    certified = certified_table(ResultStore.open(directory).results())
+    stages = sorted(certified["k"].unique())
+    table = Table(
+        title="Gap in % between best verified cost and best certified bound (* proven optimal)",
+        box=None,
+        header_style="bold",
+        pad_edge=False,
+        title_justify="left",
+    )
+    table.add_column("graph")
+    table.add_column("nodes", justify="right")
+    for k in stages:
+        table.add_column(f"k={k}", justify="right")
+    for (dataset, instance), rows in certified.groupby(["dataset", "instance"], sort=False):
+        by_k = rows.set_index("k")
+        cells = [
+            ("*" if by_k.at[k, "optimal"] else percent(by_k.at[k, "gap"]))
+            if k in by_k.index
+            else ""
+            for k in stages
+        ]
+        table.add_row(f"{dataset}/{instance}", integer(rows["nodes"].iloc[0]), *cells)
+    means = gap_by_k(certified)
+    over_all = means[means["dataset"] == ALL].set_index("k")
+    table.add_section()
+    table.add_row("geometric mean", "", *(percent(over_all.at[k, "mean_gap"]) for k in stages))
+    table.add_row("graphs", "", *(integer(over_all.at[k, "bounded"]) for k in stages))
     Console().print(table)

@@ -35,7 +35,8 @@ def summary(analysis: Analysis) -> str:
     gaps = certified["gap"].dropna()
     if len(gaps):
         mean = percent(geometric_mean(1 + gaps) - 1)
-        text += f" The mean gap, GM(UB/LB) - 1, is {mean}\N{NO-BREAK SPACE}% over {count(len(gaps), 'instance')}."
+        over = count(len(gaps), "instance")
+        text += f" The mean gap, GM(UB/LB) - 1, is {mean}\N{NO-BREAK SPACE}% over {over}."
     failed = int((analysis.tasks["status"] != "ok").sum())
     text += f" {count(failed, 'task')} did not end ok." if failed else " Every task ended ok."
     return text
