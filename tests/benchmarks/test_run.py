@@ -64,8 +64,10 @@ def test_retry_runs_failed_tasks_again(
 ) -> None:
     """Failures are kept unless asked for; `--retry` replaces their rows."""
     out = tmp_path / "out"
+    suite = tmp_path / "long.toml"
+    suite.write_text(suite_file.read_text().replace("random-100", "random-10000"))
     arguments = (
-        "run", suite_file, "--out", out, "--quiet", "--filter", "squeezenet k=4 random-100",
+        "run", suite, "--out", out, "--quiet", "--filter", "squeezenet k=4 random-10000",
         "--memory-limit", 0.01,
     )  # fmt: skip
     assert "1 oom" in boundmark(*arguments).stdout

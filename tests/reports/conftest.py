@@ -75,7 +75,7 @@ def frame(tmp_path: Path) -> Callable[[list[Row]], pd.DataFrame]:
     return stored
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def synthetic() -> Callable[..., list[tuple[Row, list[Row]]]]:
     """Return the function that makes a whole run with traces."""
     return synthetic_run

@@ -16,25 +16,25 @@ from boundmark.reports.tables.tasks import ALL
 
 
 def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
-    """Return a line for every stage: what it costs and which operations it holds."""
+    """Return a line for every stage: its costs, its share of the slowest's, its operations."""
     graph, k, stages = instance.graph, instance.k, partition.stages
-    work = block_work(graph, stages, k)
     incoming, outgoing = block_transfer(graph, stages, k)
-    overflow = block_overflow(graph, stages, k)
-    costs = work + incoming + outgoing + overflow
+    ticks = {"work": block_work(graph, stages, k), "in": incoming, "out": outgoing}
+    if not graph.is_cached:
+        ticks["overflow"] = block_overflow(graph, stages, k)
+    costs = np.sum(list(ticks.values()), axis=0)
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("stage", "nodes", "work", "in", "out", "overflow", "cost", "of slowest"):
-        table.add_column(column, justify="right")
+    for column in ("stage", "nodes", *ticks, "cost", "share"):
+        table.add_column(column, justify="right", no_wrap=True)
     table.add_column("operations", overflow="ellipsis", no_wrap=True)
     for stage in range(k):
-        members = np.flatnonzero(stages == stage)
-        names = [graph.names[v] for v in members]
+        names = [graph.names[v] for v in np.flatnonzero(stages == stage)]
         span = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}" if names else "(empty)"
-        numbers = (work, incoming, outgoing, overflow, costs)
         table.add_row(
             str(stage),
-            str(len(members)),
-            *(f"{int(column[stage]):,}" for column in numbers),
+            integer(len(names)),
+            *(integer(column[stage]) for column in ticks.values()),
+            integer(costs[stage]),
             f"{costs[stage] / max(1, costs.max()):.0%}",
             span,
         )

@@ -178,6 +178,8 @@ def run(
     progress.bound(Certificate.of(instance, KIND, mean, without_cuts, METHOD.name))
     best = mean
     for io_weights in (FEW_IO_WEIGHTS, IO_WEIGHTS):
+        if budget.is_spent():
+            break
         certificate = share_table(instance.graph, io_weights).certificate(instance)
         if certificate.bound > best:
             progress.bound(certificate)

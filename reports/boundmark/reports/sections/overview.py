@@ -96,6 +96,9 @@ def limitations(analysis: Analysis) -> tuple[str, ...]:
             f"The tasks come from {records} runs; the environment described is that of the newest, "
             "and times of different runs may not be comparable."
         )
+    without_k = int(certified["k"].isna().sum())
+    if without_k:
+        found.append(f"{count(without_k, 'instance')} without k, in no table by k.")
     for column, what in (("objective", "verified solution"), ("bound", "certified bound")):
         missing = int(certified[column].isna().sum())
         if missing:

@@ -21,7 +21,7 @@ def performance_profile(costs: pd.DataFrame) -> pd.DataFrame:
     solved = costs.dropna(how="all")
     ratios = solved.div(solved.min(axis=1), axis=0)
     rows: list[tuple[str, float, float]] = []
-    for method in ratios.columns:
+    for method in ratios.columns if len(ratios) else ():
         factors = ratios[method].dropna()
         rows += [
             (str(method), factor, float((factors <= factor).sum()) / len(ratios))

@@ -56,5 +56,5 @@ def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.Data
 
 
 def _is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":
-    limit = tasks["instance_sha256"].map(upper) * (1 + CLAIM_TOLERANCE)
+    limit = tasks["instance_sha256"].map(upper).astype("float64") * (1 + CLAIM_TOLERANCE)
     return ~(tasks["bound_claimed"] > limit)

@@ -28,6 +28,10 @@ from boundmark.problems.arrays import IntArray
 _INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 _ROW = types.int64[::1]
 _UNREACHED = 2**40
+# Up to here the dynamic program is the best way out when lists grow too long.
+_FEW_BLOCKS = 8
+# Up to here, that many vectorised subtractions are faster than one running sum.
+_FEW_CORRECTIONS = 12
 
 
 class Segments(NamedTuple):
@@ -169,6 +173,39 @@ def _floor(segments: Segments, cache: int, first: int, end: int) -> int:
     return int(segments.work_before[end] - segments.work_before[first] + max(0, load - cache))
 
 
+@numba.njit([types.void(_ROW, _ROW, _ROW, types.int64, types.int64)], cache=True, nogil=True)
+def _correct_up_to(
+    bounds: IntArray, amounts: IntArray, costs: IntArray, first: int, position: int
+) -> None:
+    """Apply a position's corrections, if many, to the costs of blocks that begin at first or later.
+
+    The corrections are added up in one go from right to left.
+    """
+    pending = np.zeros(position + 1 - first, np.int64)
+    for event in range(len(bounds)):
+        if bounds[event] >= first:
+            pending[bounds[event] - first] += amounts[event]
+    total = 0
+    for index in range(position - first, -1, -1):
+        total += pending[index]
+        costs[first + index] -= total
+
+
+@numba.njit([types.void(_ROW, _ROW, _ROW, types.int64, types.int64)], cache=True, nogil=True)
+def _correct_from(
+    bounds: IntArray, amounts: IntArray, costs: IntArray, position: int, stop: int
+) -> None:
+    """Apply a position's corrections, if many, to the costs of blocks that end before stop."""
+    pending = np.zeros(stop - position, np.int64)
+    for event in range(len(bounds)):
+        if bounds[event] < stop:
+            pending[bounds[event] - position] += amounts[event]
+    total = 0
+    for index in range(stop - position):
+        total += pending[index]
+        costs[position + index] -= total
+
+
 @numba.njit(
     [types.int64(_SEGMENTS, types.int64, types.int64, types.int64, types.boolean, _ROW)],
     cache=True,
@@ -197,12 +234,18 @@ def fewest_blocks(
         costs[end - 1] = -gain_before[end - 1]
         while first < end and _floor(segments, cache, first, end) > threshold:
             first += 1
-        for event in range(segments.event_start[end - 1], segments.event_start[end]):
-            if event_bound[event] >= first:
-                affected = costs[first : event_bound[event] + 1]
-                amount = segments.event_amount[event]
-                for index in range(affected.size):
-                    affected[index] -= amount
+        events = segments.event_start[end - 1 : end + 1]
+        if events[1] - events[0] > _FEW_CORRECTIONS:
+            bounds = segments.event_bound[events[0] : events[1]]
+            amounts = segments.event_amount[events[0] : events[1]]
+            _correct_up_to(bounds, amounts, costs, first, end - 1)
+        else:
+            for event in range(events[0], events[1]):
+                if event_bound[event] >= first:
+                    affected = costs[first : event_bound[event] + 1]
+                    amount = segments.event_amount[event]
+                    for index in range(affected.size):
+                        affected[index] -= amount
         limit = threshold - gain_before[end]
         row, before = costs[first:end], fewest[first:end]
         best = _UNREACHED
@@ -277,7 +320,7 @@ def _good_slicing(segments: Segments, cache: int, k: int, floor: int) -> int:
     low, guess = floor, floor
     # All nodes in one block: nothing is transferred.
     high = _floor(segments, cache, 0, nodes)
-    while high - low > low // 64 + 1:
+    while high - low > low // 128 + 1:
         cost = _longest_blocks(segments, cache, k, guess)
         if cost >= 0:
             high = cost
@@ -288,7 +331,7 @@ def _good_slicing(segments: Segments, cache: int, k: int, floor: int) -> int:
             covered = max(1, segments.work_before[-1 - cost])
             guess = int(guess * (segments.work_before[nodes] / covered))
             middle = low + (high - low) // 2
-            guess = min(max(guess, low + low // 64 + 1), middle)
+            guess = min(max(guess, low + low // 128 + 1), middle)
     return high
 
 
@@ -308,12 +351,18 @@ def _any_number_of_blocks(segments: Segments, cache: int, threshold: int, least:
         costs[end - 1] = -gain_before[end - 1]
         while first < end and _floor(segments, cache, first, end) > threshold:
             first += 1
-        for event in range(segments.event_start[end - 1], segments.event_start[end]):
-            if event_bound[event] >= first:
-                affected = costs[first : event_bound[event] + 1]
-                amount = segments.event_amount[event]
-                for index in range(affected.size):
-                    affected[index] -= amount
+        events = segments.event_start[end - 1 : end + 1]
+        if events[1] - events[0] > _FEW_CORRECTIONS:
+            bounds = segments.event_bound[events[0] : events[1]]
+            amounts = segments.event_amount[events[0] : events[1]]
+            _correct_up_to(bounds, amounts, costs, first, end - 1)
+        else:
+            for event in range(events[0], events[1]):
+                if event_bound[event] >= first:
+                    affected = costs[first : event_bound[event] + 1]
+                    amount = segments.event_amount[event]
+                    for index in range(affected.size):
+                        affected[index] -= amount
         row, before, load = costs[first:end], least[first:end], load_before[first:end]
         gain, room = gain_before[end], load_before[end] - cache
         best = threshold
@@ -378,12 +427,18 @@ def _useful_blocks(
         costs[first] = gain_before[first + 1] - gain_before[nodes]
         while stop > first and _floor(segments, cache, first, stop) > threshold:
             stop -= 1
-        for event in range(segments.event_start[first], segments.event_start[first + 1]):
-            if event_bound[event] < stop:
-                affected = costs[event_bound[event] : stop]
-                amount = segments.event_amount[event]
-                for index in range(affected.size):
-                    affected[index] -= amount
+        events = segments.event_start[first : first + 2]
+        if events[1] - events[0] > _FEW_CORRECTIONS:
+            bounds = segments.event_bound[events[0] : events[1]]
+            amounts = segments.event_amount[events[0] : events[1]]
+            _correct_from(bounds, amounts, costs, first, stop)
+        else:
+            for event in range(events[0], events[1]):
+                if event_bound[event] < stop:
+                    affected = costs[event_bound[event] : stop]
+                    amount = segments.event_amount[event]
+                    for index in range(affected.size):
+                        affected[index] -= amount
         best = _UNREACHED
         useful_start[first] = found
         fewest_after[first] = best + 1
@@ -488,6 +543,52 @@ def _least_threshold(
     return high
 
 
+@numba.njit([types.int64(_SEGMENTS, types.int64, types.int64, types.int64)], cache=True, nogil=True)
+def _least_in_layers(segments: Segments, cache: int, k: int, threshold: int) -> int:
+    """Return the least cost of slicing into at most k blocks, which must be <= threshold.
+
+    The dynamic program of the paper's Algorithm 1, windowed. Memory O(n k).
+    """
+    nodes = len(segments.event_start) - 1
+    gain_before, event_bound = segments.gain_before, segments.event_bound
+    load_before = segments.load_before
+    costs = np.empty(nodes, np.int64)
+    row_costs = np.empty(nodes, np.int64)
+    least = np.full((k + 1, nodes + 1), threshold, np.int64)
+    least[:, 0] = 0
+    first = 0
+    for end in range(1, nodes + 1):
+        costs[end - 1] = -gain_before[end - 1]
+        while first < end and _floor(segments, cache, first, end) > threshold:
+            first += 1
+        events = segments.event_start[end - 1 : end + 1]
+        if events[1] - events[0] > _FEW_CORRECTIONS:
+            bounds = segments.event_bound[events[0] : events[1]]
+            amounts = segments.event_amount[events[0] : events[1]]
+            _correct_up_to(bounds, amounts, costs, first, end - 1)
+        else:
+            for event in range(events[0], events[1]):
+                if event_bound[event] >= first:
+                    affected = costs[first : event_bound[event] + 1]
+                    amount = segments.event_amount[event]
+                    for index in range(affected.size):
+                        affected[index] -= amount
+        gain, room = gain_before[end], load_before[end] - cache
+        load, row, corrected = load_before[first:end], costs[first:end], row_costs[first:end]
+        for index in range(row.size):
+            corrected[index] = row[index] + gain + max(0, room - load[index])
+        if first == 0:
+            least[1, end] = min(threshold, corrected[0])
+        # Of the last layer only the whole order is asked for.
+        for block in range(k if end == nodes else 2, k + 1 if end == nodes else k):
+            before = least[block - 1, first:end]
+            best = threshold
+            for index in range(before.size):
+                best = min(best, max(before[index], corrected[index]))
+            least[block, end] = best
+    return int(least[k, nodes])
+
+
 @numba.njit([_ROW(_SEGMENTS, types.int64, types.int64, _ROW)], cache=True, nogil=True)
 def _cut(segments: Segments, cache: int, threshold: int, fewest: IntArray) -> IntArray:
     """Return the ends of a slicing, given the increments at the left and `fewest_blocks`."""
@@ -562,7 +663,7 @@ def best_slicing(
     A good slicing comes first, by bisection over a greedy rule. Two sweeps at its cost then find
     the blocks that can be part of a slicing at least as good, usually a few for each position, and
     the optimum among these needs no further sweep. Where they are too many to list, decisions
-    lower the threshold first.
+    lower the threshold first, or, if k is small, the paper's dynamic program runs in windows.
 
     Parameters
     ----------
@@ -587,6 +688,7 @@ def best_slicing(
     useful_end = np.empty(list_size, np.int64)
     useful_cost = np.empty(list_size, np.int64)
     is_first_round = True
+    step = high // 64 + 1
     while low < high:
         fewest_blocks(right, cache, k, high, False, fewest)
         found = _useful_blocks(
@@ -595,21 +697,26 @@ def best_slicing(
         if found >= 0:
             high = _least_threshold(k, low, high, useful_start, useful_end, useful_cost, fewest)
             return high, _cut(left, cache, high, fewest)
-        if is_first_round:
+        if k <= _FEW_BLOCKS:
+            high = _least_in_layers(right, cache, k, high)
+            break
+        if is_first_round and fewest[nodes] < k:
             # With more blocks to spend than are needed, this bound is usually the optimum.
-            is_first_round = False
             low = max(low, _any_number_of_blocks(right, cache, high, fewest))
             if fewest_blocks(right, cache, k, low, True, fewest) <= k:
                 high = low
+                break
+            low += 1
+        is_first_round = False
+        # The list only gets shorter when `high` falls, and the optimum is not far below it.
+        is_lower = False
+        while low < high and not is_lower:
+            middle = max(high - step, low + (high - low) // 2)
+            is_lower = fewest_blocks(right, cache, k, middle, True, fewest) <= k
+            if is_lower:
+                high = middle
             else:
-                low += 1
-        else:
-            for _ in range(2):
-                middle = low + (high - low) // 2
-                if low < high and fewest_blocks(right, cache, k, middle, True, fewest) <= k:
-                    high = middle
-                elif low < high:
-                    low = middle + 1
+                low = middle + 1
     fewest_blocks(right, cache, k, high, False, fewest)
     return high, _cut(left, cache, high, fewest)
 

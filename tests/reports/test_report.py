@@ -1,0 +1,254 @@
+"""The report as a whole: complete, the same every time, safe, and silent about nothing."""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from boundmark.problems.errors import StoreError, UnknownNameError
+from boundmark.reports.report import write_report
+from boundmark.reports.store import ResultStore
+
+ENVIRONMENT = {
+    "cpu": "A CPU",
+    "cores": 2,
+    "memory_bytes": 16 * 2**30,
+    "libraries": {"numpy": "2.0", "pandas": "3.0"},
+    "commit": None,
+    "dirty": True,
+    "load_at_start": [0.5, 0.25, 0.125],
+    "thread_settings": {},
+}
+
+
+def fill(directory: Path, run: list[tuple[Any, Any]]) -> Path:
+    """Store a run with its environment."""
+    store = ResultStore.create_or_open(directory)
+    for row, trace in run:
+        store.append(row, trace)
+    store.compact()
+    store.environment.write_text(json.dumps(ENVIRONMENT))
+    return directory
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Return all files below a folder."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> tuple[Path, list[Path]]:
+    """Return a folder with a report, which tests leave as it is, and the files written."""
+    directory = fill(tmp_path_factory.mktemp("reported"), synthetic(members=2))
+    return directory, write_report(directory)
+
+
+class Links(HTMLParser):
+    """Collects ids, the targets of links, tags left open, and everything that is fetched."""
+
+    VOID = frozenset({"meta", "br", "img", "link", "input", "hr"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.targets: set[str] = set()
+        self.fetched: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what the tag refers to."""
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(str(value))
+            elif name.endswith("href") and str(value).startswith("#"):
+                self.targets.add(str(value)[1:])
+            elif name in ("src", "href", "xlink:href", "action", "data") or name.startswith("on"):
+                self.fetched.append(f"{tag} {name}={value}")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what the tag refers to; it is closed already."""
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the tag that was opened last."""
+        assert self.open.pop() == tag
+
+
+def test_the_same_results_have_the_same_report(
+    reported: tuple[Path, list[Path]], tmp_path: Path, synthetic: Any
+) -> None:
+    """Byte by byte, whatever the order of arrival, with shards or without; nothing else changes."""
+    first, written = reported
+    second = ResultStore.create_or_open(tmp_path)
+    for row, trace in reversed(synthetic(members=2)):
+        second.append(row, trace)
+    second.environment.write_text(json.dumps(ENVIRONMENT))
+    stored = contents(tmp_path)
+    write_report(tmp_path)
+    here, there = contents(first), contents(tmp_path)
+    names = {str(path.relative_to(first)) for path in written}
+    assert {name: here[name] for name in names} == {name: there[name] for name in names}
+    assert {name: there[name] for name in there if name not in names} == stored
+
+
+def test_page_stands_alone_and_is_sound(reported: tuple[Path, list[Path]]) -> None:
+    """No script, nothing fetched, tags closed, ids unique, and every link leads somewhere."""
+    page = (reported[0] / "report.html").read_text()
+    links = Links()
+    links.feed(page)
+    assert links.open == []
+    assert links.fetched == []
+    assert len(set(links.ids)) == len(links.ids)
+    assert links.targets <= set(links.ids)
+    assert "<script" not in page
+    assert "@import" not in page
+
+
+def test_everything_is_written(reported: tuple[Path, list[Path]]) -> None:
+    """Pages, tables, and every plot as SVG and PNG with its data."""
+    directory, written = reported
+    paths = {str(path.relative_to(directory)) for path in written}
+    plots = ("gap_by_k", "gap_distribution", "performance_profile", "runtime_scatter")
+    assert paths >= {f"plots/{name}.{end}" for name in plots for end in ("svg", "png", "parquet")}
+    assert paths >= {"report.html", "report.md", "tables/certified.parquet"}
+    table = pd.read_parquet(directory / "tables" / "certified.parquet")
+    assert len(table) == 2 * 2 * 3
+    text = (directory / "report.md").read_text()
+    for part in ("## Settings", "## Environment", "## Known limitations", "## Failed tasks"):
+        assert part in text
+    assert "- memory: 16 GiB" in text
+    assert "- libraries: numpy 2.0, pandas 3.0" in text
+    assert "changes that are in no commit" in text
+
+
+def test_text_from_the_data_is_never_markup(tmp_path: Path, make_row: Any) -> None:
+    """Neither on the page, in a plot, nor in Markdown tables."""
+    bad = '<script>alert("1")</script>|`*x*`\n&'
+    rows = [
+        make_row("1", dataset=bad, instance=bad, suite=bad, method=bad, objective=3),
+        make_row("2", dataset=bad, instance=bad, method="share", bound_certified=2,
+                 bound_kind=bad, method_kind="bound"),
+        make_row("3", dataset=bad, instance=bad, method="m", status="error", status_detail=bad),
+    ]  # fmt: skip
+    store = ResultStore.create_or_open(tmp_path)
+    for row in rows:
+        store.append(row, [])
+    store.environment.write_text(json.dumps({bad: bad}))
+    write_report(tmp_path)
+    page, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "<script" not in text
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert any("script" in line for line in tables)
+    assert all(line.endswith(" |") for line in tables)
+
+
+def test_refuses_to_publish_a_contradiction(tmp_path: Path, make_row: Any, synthetic: Any) -> None:
+    """The error is the only result: the earlier report stays as it was."""
+    directory = fill(tmp_path, synthetic(members=1, datasets=("zoo",)))
+    write_report(directory)
+    before = contents(directory)
+    store = ResultStore.open(directory)
+    store.append(make_row("x", objective=1, instance="bad"), [])
+    store.append(make_row("y", bound_certified=2, instance="bad", method_kind="bound"), [])
+    with pytest.raises(StoreError, match="nothing is published"):
+        write_report(directory)
+    after = contents(directory)
+    assert {name: after[name] for name in before} == before
+
+
+def test_refuses_what_is_no_results_folder(tmp_path: Path) -> None:
+    """An empty one, one that is none, a broken environment, and unknown formats."""
+    with pytest.raises(StoreError, match="is not a results folder"):
+        write_report(tmp_path / "nothing")
+    ResultStore.create_or_open(tmp_path / "empty")
+    with pytest.raises(StoreError, match="holds no results; expected at least one"):
+        write_report(tmp_path / "empty")
+    with pytest.raises(UnknownNameError, match=r"no report format 'htm'; did you mean html"):
+        write_report(tmp_path / "empty", ["htm"])
+
+
+@pytest.mark.parametrize("text", ["{", "[1]"])
+def test_refuses_broken_environments(tmp_path: Path, make_row: Any, text: str) -> None:
+    """The file is named."""
+    store = ResultStore.create_or_open(tmp_path)
+    store.append(make_row("a", objective=1), [])
+    store.environment.write_text(text)
+    with pytest.raises(StoreError, match=r"environment\.json"):
+        write_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "only bounds",
+        "only heuristics",
+        "no traces",
+        "all failed",
+        "one task",
+        "no limits",
+        "no k",
+        "no cpu time",
+    ],
+)
+def test_partial_results_have_a_report(tmp_path: Path, synthetic: Any, part: str) -> None:
+    """What is there is reported, and what is missing is said to be."""
+    run = synthetic(members=1, datasets=("zoo",))
+    keep = {
+        "only bounds": lambda row: row["method_kind"] == "bound",
+        "only heuristics": lambda row: row["method_kind"] == "heuristic",
+    }
+    run = [(row, trace) for row, trace in run if keep.get(part, bool)(row)]
+    if part == "one task":
+        run = run[:1]
+    empty = {"objective": None, "bound_certified": None, "bound_claimed": None}
+    for row, trace in run:
+        if part == "no traces":
+            trace.clear()
+        if part == "all failed":
+            row |= {**empty, "status": "unsupported"}
+        if part == "no limits":
+            row |= {"time_limit_seconds": None, "memory_limit_bytes": None, "threads": None}
+            row |= {"wall_seconds": None, "nodes": None, "edges": None, "seed": None}
+        if part == "no cpu time":
+            row["cpu_seconds"] = None
+        if part == "no k":
+            row["instance_params"] = "{}"
+    store = ResultStore.create_or_open(tmp_path)
+    for row, trace in run:
+        store.append(row, trace)
+    write_report(tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    assert "environment.json is missing" in text.replace("\\", "")
+    assert "| instance | k | nodes |" in text
+    assert "nan" not in text.lower()
+    if part == "only bounds":
+        assert "without verified solution" in text
+        assert "## Solutions" not in text
+    if part == "only heuristics":
+        assert "without certified bound" in text
+        assert "## Lower bounds" not in text
+    assert ("Primal-dual" in text) == (part == "no cpu time")
+
+
+def test_plots_without_data_go(tmp_path: Path, synthetic: Any, make_row: Any) -> None:
+    """A plot of an earlier report does not outlive its data."""
+    directory = fill(tmp_path, synthetic(members=1, datasets=("zoo",)))
+    write_report(directory)
+    for path in (directory / "results").iterdir():
+        path.unlink()
+    ResultStore.open(directory).append(make_row("a", objective=1), [])
+    write_report(directory)
+    assert [path.stem for path in (directory / "plots").glob("*.svg")] == ["runtime_scatter"]
