@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from brute_force import all_edge_sets, instance, optimum
+from brute_force import all_dags, instance, optimum
 
 from boundmark.bounds import checker
 from boundmark.problems.catalog import PROBLEMS, methods
@@ -44,20 +44,20 @@ def run(method: Method, sample: PipelineInstance, seed: int = 1, seconds: float 
 
 
 def tiny_instances() -> Iterator[PipelineInstance]:
-    """Yield every DAG of up to four nodes, and some of five, with mixed weights and overflow."""
+    """Yield every DAG of up to five nodes with mixed weights, with and without overflow."""
     weights = [3, 1, 4, 1, 5]
     tensors = [2, 7, 1, 3, 2]
     params = [0, 6, 2, 0, 5]
     for nodes in range(1, 6):
-        for number, edges in enumerate(all_edge_sets(nodes)):
-            if nodes == 5 and number % 16:
-                continue
-            k = 1 + number % 4
-            cache = (100, 6)[number % 2]
+        for number, edges in enumerate(all_dags(nodes)):
             yield instance(
-                weights[:nodes], edges, k,
-                transfer=tensors[:nodes], param_load=params[:nodes], cache=cache,
-            )  # fmt: skip
+                weights[:nodes],
+                edges,
+                k=1 + number % 4,
+                transfer=tensors[:nodes],
+                param_load=params[:nodes],
+                cache=(100, 6)[number // 4 % 2],
+            )
 
 
 TINY = [(sample, optimum(sample)) for sample in tiny_instances()]

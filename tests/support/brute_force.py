@@ -38,6 +38,17 @@ def all_edge_sets(nodes: int) -> Iterator[list[tuple[int, int]]]:
         yield [pair for pair, keep in zip(pairs, kept, strict=True) if keep]
 
 
+def all_dags(nodes: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield each of them once up to renumbering: 1, 2, 6, 31, 302 for 1 to 5 nodes."""
+    seen: set[frozenset[tuple[int, int]]] = set()
+    for edges in all_edge_sets(nodes):
+        if frozenset(edges) in seen:
+            continue
+        for numbers in itertools.permutations(range(nodes)):
+            seen.add(frozenset((numbers[u], numbers[v]) for u, v in edges))
+        yield edges
+
+
 def block_cost(instance: PipelineInstance, block: set[int]) -> int:
     """Return f(S), tensor by tensor."""
     graph = instance.graph
