@@ -1,7 +1,5 @@
 """Sessions: demo, tests, lint; nightly and asv for slow evidence."""
 
-from pathlib import Path
-
 import nox
 
 nox.options.default_venv_backend = "venv"
@@ -17,14 +15,19 @@ def install(session: nox.Session, *groups: str) -> None:
     session.install("-e", ".", *extra)
 
 
+def certify(session: nox.Session, suite: str) -> None:
+    """Run a suite, check everything it claims, and report; resumes where it was stopped."""
+    install(session)
+    out = session.posargs[0] if session.posargs else f"results/{suite}"
+    session.run("boundmark", "run", suite, "--out", out)
+    session.run("boundmark", "verify", out)
+    session.run("boundmark", "report", out)
+
+
 @nox.session
 def demo(session: nox.Session) -> None:
     """Partition real model graphs, certify the bounds, and write the report."""
-    install(session)
-    out = Path(session.posargs[0]) if session.posargs else Path("results/demo")
-    session.run("boundmark", "run", "demo", "--out", str(out))
-    session.run("boundmark", "verify", str(out))
-    session.run("boundmark", "report", str(out))
+    certify(session, "demo")
 
 
 @nox.session
@@ -46,12 +49,8 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """Run the nightly suite and report on it; resumes where it was stopped."""
-    install(session)
-    out = Path(session.posargs[0]) if session.posargs else Path("results/nightly")
-    session.run("boundmark", "run", "nightly", "--out", str(out))
-    session.run("boundmark", "verify", str(out))
-    session.run("boundmark", "report", str(out))
+    """Run the nightly suite and report on it."""
+    certify(session, "nightly")
 
 
 @nox.session

@@ -64,11 +64,11 @@ def instances() -> Callable[..., st.SearchStrategy[PipelineInstance]]:
 
 @pytest.fixture(scope="session")
 def random_instance() -> Callable[..., PipelineInstance]:
-    """Return a maker of larger instances of average degree 4, with overflow."""
+    """Return a maker of larger instances with overflow."""
 
-    def make(nodes: int, k: int, seed: int) -> PipelineInstance:
+    def make(nodes: int, k: int, seed: int, degree: int = 4) -> PipelineInstance:
         generator = np.random.default_rng(seed)
-        pairs = np.sort(generator.integers(nodes, size=(2 * nodes, 2)), axis=1)
+        pairs = np.sort(generator.integers(nodes, size=(nodes * degree // 2, 2)), axis=1)
         dag = Dag.from_edges(nodes, pairs[pairs[:, 0] < pairs[:, 1]].tolist())
         work, transfer, load = generator.integers(0, 1000, size=(3, nodes))
         names = tuple(str(node) for node in range(nodes))

@@ -95,10 +95,14 @@ def test_increments_give_the_cost_of_every_block(instances, data) -> None:
 
 @pytest.mark.parametrize("nodes", [60, 200])
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 16, 64])
-@pytest.mark.parametrize("seed", range(6))
-def test_slicing_equals_the_reference(random_instance, nodes: int, k: int, seed: int) -> None:
-    """Also where windows, overflow and lists of useful blocks are large."""
-    instance = random_instance(nodes, k, seed)
+@pytest.mark.parametrize("degree", [2, 4, 40])
+@pytest.mark.parametrize("listed", [0, 1, slicing.LISTED_BLOCKS])
+def test_slicing_equals_the_reference(
+    monkeypatch, random_instance, nodes: int, k: int, degree: int, listed: int
+) -> None:
+    """Also with wide windows, many corrections a position, and lists that are too short."""
+    monkeypatch.setattr(slicing, "LISTED_BLOCKS", listed)
+    instance = random_instance(nodes, k, nodes + k + degree, degree)
     order = instance.graph.dag.topological_order
     found, ends = slice_order(instance, order)
     assert found == reference_cost(instance, order)

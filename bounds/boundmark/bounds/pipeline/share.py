@@ -34,9 +34,12 @@ from boundmark.problems.pipeline import PipelineInstance
 KIND = "share/1"
 
 # What a weight is worth depends on how t compares with the tensors around a node. Few weights give
-# most of the bound; more and larger ones up to a percent more, for several times the time.
+# most of the bound; more and larger ones up to a percent more, for several times the time and size.
 FEW_IO_WEIGHTS = (2, 4, 8, 16, 32, 64)
 IO_WEIGHTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 384)
+
+# On larger graphs, flows for the largest weights fill certificates of hundreds of megabytes.
+MOST_NODES_FOR_ALL_WEIGHTS = 2000
 
 # Shares are counted in units of 1 / SHARE_UNITS of a block, rounded down.
 SHARE_UNITS = 2**60
@@ -172,12 +175,15 @@ def share_table(graph: CostedGraph, io_weights: Sequence[int] = IO_WEIGHTS) -> S
 def run(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the bound: the mean work, which needs no cut, then with few weights, then with all."""
+    """Report the bound: the mean work, which needs no cut, then with few weights, then all."""
     mean = -(-int(instance.graph.work.sum()) // instance.k)
     without_cuts = {"threshold": mean - 1, "flows": []}
     progress.bound(Certificate.of(instance, KIND, mean, without_cuts, METHOD.name))
     best = mean
-    for io_weights in (FEW_IO_WEIGHTS, IO_WEIGHTS):
+    steps: list[Sequence[int]] = [FEW_IO_WEIGHTS]
+    if instance.nodes <= MOST_NODES_FOR_ALL_WEIGHTS:
+        steps.append(IO_WEIGHTS)
+    for io_weights in steps:
         if budget.is_spent():
             break
         certificate = share_table(instance.graph, io_weights).certificate(instance)

@@ -18,21 +18,21 @@ from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
 
-FAMILIES = ("plain", "regal-style", "chain", "transfer-bound")
+FAMILIES = ("plain", "regal-style", "chain", "transfer-bound", "dense")
 NODES = (200, 1000, 2000)
 BLOCKS = (2, 3, 4, 8, 16, 32, 64)
 REPEATS = 7
 
 
 def random_graph(family: str, nodes: int, seed: int) -> CostedGraph:
-    """Return a graph of average degree 4 (chains: about 2.5).
+    """Return a graph of average degree 4 (chains: about 2.5, dense: 40).
 
     Parameters
     ----------
     family
         ``"plain"``: all costs N(50, 10). ``"regal-style"``: work is a node's tensors plus |N(0,
         0.1)| of all tensors. ``"chain"``: a chain with short skips and log-normal costs, like real
-        models. ``"transfer-bound"``: as plain, with work a hundredth.
+        models. ``"transfer-bound"``: as plain, with work a hundredth. ``"dense"``: as plain.
     """
     generator = np.random.default_rng(seed)
     if family == "chain":
@@ -41,7 +41,8 @@ def random_graph(family: str, nodes: int, seed: int) -> CostedGraph:
         work = generator.lognormal(10, 1.5, nodes).astype(np.int64)
         transfer = generator.lognormal(9, 1, nodes).astype(np.int64)
     else:
-        pairs = np.sort(generator.integers(nodes, size=(2 * nodes, 2)), axis=1)
+        edges = (20 if family == "dense" else 2) * nodes
+        pairs = np.sort(generator.integers(nodes, size=(edges, 2)), axis=1)
         dag = Dag.from_edges(nodes, pairs[pairs[:, 0] < pairs[:, 1]].tolist())
         transfer = _normal(generator, nodes)
         work = _normal(generator, nodes)
