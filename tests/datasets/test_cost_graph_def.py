@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.datasets.cost_graph_def import load
@@ -100,7 +100,6 @@ def as_text(costs, sizes, edges):
     return "\n".join(parts)
 
 
-@settings(deadline=None)
 @given(graphs())
 def test_written_graphs_are_read_back(tmp_path_factory, graph):
     """What is written is what is read."""

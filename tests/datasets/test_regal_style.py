@@ -1,7 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.datasets.regal_style import DATASET, FAMILIES, load
@@ -16,7 +16,6 @@ members = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(members)
 def test_generated_graphs_keep_to_the_recipe(member):
     """Nodes are 50 to 200 in topological order; sizes are positive; costs cover the tensors."""
@@ -35,7 +34,6 @@ def test_generated_graphs_keep_to_the_recipe(member):
         assert tensors <= graph.work[node]
 
 
-@settings(deadline=None)
 @given(members)
 def test_weightings_share_edges_and_tensors(member):
     """A member with plain costs differs from its twin in nothing else."""

@@ -48,3 +48,17 @@ def test_parameters_that_fit_never_overflow() -> None:
     """All parameters in one block are the worst case."""
     assert graph(param_load=[3, 4], cache=7).is_cached
     assert not graph(param_load=[3, 5], cache=7).is_cached
+
+
+def test_sums_over_edges_stay_within_64_bits() -> None:
+    """A tensor near the limit with very many consumers is refused instead of wrapping around."""
+    consumers = 1024
+    fields = {
+        "dag": Dag.from_edges(consumers + 1, [(0, v) for v in range(1, consumers + 1)]),
+        "work": [0] * (consumers + 1),
+        "transfer": [2**52] + [0] * consumers,
+        "param_load": [0] * (consumers + 1),
+        "names": tuple(map(str, range(consumers + 1))),
+    }
+    with pytest.raises(InvalidInputError, match="transfer times the number of consumers"):
+        graph(**fields)

@@ -19,7 +19,7 @@ def instances(draw: st.DrawFn) -> PipelineInstance:
     return instance(
         draw(weights),
         draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
-        draw(st.integers(1, 6)),
+        draw(st.integers(1, 4)),
         transfer=draw(weights),
         param_load=draw(weights),
         cache=draw(st.integers(0, 12)),

@@ -1,7 +1,10 @@
 """Graphs with integer costs: what a cost model or a measurement makes of a model."""
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property
+
+import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
@@ -64,6 +67,14 @@ class CostedGraph:
             raise InvalidInputError(
                 f"the costs add up to {total:.3g} ticks; expected at most 2^53, "
                 "so use a coarser tick."
+            )
+
+        # Some kernels add a transfer once an edge.
+        consumers = np.diff(self.dag.consumer_start).tolist()
+        if sum(map(operator.mul, self.transfer.tolist(), consumers)) >= 2**62:
+            raise InvalidInputError(
+                "transfer times the number of consumers adds up to 2^62 ticks or more; "
+                "expected less, so use a coarser tick."
             )
 
     @classmethod

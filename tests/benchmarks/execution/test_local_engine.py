@@ -110,8 +110,10 @@ def test_methods_that_cannot_be_imported_stop_the_run(make_task: MakeTask) -> No
         run_tasks([make_task("good")] * 100, 2, lambda outcome: None, "no_such_module:METHODS")
 
 
+# Under a shell's background job, Ctrl-C would be ignored from the start.
 RUNNER = """
-import json, sys
+import json, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from boundmark.benchmarks.execution.local_engine import run_tasks
 from boundmark.benchmarks.execution.task import Task
 tasks = [Task.from_json(value) for value in json.loads(sys.argv[1])]

@@ -32,7 +32,7 @@ def increments(instance: PipelineInstance) -> tuple[kernels.Segments, kernels.Se
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_slicing_is_optimal(instances, all_slicings, data) -> None:
     """Adaptive slicing, the paper's algorithm and the best of all slicings cost the same."""
     instance = data.draw(instances())
@@ -47,7 +47,7 @@ def test_slicing_is_optimal(instances, all_slicings, data) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_beats_decides_at_every_threshold(instances, data) -> None:
     """`beats` is true from the optimum on and false below it, also below zero."""
     instance = data.draw(instances())
@@ -58,7 +58,7 @@ def test_beats_decides_at_every_threshold(instances, data) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_increments_give_the_cost_of_every_block(instances, data) -> None:
     """Growing a block at either end, and the Fenwick table, agree with the cost of the block."""
     instance = data.draw(instances(max_nodes=7))
@@ -123,7 +123,7 @@ def test_slicing_equals_the_reference_on_every_family(family: str, k: int) -> No
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_optimum_is_found_without_lists(instances, data) -> None:
     """Where useful blocks are too many to list, decisions alone lead to the same optimum."""
     instance = data.draw(instances(max_nodes=12, max_cost=100))

@@ -120,7 +120,8 @@ def _best(
 
 
 def _statuses(rows: pd.DataFrame) -> str:
+    if rows["ok"].isna().all():
+        return ""
     counts = {status: int(rows[status].sum()) for status in FAILURES}
-    return ", ".join(
-        f"{number}\N{NO-BREAK SPACE}{status}" for status, number in counts.items() if number
-    )
+    failed = [f"{n}\N{NO-BREAK SPACE}{status}" for status, n in counts.items() if n]
+    return ", ".join(failed) or "none"

@@ -36,8 +36,9 @@ def gap_section(analysis: Analysis, plots: Sequence[Plot]) -> Section:
     notes = (
         "n: instances. With gap: those that have a verified solution (UB) and a certified lower "
         "bound (LB) above 0; the means are over these, the others are only counted.",
-        "Mean gap: geometric mean of UB/LB, minus 1. Mean LB/UB: geometric mean, the form of the "
-        "paper. Interval: percentile bootstrap over instances, 2,000 resamples.",
+        "Mean gap: geometric mean of UB/LB, minus 1. Mean LB/UB: geometric mean, the form of "
+        "Archer et al. (ICML 2024). Interval: percentile bootstrap over instances, 2,000 "
+        "resamples.",
         "Optimal: UB = LB, so that the best solution is proven optimal.",
     )
     table = Table(

@@ -22,8 +22,9 @@ def heuristic_section(analysis: Analysis, plots: Sequence[Plot]) -> Section | No
     frame = frame.fillna({"instances": 0, "delivered": 0, "common": 0, "wins": 0, "ties": 0})
     notes = [
         "Cells: geometric mean of UB/L, UB being the method's verified solution (seeds averaged "
-        "within an instance) and L the simple lower bound max(max work, mean work) of the paper's "
-        "Lemma 3.3; lower is better. n: instances with an L. " + _fallback(analysis),
+        "within an instance) and L the simple lower bound max(max work, mean work) of Archer et "
+        "al. (ICML 2024), Lemma 3.3; lower is better. n: instances with an L. "
+        + _fallback(analysis),
         "Failures: what a task reported before it failed counts. Where a method found no "
         "solution, the instance is left out of its mean, and the cell says on how many of n it "
         "delivered. Not ok: tasks by status.",

@@ -29,8 +29,8 @@ def summary(analysis: Analysis) -> str:
     optimal = int(certified["optimal"].sum())
     text = (
         f"{count(len(analysis.tasks), 'task')} on {count(n, 'instance')} of "
-        f"{count(certified['dataset'].nunique(), 'data set')}: {known}, and {optimal:,} "
-        f"{'is' if optimal == 1 else 'are'} proven optimal."
+        f"{count(certified['dataset'].nunique(), 'data set')}: {known}, and "
+        f"{optimal or 'none'} {'are' if optimal > 1 else 'is'} proven optimal."
     )
     gaps = certified["gap"].dropna()
     if len(gaps):

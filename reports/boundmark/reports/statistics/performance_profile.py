@@ -1,5 +1,7 @@
 """Performance profiles (E. D. Dolan, J. J. Moré: Math. Program. 91, 2002, Equation 2.1)."""
 
+from bisect import bisect_right
+
 import pandas as pd
 
 
@@ -22,9 +24,9 @@ def performance_profile(costs: pd.DataFrame) -> pd.DataFrame:
     ratios = solved.div(solved.min(axis=1), axis=0)
     rows: list[tuple[str, float, float]] = []
     for method in ratios.columns if len(ratios) else ():
-        factors = ratios[method].dropna()
+        factors = sorted(ratios[method].dropna())
         rows += [
-            (str(method), factor, float((factors <= factor).sum()) / len(ratios))
+            (str(method), factor, bisect_right(factors, factor) / len(ratios))
             for factor in sorted({1.0, *factors})
         ]
     return pd.DataFrame(rows, columns=["method", "factor", "fraction"])
