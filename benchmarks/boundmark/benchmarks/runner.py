@@ -22,6 +22,9 @@ from boundmark.reports.store import ResultStore
 
 GIB = 2**30
 
+# Opening a folder takes time for each file in it; a killed run must not leave too many.
+ROWS_A_COMPACTION = 1000
+
 
 @dataclass(frozen=True)
 class PlannedTask:
@@ -125,6 +128,8 @@ def run_suite(
                 ],
             )
             summary.statuses[outcome.status] = summary.statuses.get(outcome.status, 0) + 1
+            if sum(summary.statuses.values()) % ROWS_A_COMPACTION == 0:
+                store.compact()
             on_finish(item, outcome)
 
         run_tasks([item.task for item in to_do], workers=workers, on_outcome=keep)
@@ -181,8 +186,10 @@ def _store_environment(directory: Path) -> str:
 
     `environment.json` is the newest run's; a resumed folder keeps those of earlier runs beside it.
     """
-    text = canonical_json(describe_environment())
-    digest = sha256_hex(text)
+    record = describe_environment()
+    text = canonical_json(record)
+    # Runs that differ in the machine's load only are of one environment.
+    digest = sha256_hex(canonical_json({**record, "load_at_start": None}))
     (directory / "environments").mkdir(exist_ok=True)
     write_durably(directory / "environments" / f"{digest}.json", text.encode())
     write_durably(directory / "environment.json", text.encode())
