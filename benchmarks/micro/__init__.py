@@ -1,0 +1,1 @@
+"""Micro-benchmarks, run by asv."""
