@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline import max_work, mean_work, node_cut, share
+from boundmark.bounds.pipeline import max_work, mean_work, mip_tree, node_cut, share
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.costed_graph import CostedGraph
@@ -64,6 +64,21 @@ TIGHT = {
     "share, one node": (
         share.METHOD,
         instance([5, 5, 5], [(0, 1), (1, 2)], 3, transfer=[4, 2, 0]),
+    ),
+    "mip-tree": (
+        mip_tree.METHOD,
+        instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5]),
+    ),
+    "mip-tree, overflow": (
+        mip_tree.METHOD,
+        instance(
+            [6, 7, 7, 2],
+            [(0, 2), (0, 3)],
+            2,
+            transfer=[3, 2, 1, 2],
+            param_load=[5, 0, 2, 4],
+            cache=5,
+        ),
     ),
     "share, overflow": (share.METHOD, instance([1, 1], [], 2, param_load=[5, 5], cache=2)),
 }
@@ -185,11 +200,24 @@ FLOW = st.fixed_dictionaries(
         "amounts": st.lists(st.integers(-100, 100), max_size=6) | JSON,
     }
 )
+LEAF = st.fixed_dictionaries(
+    {
+        name: st.lists(st.integers(0, 7), max_size=8) | st.lists(st.integers(-1, 99), max_size=3)
+        for name in checker.TREE_ROWS
+    }
+)
 PAYLOAD = (
     JSON
     | FLOW
     | st.fixed_dictionaries(
         {"threshold": st.integers(-5, 50), "flows": st.lists(FLOW, max_size=3) | JSON}
+    )
+    | st.fixed_dictionaries(
+        {
+            "threshold": st.integers(-5, 50),
+            "flows": st.lists(FLOW, max_size=1),
+            "nodes": st.lists(LEAF | st.lists(st.integers(-1, 6), max_size=3) | JSON, max_size=4),
+        }
     )
 )
 

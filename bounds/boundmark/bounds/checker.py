@@ -54,6 +54,9 @@ LARGEST_COST = 2**53
 LARGEST_AMOUNT = 2**80
 LARGEST_FILE = 2**30
 SHARE_UNITS = 2**60
+TREE_SHARE_UNITS = 2**30
+TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
+LARGEST_TREE_GRAPH = 2**12
 
 
 class Rejected(Exception):  # noqa: N818 - it is a verdict
@@ -110,19 +113,20 @@ def instance_sha256(document: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _is_acyclic(edges: list[tuple[int, int]]) -> bool:
+def _topological_order(edges: list[tuple[int, int]]) -> list[int] | None:
+    """Return the nodes that have edges, producers first; None if there is a cycle."""
     consumers = defaultdict(list)
     missing: dict[int, int] = defaultdict(int)
     for u, w in edges:
         consumers[u].append(w)
         missing[w] += 1
-    ready = [u for u in consumers if u not in missing]
-    while ready:
-        for w in consumers.get(ready.pop(), ()):
+    order = [u for u in consumers if u not in missing]
+    for u in order:
+        for w in consumers.get(u, ()):
             missing[w] -= 1
             if missing[w] == 0:
-                ready.append(w)
-    return not any(missing.values())
+                order.append(w)
+    return None if any(missing.values()) else order
 
 
 def check_instance(document: Any) -> Instance:
@@ -154,7 +158,7 @@ def check_instance(document: Any) -> Instance:
     pairs = list(zip(ends[::2], ends[1::2], strict=True))
     if any(first >= second for first, second in itertools.pairwise(pairs)):
         raise Rejected("the instance's edges are not sorted, or repeated")
-    if not _is_acyclic(pairs):
+    if _topological_order(pairs) is None:
         raise Rejected("the instance's graph has a cycle")
     return Instance(
         _integer(document["k"], "k of the instance", 1, LARGEST_COST),
@@ -197,7 +201,7 @@ def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
         cost[stage] += graph.transfer[u]
     for u in {u for u, _ in crossing}:
         cost[stages[u]] += graph.transfer[u]
-    if not _is_acyclic(sorted({(stages[u], stage) for u, stage in crossing})):
+    if _topological_order(sorted({(stages[u], stage) for u, stage in crossing})) is None:
         raise Rejected("the solution's stages depend on each other in a cycle")
     objective = max(cost[stage] + max(0, load[stage] - graph.cache) for stage in cost)
     if _integer(solution["objective"], "the solution's objective", 0, LARGEST_AMOUNT) != objective:
@@ -255,18 +259,30 @@ def _node_cut(graph: Instance, payload: Any) -> int:
     return cost + max(0, graph.param_load[node] - graph.cache)
 
 
-def _share(graph: Instance, payload: Any) -> int:
-    payload = _fields(payload, "the payload", {"threshold", "flows"})
-    threshold = _integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)
-    if type(payload["flows"]) is not list:
+def _io_bounds(graph: Instance, threshold: int, flows: Any) -> tuple[list[int], int]:
+    """Return what flows prove.
+
+    First, for each node, what the tensors of a stage with that node cost at least if the stage
+    costs at most the threshold; second, what some stage costs at least in any case.
+    """
+    if type(flows) is not list:
         raise Rejected("flows of the payload is not a list")
-    io = [0] * len(graph.work)
-    for flow in payload["flows"]:
+    io, node_cost = [0] * len(graph.work), 0
+    for flow in flows:
         node, io_weight, cost = _least_cost(graph, flow)
         if io_weight > 1:
             io[node] = max(io[node], -((threshold - cost) // (io_weight - 1)))
-        elif cost + max(0, graph.param_load[node] - graph.cache) > threshold:
-            return threshold + 1
+        else:
+            node_cost = max(node_cost, cost + max(0, graph.param_load[node] - graph.cache))
+    return io, node_cost
+
+
+def _share(graph: Instance, payload: Any) -> int:
+    payload = _fields(payload, "the payload", {"threshold", "flows"})
+    threshold = _integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)
+    io, node_cost = _io_bounds(graph, threshold, payload["flows"])
+    if node_cost > threshold:
+        return threshold + 1
     loaded = [work + load for work, load in zip(graph.work, graph.param_load, strict=True)]
     for demand, room in ((graph.work, threshold), (loaded, threshold + graph.cache)):
         shares = 0
@@ -280,11 +296,171 @@ def _share(graph: Instance, payload: Any) -> int:
     raise Rejected("the flows do not refute the threshold")
 
 
+def _narrowed(
+    graph: Instance, order: list[int], first: list[int], last: list[int]
+) -> tuple[list[int], list[int]]:
+    """Narrow the nodes' stages, first to last, to those that respect the edges."""
+    first, last = list(first), list(last)
+    consumers: dict[int, list[int]] = defaultdict(list)
+    for u, w in graph.edges:
+        consumers[u].append(w)
+    for u in order:
+        for w in consumers[u]:
+            first[w] = max(first[w], first[u])
+    for u in reversed(order):
+        for w in consumers[u]:
+            last[u] = min(last[u], last[w])
+    return first, last
+
+
+def _share_windows(
+    graph: Instance, order: list[int], shares: list[int]
+) -> tuple[list[int], list[int]]:
+    """Return the stages that are left if all that a node depends on must fit before it."""
+    before, after = [0] * len(order), [0] * len(order)
+    producers: dict[int, list[int]] = defaultdict(list)
+    for u, w in graph.edges:
+        producers[w].append(u)
+    ancestors: dict[int, set[int]] = {}
+    for w in order:
+        ancestors[w] = {w}.union(*(ancestors[u] for u in producers[w]))
+        before[w] = sum(shares[u] for u in ancestors[w])
+        for u in ancestors[w]:
+            after[u] += shares[w]
+    first = [max(0, -(-amount // TREE_SHARE_UNITS) - 1) for amount in before]
+    last = [min(graph.k - 1, graph.k - -(-amount // TREE_SHARE_UNITS)) for amount in after]
+    return _narrowed(graph, order, first, last)
+
+
+def _multipliers(leaf: dict[str, Any], name: str, rows: int) -> list[tuple[int, int]]:
+    """Return rows and multipliers, these scaled so that the coefficients of shares are integers."""
+    scale = 1 if name == "share" else TREE_SHARE_UNITS
+    values = _integers(leaf[name], f"{name} of a leaf", 0, LARGEST_AMOUNT)
+    if len(values) % 2 or any(row >= rows for row in values[::2]):
+        raise Rejected(f"{name} of a leaf is not a list of rows and multipliers")
+    return [(row, scale * amount) for row, amount in zip(values[::2], values[1::2], strict=True)]
+
+
+def _leaf_bound(
+    graph: Instance, shares: list[int], first: list[int], last: list[int], leaf: Any
+) -> int | None:
+    """Return what a leaf's multipliers prove of the dearest stage; None if there is no partition.
+
+    Adds up the rows, each times its multiplier, to ``total z >= L`` and minimises L over the box of
+    all columns: y(v, b), whether v is in stage b or earlier; c(u, b), whether the tensor of u
+    enters or leaves stage b; o(b), the overflow of stage b; with x(v, b) = y(v, b) - y(v, b - 1).
+    Each row holds for every partition whose stages, numbered as data flows, cost at most the
+    threshold, and whose nodes are in the stages from first to last:
+
+    cost, b            z >= work x(., b) + transfer c(., b) + o(b)
+    share, b           1 >= shares x(., b), shares being in units of 1 / TREE_SHARE_UNITS
+    overflow, b        o(b) >= param_load x(., b) - cache
+    enters, (u, w), b  c(u, b) >= x(w, b) - x(u, b)
+    leaves, (u, w), b  c(u, b) >= x(u, b) - x(w, b)
+    edge, (u, w), b    y(u, b) >= y(w, b)
+    later, v, b        y(v, b + 1) >= y(v, b)
+    """
+    if any(low > high for low, high in zip(first, last, strict=True)):
+        return None
+    n, m, k = len(graph.work), len(graph.edges), graph.k
+    leaf = _fields(leaf, "a leaf", set(TREE_ROWS))
+    y: dict[tuple[int, int], int] = defaultdict(int)
+    c: dict[tuple[int, int], int] = defaultdict(int)
+    o: dict[int, int] = defaultdict(int)
+    constant = total = 0
+
+    def add_x(v: int, b: int, amount: int) -> None:
+        y[v, b] += amount
+        y[v, b - 1] -= amount
+
+    weights = [[0] * k for _ in range(3)]
+    for name, row_weights in zip(("cost", "overflow", "share"), weights, strict=True):
+        for b, amount in _multipliers(leaf, name, k):
+            row_weights[b] += amount
+    for b, (cost, overflow, share) in enumerate(zip(*weights, strict=True)):
+        total += cost
+        constant -= overflow * graph.cache + share * TREE_SHARE_UNITS
+        o[b] += cost - overflow
+        for v in range(n):
+            if first[v] <= b <= last[v]:
+                amount = cost * graph.work[v] + overflow * graph.param_load[v] + share * shares[v]
+                add_x(v, b, amount)
+            c[v, b] += cost * graph.transfer[v]
+    for name, sign in (("enters", 1), ("leaves", -1)):
+        for row, amount in _multipliers(leaf, name, m * k):
+            (u, w), b = graph.edges[row // k], row % k
+            c[u, b] -= amount
+            add_x(w, b, sign * amount)
+            add_x(u, b, -sign * amount)
+    for row, amount in _multipliers(leaf, "edge", m * k):
+        (u, w), b = graph.edges[row // k], row % k
+        y[u, b] -= amount
+        y[w, b] += amount
+    for row, amount in _multipliers(leaf, "later", n * k):
+        v, b = row // k, row % k
+        y[v, b] += amount
+        y[v, min(b + 1, k - 1)] -= amount
+    for (v, b), amount in y.items():
+        if b >= last[v]:
+            constant += amount
+        elif b >= first[v]:
+            constant += min(0, amount)
+    constant += sum(min(0, amount) for amount in c.values())
+    constant += sum(min(0, amount) for amount in o.values()) * sum(graph.param_load)
+    if total == 0:
+        return None if constant > 0 else 0
+    return -(-constant // total)
+
+
+def _mip_tree(graph: Instance, payload: Any) -> int:
+    payload = _fields(payload, "the payload", {"threshold", "flows", "nodes"})
+    threshold = _integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
+    if len(graph.work) > LARGEST_TREE_GRAPH or graph.k > LARGEST_TREE_GRAPH:
+        raise Rejected("the instance is too large for a tree")
+    io, node_cost = _io_bounds(graph, threshold, payload["flows"])
+    if node_cost > threshold:
+        return threshold + 1
+    if any(work > threshold - taken for work, taken in zip(graph.work, io, strict=True)):
+        return threshold + 1
+    shares = [
+        work * TREE_SHARE_UNITS // max(threshold - taken, 1)
+        for work, taken in zip(graph.work, io, strict=True)
+    ]
+    connected = _topological_order(graph.edges) or []
+    order = [*connected, *set(range(len(graph.work))).difference(connected)]
+    nodes = payload["nodes"]
+    if type(nodes) is not list:
+        raise Rejected("nodes of the payload is not a list")
+    waiting = [_share_windows(graph, order, shares)]
+    proved = threshold + 1
+    for node in nodes:
+        if not waiting:
+            raise Rejected("nodes of the payload has more entries than the tree")
+        first, last = waiting.pop()
+        if type(node) is list:
+            if len(node) != 2:
+                raise Rejected("a branching is not a node and a stage")
+            v = _integer(node[0], "node of a branching", 0, len(graph.work) - 1)
+            b = _integer(node[1], "stage of a branching", 0, graph.k - 1)
+            later, earlier = list(first), list(last)
+            later[v], earlier[v] = max(first[v], b + 1), min(last[v], b)
+            waiting.append(_narrowed(graph, order, later, last))
+            waiting.append(_narrowed(graph, order, first, earlier))
+        else:
+            bound = _leaf_bound(graph, shares, first, last, node)
+            if bound is not None:
+                proved = min(proved, bound)
+    if waiting:
+        raise Rejected("nodes of the payload has fewer entries than the tree")
+    return max(proved, 0)
+
+
 KINDS = {
     "max-work/1": _max_work,
     "mean-work/1": _mean_work,
     "node-cut/1": _node_cut,
     "share/1": _share,
+    "mip-tree/1": _mip_tree,
 }
 
 

@@ -39,6 +39,10 @@ class Budget:
         """Return the seconds left, 0.0 when the time is up."""
         return max(0.0, self.started + self.wall_seconds - time.monotonic())
 
+    def spent(self) -> float:
+        """Return the seconds since the method started."""
+        return time.monotonic() - self.started
+
     def is_spent(self) -> bool:
         """Whether the time is up."""
         return self.remaining() == 0.0

@@ -99,12 +99,24 @@ class ShareTable:
         payload = {"threshold": bound - 1, "flows": self._flows(bound - 1, instance.k)}
         return Certificate.of(instance, KIND, bound, payload, METHOD.name)
 
+    def flows(self, threshold: int) -> list[dict[str, Any]]:
+        """Return flows that prove `io` at a threshold, for the nodes where it is not 0."""
+        io_by_weight = self._io_by_weight(threshold)
+        best, io = io_by_weight.argmax(axis=1), io_by_weight.max(axis=1)
+        return [
+            self.solver.flow(int(self.nodes[i]), int(self.io_weights[best[i]]))
+            for i in np.flatnonzero(io > 0)
+        ]
+
+    def _io_by_weight(self, threshold: int) -> IntArray:
+        steps = self.io_weights - 1
+        return -(-np.maximum(self.cuts - threshold, 0) // steps)
+
     def _flows(self, threshold: int, k: int) -> list[dict[str, Any]]:
         """Return few flows that refute a threshold."""
         if threshold < self.node_bound:
             return [self.solver.flow(self.node, io_weight=1)]
-        steps = self.io_weights - 1
-        io_by_weight = -(-np.maximum(self.cuts - threshold, 0) // steps)
+        io_by_weight = self._io_by_weight(threshold)
         best = io_by_weight.argmax(axis=1)
         io = io_by_weight.max(axis=1).tolist()
         work = self.graph.work[self.nodes]

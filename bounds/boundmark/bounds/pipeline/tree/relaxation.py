@@ -1,0 +1,177 @@
+"""The linear relaxation at a threshold: how cheap the dearest stage can be.
+
+Columns are y(v, b), 1 if node v is in stage b or earlier (papers/mtpp, Section 3.1), for the stages
+where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves stage b; o(b), the
+overflow of stage b; s, by how much shares may be too large, at a price; and z, the cost of the
+dearest stage. With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
+
+    later     y(v, b + 1) - y(v, b) >= 0
+    edge      y(u, b) - y(w, b) >= 0                      for an edge (u, w)
+    enters    c(u, b) - x(w, b) + x(u, b) >= 0            stronger than the paper's Equation 9
+    leaves    c(u, b) - x(u, b) + x(w, b) >= 0            stronger than the paper's Equation 10
+    overflow  o(b) - param_load x(., b) >= -cache
+    share     s - shares x(., b) >= -1                    holds only below the threshold
+    cost      z - work x(., b) - transfer c(., b) - o(b) >= 0
+
+Non-negative multipliers of these rows prove a bound on z, optimal ones or not: the checker adds up
+the rows and minimises the sum over the box. So an interior-point method without crossover serves.
+The column s exists for the solver only: with it, the program is always feasible, and multipliers
+exist.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from boundmark.bounds.pipeline.tree.windows import SHARE_UNITS, Windows
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.pipeline import PipelineInstance
+
+FloatArray = npt.NDArray[np.float64]
+
+FAMILIES = ("later", "edge", "enters", "leaves", "overflow", "share", "cost")
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """A linear program ``min z + price s`` in triplets; the last two columns are s and z.
+
+    Attributes
+    ----------
+    rows, columns, values
+        The non-zeros.
+    lower
+        The rows' lower bounds.
+    upper
+        The columns' upper bounds; all lower bounds are 0.
+    family, number
+        What each row is, as an index into `FAMILIES` and the number by which certificates know it:
+        v k + b, or e k + b for edge e, or b.
+    y
+        Column of y(v, b), shape (n, k), or -1 where it is fixed.
+    """
+
+    rows: IntArray
+    columns: IntArray
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    family: IntArray
+    number: IntArray
+    y: IntArray
+
+
+class _Rows:
+    """Collects rows over the terms y(v, b), of which some are fixed to 0 or 1."""
+
+    def __init__(self, y: IntArray, windows: Windows) -> None:
+        self.y = y
+        self.windows = windows
+        self.count = 0
+        self.parts: list[tuple[IntArray, IntArray, FloatArray]] = []
+        self.constants: list[tuple[IntArray, FloatArray]] = []
+        self.lower: list[FloatArray] = []
+        self.family: list[IntArray] = []
+        self.number: list[IntArray] = []
+
+    def new(self, family: str, number: IntArray, lower: float = 0.0) -> IntArray:
+        rows = np.arange(self.count, self.count + len(number))
+        self.count += len(number)
+        self.lower.append(np.full(len(number), lower))
+        self.family.append(np.full(len(number), FAMILIES.index(family)))
+        self.number.append(number)
+        return rows
+
+    def add(self, rows: IntArray, columns: IntArray, values: npt.ArrayLike) -> None:
+        self.parts.append((rows, columns, np.broadcast_to(np.asarray(values, float), rows.shape)))
+
+    def add_y(self, rows: IntArray, v: IntArray, b: IntArray, values: npt.ArrayLike) -> None:
+        values = np.broadcast_to(np.asarray(values, float), rows.shape)
+        inside = b >= 0
+        rows, v, b, values = rows[inside], v[inside], b[inside], values[inside]
+        columns = self.y[v, b]
+        is_open = columns >= 0
+        self.add(rows[is_open], columns[is_open], values[is_open])
+        is_one = ~is_open & (b >= self.windows.last[v])
+        self.constants.append((rows[is_one], values[is_one]))
+
+    def add_x(self, rows: IntArray, v: IntArray, b: IntArray, values: npt.ArrayLike) -> None:
+        self.add_y(rows, v, b, values)
+        self.add_y(rows, v, b - 1, -np.asarray(values, float))
+
+
+def relax(instance: PipelineInstance, amounts: IntArray, windows: Windows) -> Relaxation:
+    """Build the relaxation.
+
+    Parameters
+    ----------
+    amounts
+        Each node's share of a stage in units of 1 / SHARE_UNITS, shape (n,).
+    """
+    graph, dag, k = instance.graph, instance.graph.dag, instance.k
+    first, last = windows.first, windows.last
+    stages = np.arange(k)
+    is_open = (stages >= first[:, None]) & (stages < last[:, None])
+    y = np.full((dag.nodes, k), -1, dtype=np.int64)
+    y[is_open] = np.arange(int(is_open.sum()))
+    rows = _Rows(y, windows)
+
+    v, b = np.nonzero(is_open[:, 1:] & is_open[:, :-1])
+    later = rows.new("later", v * k + b)
+    rows.add_y(later, v, b + 1, 1.0)
+    rows.add_y(later, v, b, -1.0)
+
+    e, b = np.nonzero(is_open[dag.sources] & is_open[dag.targets])
+    edge = rows.new("edge", e * k + b)
+    rows.add_y(edge, dag.sources[e], b, 1.0)
+    rows.add_y(edge, dag.targets[e], b, -1.0)
+
+    may_be_in = (stages >= first[:, None]) & (stages <= last[:, None])
+    c = np.full((dag.nodes, k), -1, dtype=np.int64)
+    touched = np.zeros((dag.nodes, k), dtype=bool)
+    np.logical_or.at(touched, dag.sources, may_be_in[dag.targets] | may_be_in[dag.sources])
+    c[touched] = int(is_open.sum()) + np.arange(int(touched.sum()))
+    overflow = int(is_open.sum()) + int(touched.sum())
+    excess = overflow + k
+    z = excess + 1
+    for family, inner, outer in (
+        ("enters", dag.targets, dag.sources),
+        ("leaves", dag.sources, dag.targets),
+    ):
+        e, b = np.nonzero(may_be_in[inner])
+        cut = rows.new(family, e * k + b)
+        rows.add(cut, c[dag.sources[e], b], 1.0)
+        rows.add_x(cut, inner[e], b, -1.0)
+        rows.add_x(cut, outer[e], b, 1.0)
+
+    v, b = np.nonzero(may_be_in)
+    streamed = rows.new("overflow", stages, lower=-float(graph.cache))
+    rows.add(streamed, overflow + stages, 1.0)
+    rows.add_x(streamed[b], v, b, -graph.param_load[v])
+    share = rows.new("share", stages, lower=-1.0)
+    rows.add(share, np.full(k, excess), 1.0)
+    rows.add_x(share[b], v, b, -amounts[v] / SHARE_UNITS)
+    cost = rows.new("cost", stages)
+    rows.add(cost, np.full(k, z), 1.0)
+    rows.add(cost, overflow + stages, -1.0)
+    rows.add_x(cost[b], v, b, -graph.work[v])
+    u, b = np.nonzero(touched)
+    rows.add(cost[b], c[u, b], -graph.transfer[u])
+
+    lower = np.concatenate(rows.lower)
+    for at, values in rows.constants:
+        np.subtract.at(lower, at, values)
+    upper = np.ones(z + 1)
+    upper[overflow:excess] = float(graph.param_load.sum())
+    upper[excess:] = np.inf
+    return Relaxation(
+        rows=np.concatenate([part[0] for part in rows.parts]),
+        columns=np.concatenate([part[1] for part in rows.parts]),
+        values=np.concatenate([part[2] for part in rows.parts]),
+        lower=lower,
+        upper=upper,
+        family=np.concatenate(rows.family),
+        number=np.concatenate(rows.number),
+        y=y,
+    )

@@ -1,0 +1,195 @@
+"""Best-first branch and bound on the windows of the nodes, at a threshold that rises.
+
+Every partition whose stages cost at most the threshold t is in some leaf, and every leaf has a
+bound on its dearest stage. So at any moment, OPT is at least the smallest of t + 1 and the leaves'
+bounds. When all leaves are above t, a larger t comes next. The tree stays; the shares shrink a
+little, and a leaf is solved again only when it is the worst one.
+"""
+
+import heapq
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from boundmark.bounds import checker
+from boundmark.bounds.pipeline.share import ShareTable
+from boundmark.bounds.pipeline.tree.linear_program import Point, solve
+from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, Relaxation, relax
+from boundmark.bounds.pipeline.tree.windows import Windows, branch, share_windows, shares
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+
+# Multipliers are rounded to multiples of 1 / MULTIPLIER_UNITS.
+MULTIPLIER_UNITS = 2**24
+
+# In thresholds: enough for an impossible leaf to be above its threshold.
+EXCESS_PRICE = 100
+
+# A column within this of 0 or 1 is as good as fixed.
+FRACTIONAL = 1e-4
+
+
+@dataclass(eq=False)
+class Node:
+    """A node of the tree: a leaf until it is branched on."""
+
+    windows: Windows
+    threshold: int
+    optimum: float
+    multipliers: dict[str, list[int]]
+    choice: tuple[int, int] | None
+    children: "tuple[Node, Node] | None" = None
+
+
+@dataclass(eq=False)
+class Tree:
+    """A tree at a threshold.
+
+    Attributes
+    ----------
+    amounts
+        Shares at this threshold.
+    leaves
+        Heap of (optimum, tie-break, leaf).
+    """
+
+    instance: PipelineInstance
+    table: ShareTable
+    budget: Budget
+    threshold: int = 0
+    amounts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    root: Node | None = None
+    leaves: list[tuple[float, int, Node]] = field(default_factory=list)
+    ticket: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def start(self, threshold: int) -> bool:
+        """Solve the root at a threshold; return False if that took too long or is not possible."""
+        amounts = shares(self.table, threshold)
+        if amounts is None:
+            return False
+        windows = share_windows(self.instance.graph.dag, amounts, self.instance.k)
+        root = self._solved(windows, threshold, amounts)
+        if root is None:
+            return False
+        self.root, self.threshold, self.amounts = root, threshold, amounts
+        self.leaves = []
+        self._push(self.root)
+        return True
+
+    def raise_threshold(self, threshold: int) -> bool:
+        """Keep the tree and go on at a larger threshold; return False if that is not possible."""
+        amounts = shares(self.table, threshold)
+        if amounts is None or self.root is None:
+            return False
+        self.threshold, self.amounts = threshold, amounts
+        windows = share_windows(self.instance.graph.dag, amounts, self.instance.k)
+        waiting = [(self.root, windows)]
+        while waiting:
+            node, windows = waiting.pop()
+            node.windows = windows
+            if node.children is not None and node.choice is not None:
+                earlier, later = branch(self.instance.graph.dag, windows, *node.choice)
+                waiting += [(node.children[0], earlier), (node.children[1], later)]
+        return True
+
+    @property
+    def bound(self) -> float:
+        """What the leaves' optima say, in floating point."""
+        return min(self.leaves[0][0], self.threshold + 1) if self.leaves else self.threshold + 1
+
+    def grow(self) -> bool:
+        """Branch on the worst leaf, or solve it again if its solution is of an older threshold.
+
+        Returns
+        -------
+        False if the worst leaf cannot be improved on, or the time is up.
+        """
+        _, _, leaf = self.leaves[0]
+        if leaf.threshold < self.threshold:
+            again = self._solved(leaf.windows, self.threshold, self.amounts)
+            if again is None:
+                return False
+            heapq.heappop(self.leaves)
+            leaf.threshold, leaf.optimum = again.threshold, again.optimum
+            leaf.multipliers, leaf.choice = again.multipliers, again.choice
+            self._push(leaf)
+            return True
+        if leaf.choice is None:
+            return False
+        earlier, later = branch(self.instance.graph.dag, leaf.windows, *leaf.choice)
+        children = [self._solved(side, self.threshold, self.amounts) for side in (earlier, later)]
+        first, second = children
+        if first is None or second is None:
+            return False
+        heapq.heappop(self.leaves)
+        leaf.children, leaf.multipliers = (first, second), {}
+        self._push(first)
+        self._push(second)
+        return True
+
+    def payload(self) -> dict[str, Any]:
+        """Return the tree as certificates of kind ``mip-tree/1`` hold it."""
+        nodes: list[Any] = []
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if node is None:
+                continue
+            if node.children is None:
+                nodes.append(node.multipliers)
+            else:
+                nodes.append(list(node.choice or ()))
+                waiting += [node.children[1], node.children[0]]
+        flows = self.table.flows(self.threshold)
+        return {"threshold": self.threshold, "flows": flows, "nodes": nodes}
+
+    def _push(self, node: Node) -> None:
+        heapq.heappush(self.leaves, (node.optimum, next(self.ticket), node))
+
+    def _solved(self, windows: Windows, threshold: int, amounts: IntArray) -> Node | None:
+        if not windows.are_possible:
+            return Node(windows, threshold, np.inf, _no_multipliers(), None)
+        relaxation = relax(self.instance, amounts, windows)
+        price = EXCESS_PRICE * (threshold + 1)
+        point = solve(relaxation, price, self.budget.remaining(), self.budget.threads)
+        if point is None:
+            return None
+        return Node(
+            windows,
+            threshold,
+            point.optimum,
+            _multipliers(relaxation, point),
+            _choice(relaxation, point, amounts),
+        )
+
+
+def _no_multipliers() -> dict[str, list[int]]:
+    return {name: [] for name in checker.TREE_ROWS}
+
+
+def _multipliers(relaxation: Relaxation, point: Point) -> dict[str, list[int]]:
+    result = _no_multipliers()
+    scaled = np.rint(point.multipliers * MULTIPLIER_UNITS).astype(np.int64)
+    for i, name in enumerate(FAMILIES):
+        used = (relaxation.family == i) & (scaled > 0)
+        pairs = np.stack([relaxation.number[used], scaled[used]], axis=1)
+        result[name] = pairs.ravel().tolist()
+    return result
+
+
+def _choice(relaxation: Relaxation, point: Point, amounts: IntArray) -> tuple[int, int] | None:
+    """Return the node and stage to branch on: a large share that is far from decided."""
+    nodes, stages = np.nonzero(relaxation.y >= 0)
+    if not len(nodes):
+        return None
+    values = point.columns[relaxation.y[nodes, stages]]
+    undecided = np.minimum(values, 1 - values)
+    if undecided.max() < FRACTIONAL:
+        return None
+    best = int(np.argmax(undecided * amounts[nodes]))
+    if undecided[best] < FRACTIONAL:
+        best = int(undecided.argmax())
+    return int(nodes[best]), int(stages[best])

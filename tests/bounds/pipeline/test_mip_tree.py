@@ -1,0 +1,124 @@
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from brute_force import cost, instance, partitions
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boundmark.bounds import checker
+from boundmark.bounds.pipeline import mip_tree
+from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.tree.relaxation import relax
+from boundmark.bounds.pipeline.tree.windows import branch, share_windows, shares
+from boundmark.problems.arrays import frozen
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+
+
+@dataclass
+class Reports:
+    """Keeps all certificates."""
+
+    bounds: list[Certificate] = field(default_factory=list)
+
+    def bound(self, bound: Certificate) -> None:
+        """Keep one."""
+        self.bounds.append(bound)
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> PipelineInstance:
+    """Draw tiny instances with every cost term."""
+    n = draw(st.integers(1, 5))
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    weights = st.lists(st.integers(0, 9), min_size=n, max_size=n)
+    return instance(
+        draw(weights),
+        draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
+        draw(st.integers(1, 4)),
+        transfer=draw(weights),
+        param_load=draw(weights),
+        cache=draw(st.integers(0, 12)),
+    )
+
+
+def stages_as_columns(
+    sample: PipelineInstance, assignment: tuple[int, ...], y: np.ndarray, width: int
+) -> np.ndarray:
+    """Return the open y columns that a partition sets to 1; all other columns are 0."""
+    columns = np.zeros(width)
+    for v, b in np.argwhere(y >= 0):
+        columns[y[v, b]] = assignment[v] <= b
+    return columns
+
+
+@given(instances(), st.data())
+def test_every_partition_below_the_threshold_satisfies_all_rows(
+    sample: PipelineInstance, data: st.DataObject
+) -> None:
+    """Neither windows nor rows lose a partition whose stages cost at most the threshold."""
+    assignments = list(partitions(sample))
+    assignment = data.draw(st.sampled_from(assignments))
+    objective = cost(sample, assignment)
+    threshold = objective + data.draw(st.integers(0, 3))
+    amounts = shares(share_table(sample.graph), threshold)
+    assert amounts is not None
+    windows = share_windows(sample.graph.dag, amounts, sample.k)
+    for _ in range(data.draw(st.integers(0, 3))):
+        node = data.draw(st.integers(0, sample.nodes - 1))
+        stage = data.draw(st.integers(0, sample.k - 1))
+        earlier, later = branch(sample.graph.dag, windows, node, stage)
+        windows = earlier if assignment[node] <= stage else later
+    assert (windows.first <= assignment).all()
+    assert (assignment <= windows.last).all()
+    relaxation = relax(sample, amounts, windows)
+    columns = stages_as_columns(sample, assignment, relaxation.y, len(relaxation.upper))
+    columns[-1] = objective
+    matrix = np.zeros((len(relaxation.lower), len(relaxation.upper)))
+    np.add.at(matrix, (relaxation.rows, relaxation.columns), relaxation.values)
+    # Tensors and overflow: as little as their own rows ask for.
+    is_tensor = np.isin(relaxation.family, (2, 3))
+    is_overflow = relaxation.family == 4
+    for own in (is_tensor, is_overflow):
+        lacking = relaxation.lower[own] - matrix[own] @ columns
+        for row, amount in zip(np.flatnonzero(own), lacking, strict=True):
+            first = int(relaxation.columns[relaxation.rows == row][0])
+            columns[first] = max(columns[first], amount)
+    assert (columns <= relaxation.upper + 1e-9).all()
+    assert (matrix @ columns >= relaxation.lower - 1e-6).all()
+
+
+def test_beats_the_share_bound(random_graph: Callable[..., CostedGraph]) -> None:
+    """On a graph too large to finish, each report is better than the last one and is accepted."""
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    reports = Reports()
+    mip_tree.run(sample, Budget(3), 0, reports)  # type: ignore[arg-type]
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    assert bounds[-1] > share_table(sample.graph).bound(4)
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+def test_no_time_leaves_the_share_bound(random_graph: Callable[..., CostedGraph]) -> None:
+    """What is cheap is reported even when the budget is spent at once."""
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    reports = Reports()
+    mip_tree.run(sample, Budget(0), 0, reports)  # type: ignore[arg-type]
+    assert reports.bounds[0].kind == "share/1"
+
+
+def test_what_the_checker_would_refuse_is_not_tried() -> None:
+    """The limits of the checker are the method's."""
+    nodes = checker.LARGEST_TREE_GRAPH + 1
+    ones = frozen([1] * nodes)
+    names = tuple(map(str, range(nodes)))
+    graph = CostedGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
+    with pytest.raises(UnsupportedError, match="has 4097 nodes or stages; expected at most 4096"):
+        mip_tree.run(PipelineInstance(graph, 2), Budget(1), 0, Reports())  # type: ignore[arg-type]
