@@ -41,7 +41,7 @@ def solve(relaxation: Relaxation, price: float, seconds: float, threads: int) ->
     program.a_matrix_.start_ = matrix.indptr
     program.a_matrix_.index_ = matrix.indices
     program.a_matrix_.value_ = matrix.data
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", threads)
     solver.setOptionValue("solver", "ipm")
