@@ -20,9 +20,11 @@ KIND = "mip-tree/1"
 # refuted are weak; each new target has the worst leaves solved again.
 STEP = 0.004
 
-# Parts of the budget: what is kept for making the last certificate; how often one is made.
-RESERVE = 0.1
+# Part of the budget after which a certificate is made in any case.
 REPORT_EVERY = 0.25
+
+# What is kept of the budget for one more step and the last certificate, in slowest steps so far.
+STEPS_IN_RESERVE = 2.5
 
 
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
@@ -36,8 +38,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     table = share_table(instance.graph)
     first = table.certificate(instance)
     progress.bound(first)
-    search = Budget(budget.remaining() * (1 - RESERVE), budget.memory_bytes, budget.threads)
-    tree = Tree(instance, table, search)
+    tree = Tree(instance, table, budget)
     best, threshold = first.bound, first.bound
     # The root alone: its optimum hardly depends on the threshold, so this settles quickly.
     while tree.start(threshold):
@@ -45,17 +46,19 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
         if tree.bound <= threshold:
             break
         threshold = max(_next_target(threshold), math.floor(min(tree.leaves[0][0], 2 * threshold)))
-    next_report = REPORT_EVERY
-    while tree.leaves and not search.is_spent():
+    next_report, slowest = REPORT_EVERY, 0.0
+    while tree.leaves and budget.remaining() > STEPS_IN_RESERVE * slowest:
+        began = budget.spent()
         if tree.bound > tree.threshold:
             best = _report(tree, best, progress)
             if not tree.raise_threshold(_next_target(tree.threshold)):
                 break
         elif not tree.grow():
             break
-        if search.spent() > next_report * search.wall_seconds:
+        if budget.spent() > next_report * budget.wall_seconds:
             next_report += REPORT_EVERY
             best = _report(tree, best, progress)
+        slowest = max(slowest, budget.spent() - began)
     if tree.leaves:
         _report(tree, best, progress)
 
