@@ -16,7 +16,7 @@ from boundmark.problems.problem import solution_document
 
 PIPELINE = [method for method in methods().values() if method.problem == "pipeline"]
 # Evolution and sampling repeat the same step; a few evaluations show what it does on a tiny graph.
-FEW_EVALUATIONS = {"samples": 20, "population": 5, "generations": 3}
+FEW_EVALUATIONS = {"samples": 20, "population": 5, "generations": 3, "evaluations": 30}
 
 
 @dataclass

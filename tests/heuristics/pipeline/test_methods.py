@@ -15,7 +15,7 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 
 BY_NAME = {method.name: method for method in METHODS}
 # Enough to see every step of a search, on graphs of a few nodes.
-FEW = {"samples": 30, "population": 10, "generations": 4}
+FEW = {"samples": 30, "population": 10, "generations": 4, "evaluations": 100}
 
 
 def few(method: Method) -> dict[str, int]:

@@ -28,7 +28,7 @@ def run(
             progress.solution(Partition.from_slices(order, ends))
         return cost
 
-    evolve(instance.nodes, sort_and_slice, population, generations, seed, budget)
+    evolve(instance.nodes, sort_and_slice, population, population * generations, seed, budget)
 
 
 def _method(population: int, generations: int) -> Method:

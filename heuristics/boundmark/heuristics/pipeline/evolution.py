@@ -54,7 +54,7 @@ def evolve(
     genes: int,
     cost: Callable[[Priorities], int],
     population: int,
-    generations: int,
+    evaluations: int,
     seed: int,
     budget: Budget,
 ) -> None:
@@ -64,8 +64,8 @@ def evolve(
     ----------
     population
         Number of vectors in a generation.
-    generations
-        The cost is asked for population x generations times, if the budget allows.
+    evaluations
+        The cost is asked for this many times, if the budget allows.
     """
     from brkga_mp_ipr.algorithm import BrkgaMpIpr
     from brkga_mp_ipr.enums import BiasFunctionType, Sense
@@ -79,7 +79,7 @@ def evolve(
     params.total_parents = 2
     params.bias_type = BiasFunctionType.CONSTANT
     params.num_independent_populations = 1
-    decoder = _Decoder(cost, population * generations, budget)
+    decoder = _Decoder(cost, evaluations, budget)
     search = BrkgaMpIpr(decoder, Sense.MINIMIZE, seed, genes, params)
     search.set_bias_custom_function(
         lambda rank: FROM_ELITE_PARENT if rank == 1 else 1 - FROM_ELITE_PARENT

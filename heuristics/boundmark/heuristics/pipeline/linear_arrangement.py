@@ -39,7 +39,7 @@ def run(
             best, best_order = cost, order
         return cost
 
-    evolve(instance.nodes, arrange, population, generations, seed, budget)
+    evolve(instance.nodes, arrange, population, population * generations, seed, budget)
     _, ends = slice_order(instance, best_order)
     progress.solution(Partition.from_slices(best_order, ends))
 

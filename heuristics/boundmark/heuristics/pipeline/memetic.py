@@ -1,0 +1,64 @@
+"""`memetic`: evolved orders, refined by annealed moves of single nodes and by slicing anew.
+
+BRKGA searches orders and finds the rough shape of a partition, also where moves of single nodes
+would take long; `annealing.py` then has most of the time.
+"""
+
+import math
+
+import numpy as np
+
+from boundmark.heuristics.pipeline.annealing import refine
+from boundmark.heuristics.pipeline.evolution import evolve
+from boundmark.heuristics.pipeline.incumbent import Incumbent
+from boundmark.heuristics.pipeline.priorities import Priorities, topological_order
+from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+# Of the evaluations or, without a limit on these, of the time.
+EVOLVED_SHARE = 0.1
+POPULATION = 100
+MOST_EVOLVED = 10_000
+
+
+def run(
+    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, evaluations: int
+) -> None:
+    """Search until the evaluations are used up or, if they are 0, until the budget ends.
+
+    Only with a number of evaluations do two runs find the same.
+    """
+    order = instance.graph.dag.topological_order
+    cost, ends = slice_order(instance, order)
+    best = Incumbent(progress, cost, Partition.from_slices(order, ends).stages)
+    if budget.is_spent() or evaluations == 1:
+        return
+
+    def sort_and_slice(priorities: Priorities) -> int:
+        order = topological_order(instance.graph.dag, priorities)
+        cost, ends = slice_order(instance, order)
+        if cost < best.cost:
+            best.offer(cost, Partition.from_slices(order, ends).stages)
+        return cost
+
+    if evaluations == 0:
+        evolved, left = MOST_EVOLVED, None
+        evolution_budget = Budget(EVOLVED_SHARE * budget.remaining())
+    else:
+        evolved = math.ceil(EVOLVED_SHARE * (evaluations - 1))
+        left = evaluations - 1 - evolved
+        evolution_budget = budget
+    evolve(instance.nodes, sort_and_slice, POPULATION, evolved, seed, evolution_budget)
+    refine(instance, best, budget, left, np.random.default_rng(seed))
+
+
+MEMETIC = Method(
+    name="memetic",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Genetic search over orders, refined by annealed node moves and slicing anew.",
+    run=run,
+    params={"evaluations": 0},
+    seeded=True,
+)

@@ -1,0 +1,74 @@
+"""`reslice`: local search that sorts the nodes by their stages and slices that order anew.
+
+An order in which the nodes of each stage come before those of later stages can be cut into the same
+stages again, so its best slicing is at least as good (papers/mtpp, Theorem 4.3). Kahn's algorithm
+with priorities ``-stage`` gives such orders. Random numbers added to the priorities decide how the
+nodes of one stage follow one another and, where they span more than one stage, let nodes of
+neighbouring stages change places.
+"""
+
+import numpy as np
+
+from boundmark.heuristics.pipeline.incumbent import Incumbent
+from boundmark.heuristics.pipeline.priorities import topological_order
+from boundmark.heuristics.pipeline.slicing import beats, slice_order
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+# Noise spans this many stages; one of them is drawn for each order.
+NOISE = (1.0, 1.5, 2.0, 3.0)
+# After this many orders a node without improvement, the search goes on from a distant order.
+PATIENCE = 5
+DISTANT = 8.0
+
+
+def run(
+    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, evaluations: int
+) -> None:
+    """Begin with the graph's own order, and never stop before the evaluations or the budget end.
+
+    An order that is as good replaces the current one, so that the search drifts along plateaus.
+    """
+    generator = np.random.default_rng(seed)
+    order = instance.graph.dag.topological_order
+    cost, ends = slice_order(instance, order)
+    stages = Partition.from_slices(order, ends).stages
+    best = Incumbent(progress, cost, stages)
+    idle, done = 0, 1
+    while done != evaluations and not budget.is_spent():
+        done += 1
+        if idle == PATIENCE * instance.nodes:
+            idle = 0
+            order = noisy_order(instance, best.stages, DISTANT, generator)
+            cost = slice_order(instance, order)[0]
+        else:
+            order = noisy_order(instance, stages, generator.choice(NOISE), generator)
+            idle += 1
+        if beats(instance, order, cost):
+            new_cost, ends = slice_order(instance, order)
+            if new_cost < cost:
+                idle = 0
+            cost, stages = new_cost, Partition.from_slices(order, ends).stages
+            best.offer(cost, stages)
+
+
+def noisy_order(
+    instance: PipelineInstance, stages: IntArray, noise: float, generator: np.random.Generator
+) -> IntArray:
+    """Return a topological order by stage plus noise from U(0, noise).
+
+    Up to a noise of 1 it can be cut into the same stages again.
+    """
+    return topological_order(instance.graph.dag, noise * generator.random(instance.nodes) - stages)
+
+
+RESLICE = Method(
+    name="reslice",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Local search that slices orders consistent with the current partition anew.",
+    run=run,
+    params={"evaluations": 0},
+    seeded=True,
+)
