@@ -1,6 +1,6 @@
-"""Lower bounds for `pipeline`."""
+"""Lower bounds and exact methods for `pipeline`."""
 
-from boundmark.bounds.pipeline import max_work, mean_work, node_cut, share
+from boundmark.bounds.pipeline import ideal_dp, max_work, mean_work, node_cut, share
 from boundmark.problems.method import Method
 
 METHODS: tuple[Method, ...] = (
@@ -8,4 +8,5 @@ METHODS: tuple[Method, ...] = (
     mean_work.METHOD,
     node_cut.METHOD,
     share.METHOD,
+    ideal_dp.METHOD,
 )
