@@ -7,8 +7,8 @@ from command_line import Boundmark
 @pytest.mark.parametrize(
     ("command", "key", "expected"),
     [
-        ("methods", "method", {"share", "brkga-10000", "pipedream"}),
-        ("datasets", "data set", {"onnx-light", "regal-style"}),
+        ("methods", "method", {"share", "brkga-10000", "pipedream", "ideal-dp"}),
+        ("datasets", "data set", {"onnx-light", "pipedream", "regal-style"}),
         ("suites", "suite", {"demo", "smoke", "nightly"}),
     ],
 )

@@ -63,6 +63,12 @@ def test_own_files(boundmark: Boundmark, tmp_path: Path) -> None:
     assert again["instance_sha256"] == answer["instance_sha256"]
 
 
+def test_default_methods_prove_a_narrow_model_optimal(boundmark: Boundmark) -> None:
+    """Where down-sets are few, the default methods leave no gap."""
+    done = boundmark("solve", "onnx-light/alexnet", "-k", 4, "--quiet")
+    assert "0 (optimal, certified)" in done.stdout
+
+
 def test_nothing_found_is_said(boundmark: Boundmark) -> None:
     """A heuristic alone gives no bound, and nobody pretends otherwise."""
     answer = json.loads(

@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline import max_work, mean_work, mip_tree, node_cut, share
+from boundmark.bounds.pipeline import (
+    ideal_dp,
+    max_work,
+    mean_work,
+    mip_tree,
+    node_cut,
+    share,
+)
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.costed_graph import CostedGraph
@@ -30,6 +37,9 @@ class Reports:
 
     document: Document
 
+    def solution(self, solution: Partition) -> None:
+        """Ignore a solution."""
+
     def bound(self, bound: Certificate) -> None:
         """Keep a certificate as a JSON reader returns it."""
         self.document = json.loads(json.dumps(bound.to_json()))
@@ -38,7 +48,7 @@ class Reports:
 def certificate(method: Method, sample: PipelineInstance) -> Document:
     """Return the last certificate that a method reports."""
     reports = Reports()
-    method.run(sample, Budget(20), 0, reports)
+    method.run(sample, Budget(20), 0, reports, **method.params)  # type: ignore[call-arg]
     return reports.document
 
 
@@ -81,6 +91,17 @@ TIGHT = {
         ),
     ),
     "share, overflow": (share.METHOD, instance([1, 1], [], 2, param_load=[5, 5], cache=2)),
+    "ideal-dp": (
+        ideal_dp.METHOD,
+        instance(
+            [4, 4, 0, 3, 3, 4, 0],
+            [(0, 2), (0, 3), (0, 5), (1, 4), (3, 4), (3, 5), (5, 6)],
+            3,
+            transfer=[1, 2, 1, 2, 1, 1, 0],
+            param_load=[5, 6, 0, 0, 6, 2, 0],
+            cache=7,
+        ),
+    ),
 }
 CERTIFICATES = {name: certificate(method, sample) for name, (method, sample) in TIGHT.items()}
 
@@ -185,7 +206,9 @@ JSON = st.recursive(
     lambda children: (
         st.lists(children, max_size=4)
         | st.dictionaries(
-            st.sampled_from(["node", "io_weight", "edges", "amounts", "flows", "threshold", "x"]),
+            st.sampled_from(
+                ["node", "io_weight", "edges", "amounts", "flows", "threshold", "ignored"]
+            ),
             children,
             max_size=4,
         )
@@ -218,6 +241,9 @@ PAYLOAD = (
             "flows": st.lists(FLOW, max_size=1),
             "nodes": st.lists(LEAF | st.lists(st.integers(-1, 6), max_size=3) | JSON, max_size=4),
         }
+    )
+    | st.fixed_dictionaries(
+        {"threshold": st.integers(-5, 50), "ignored": st.lists(st.integers(-1, 6)) | JSON}
     )
 )
 

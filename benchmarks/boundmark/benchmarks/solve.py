@@ -19,6 +19,7 @@ from boundmark.reports.store import ResultStore
 # The long one first: the others finish beside it.
 DEFAULT_METHODS = (
     "brkga-10000",
+    "ideal-dp",
     "share",
     "node-cut",
     "mean-work",

@@ -1,10 +1,10 @@
-"""Graphs in files, told apart by suffix."""
+"""Graphs in files, told apart by suffix, and texts by how they begin."""
 
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from boundmark.datasets import cost_graph_def
+from boundmark.datasets import cost_graph_def, pipedream_profile
 from boundmark.datasets.source_file import naming, read_bytes
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.costed_graph import CostedGraph
@@ -17,6 +17,12 @@ def _load_onnx(path: Path) -> ComputationGraph:
     from boundmark.datasets import onnx_file
 
     return onnx_file.load(path)
+
+
+def _load_text(path: Path) -> CostedGraph:
+    if pipedream_profile.is_profile(read_bytes(path)):
+        return pipedream_profile.load(path)
+    return cost_graph_def.load(path)
 
 
 def _load_instance(path: Path) -> CostedGraph:
@@ -34,13 +40,15 @@ def _load_instance(path: Path) -> CostedGraph:
 READERS: Mapping[str, Callable[[Path], ComputationGraph | CostedGraph]] = {
     ".onnx": _load_onnx,
     ".pbtxt": cost_graph_def.load,
-    ".txt": cost_graph_def.load,
+    ".txt": _load_text,
     ".json": _load_instance,
 }
 
 
 def load_graph(path: str | Path) -> ComputationGraph | CostedGraph:
-    """Read an ONNX model, a CostGraphDef text (.pbtxt, .txt) or a stored instance (.json).
+    """Read an ONNX model, a CostGraphDef, a profile or a stored instance.
+
+    CostGraphDef texts end in .pbtxt or .txt, PipeDream's profiles in .txt, instances in .json.
 
     Raises
     ------

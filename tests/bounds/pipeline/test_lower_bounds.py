@@ -10,6 +10,9 @@ from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
+# Exact methods report solutions too; tests/conformance holds them against the optimum.
+BOUNDS = [method for method in METHODS if method.kind == "bound"]
+
 WEIGHTS = [
     {
         "work": [3, 1, 4, 1, 5],
@@ -115,7 +118,7 @@ def test_bounds_are_below_the_optimum(nodes: int, weights: dict[str, Any]) -> No
             assert checker.check_certificate(variant.to_json(), found.to_json()) == found.bound
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", BOUNDS, ids=lambda method: method.name)
 @pytest.mark.parametrize("weights", WEIGHTS, ids=["overflow", "zeros", "uniform"])
 def test_methods_are_below_the_optimum(method: Method, weights: dict[str, Any]) -> None:
     """Every method, as registered, on every DAG of four nodes and for every k."""

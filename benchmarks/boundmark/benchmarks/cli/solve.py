@@ -52,9 +52,10 @@ def solve(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Partition MODEL: an ONNX file, a CostGraphDef or instance file, or a data set's member.
+    """Partition MODEL: a file or a data set's member.
 
-    Members are written like onnx-light/resnet50; `boundmark datasets` lists the data sets.
+    Files are ONNX models, CostGraphDef texts, PipeDream's profiles and stored instances. Members
+    are written like onnx-light/resnet50; `boundmark datasets` lists the data sets.
     """
     from rich.console import Console
 

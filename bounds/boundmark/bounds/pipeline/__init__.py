@@ -1,6 +1,13 @@
-"""Lower bounds for `pipeline`."""
+"""Lower bounds and exact methods for `pipeline`."""
 
-from boundmark.bounds.pipeline import max_work, mean_work, mip_tree, node_cut, share
+from boundmark.bounds.pipeline import (
+    ideal_dp,
+    max_work,
+    mean_work,
+    mip_tree,
+    node_cut,
+    share,
+)
 from boundmark.problems.method import Method
 
 METHODS: tuple[Method, ...] = (
@@ -9,4 +16,5 @@ METHODS: tuple[Method, ...] = (
     node_cut.METHOD,
     share.METHOD,
     mip_tree.METHOD,
+    ideal_dp.METHOD,
 )

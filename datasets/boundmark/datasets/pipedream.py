@@ -1,0 +1,35 @@
+"""`pipedream`: the layer graphs that PipeDream's authors measured.
+
+D. Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DNN Training", SOSP 2019. The
+files are profiler/*/profiles/*/graph.txt of msr-fiddle/pipedream, renamed to the model's name.
+"""
+
+from boundmark.datasets import pipedream_profile
+from boundmark.datasets.published_file import published_file
+from boundmark.problems.catalog import find
+from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.dataset import Dataset
+
+MEMBERS = ("alexnet", "vgg16", "squeezenet1_0", "resnet18", "resnet50", "resnext50", "gnmt")
+
+
+def load(member: str) -> CostedGraph:
+    """Read a profile from the user's folder of published data.
+
+    Raises
+    ------
+    UnknownNameError
+        If it is none of the seven.
+    InvalidInputError
+        If the file is not there, or not what it should be.
+    """
+    name = find("graph in pipedream", member, {name: f"{name}.txt" for name in MEMBERS})
+    return pipedream_profile.load(published_file("pipedream", name))
+
+
+DATASET = Dataset(
+    name="pipedream",
+    summary="Seven models as measured by PipeDream's profiler; files not included.",
+    members=lambda: MEMBERS,
+    load=load,
+)
