@@ -29,6 +29,18 @@ def test_suite_says_what_it_says() -> None:
     assert suite.methods[1].params["samples"] == 5
 
 
+def test_instances_can_have_methods_of_their_own() -> None:
+    """They are added to the suite's, for the instances of that group only."""
+    text = VALID + 'methods = ["share"]\n[[instances]]\ndataset = "onnx-light"\nk = [2]\n'
+    suite = parse_suite("mine", text)
+    by_dataset = {
+        source.dataset: [choice.method.name for choice in suite.methods_for(source)]
+        for source in suite.load_instances()
+    }
+    assert by_dataset["regal-style"] == ["mean-work", "random-100", "share"]
+    assert by_dataset["onnx-light"] == ["mean-work", "random-100"]
+
+
 def test_k_above_the_number_of_nodes_is_left_out() -> None:
     """Further stages would stay empty: the same optimum again."""
     assert [source.instance.k for source in parse_suite("mine", VALID).load_instances()] == [2]

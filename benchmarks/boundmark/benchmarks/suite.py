@@ -24,6 +24,8 @@ SUITE_FIELDS = (
     "methods",
 )
 
+INSTANCES_FIELDS = ("dataset", "members", "k", "methods")
+
 
 @dataclass(frozen=True)
 class MethodChoice:
@@ -58,11 +60,18 @@ class MethodChoice:
 
 @dataclass(frozen=True)
 class InstanceGroup:
-    """Members of a data set, each once for every k that is not above its number of nodes."""
+    """Members of a data set, each once for every k that is not above its number of nodes.
+
+    Attributes
+    ----------
+    methods
+        Those for these instances only, beyond the suite's.
+    """
 
     dataset: str
     members: tuple[str, ...]
     k: tuple[int, ...]
+    methods: tuple[MethodChoice, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,16 @@ class Suite:
     methods: tuple[MethodChoice, ...]
     threads: int = 1
     seeds: tuple[int, ...] = field(default=(1,))
+
+    def methods_for(self, source: NamedInstance) -> tuple[MethodChoice, ...]:
+        """Return the suite's methods and those of the groups that an instance is in."""
+        own = (
+            choice
+            for group in self.instances
+            if source.dataset == group.dataset and source.member in group.members
+            for choice in group.methods
+        )
+        return (*self.methods, *own)
 
     def load_instances(self) -> Iterator[NamedInstance]:
         """Yield the instances in the suite's order; each graph is loaded once."""
@@ -155,20 +174,16 @@ def parse_suite(name: str, text: str, where: str | None = None) -> Suite:
         find(f"field (in {where})", key, dict.fromkeys(SUITE_FIELDS))
     read = _Reader(where, table)
     problem = read.of_type("problem", str)
-    choices = tuple(_method_choice(where, entry) for entry in read.non_empty("methods"))
-    for choice in choices:
-        if choice.method.problem != problem:
-            raise InvalidInputError(
-                f"{where}: methods has {choice.method.name!r}, which treats "
-                f"{choice.method.problem!r}; expected methods for {problem!r}."
-            )
+    choices = _method_choices(read, problem)
     return Suite(
         name=name,
         description=read.of_type("description", str),
         problem=problem,
         time_limit_seconds=read.positive("time_limit_seconds"),
         memory_limit_gib=read.positive("memory_limit_gib"),
-        instances=tuple(_instance_group(where, entry) for entry in read.non_empty("instances")),
+        instances=tuple(
+            _instance_group(where, problem, entry) for entry in read.non_empty("instances")
+        ),
         methods=choices,
         threads=int(read.positive("threads", default=1)),
         seeds=tuple(read.integers("seeds", default=[1])),
@@ -213,11 +228,11 @@ class _Reader:
         return value
 
 
-def _instance_group(where: str, entry: Any) -> InstanceGroup:
+def _instance_group(where: str, problem: str, entry: Any) -> InstanceGroup:
     if not isinstance(entry, dict):
         raise InvalidInputError(f"{where}: instances has {entry!r}; expected a table.")
     for key in entry:
-        find(f"field of instances (in {where})", key, dict.fromkeys(("dataset", "members", "k")))
+        find(f"field of instances (in {where})", key, dict.fromkeys(INSTANCES_FIELDS))
     read = _Reader(where, entry)
     dataset = find("data set", read.of_type("dataset", str), datasets())
     stages = read.integers("k")
@@ -226,7 +241,19 @@ def _instance_group(where: str, entry: Any) -> InstanceGroup:
             f"{where}: k has {min(stages)}; expected positive numbers of stages."
         )
     members = read.non_empty("members") if "members" in entry else dataset.members()
-    return InstanceGroup(dataset.name, tuple(members), tuple(stages))
+    choices = _method_choices(read, problem) if "methods" in entry else ()
+    return InstanceGroup(dataset.name, tuple(members), tuple(stages), choices)
+
+
+def _method_choices(read: _Reader, problem: str) -> tuple[MethodChoice, ...]:
+    choices = tuple(_method_choice(read.where, entry) for entry in read.non_empty("methods"))
+    for choice in choices:
+        if choice.method.problem != problem:
+            raise InvalidInputError(
+                f"{read.where}: methods has {choice.method.name!r}, which treats "
+                f"{choice.method.problem!r}; expected methods for {problem!r}."
+            )
+    return choices
 
 
 def _method_choice(where: str, entry: Any) -> MethodChoice:
