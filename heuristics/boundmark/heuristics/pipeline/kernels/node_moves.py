@@ -141,6 +141,8 @@ def anneal(
     nodes, last = len(stages), len(costs) - 1
     level, scale = int(best * (1 - margin)), temperature * best
     for row in range(len(draws)):
+        if best == 0:
+            break
         node = int(draws[row, 0] * nodes)
         first, final = 0, last
         for edge in range(producer_start[node], producer_start[node + 1]):
@@ -192,7 +194,5 @@ def anneal(
             if dearest < best:
                 best = dearest
                 best_stages[:] = stages
-                if best == 0:
-                    return 0
                 level, scale = int(best * (1 - margin)), temperature * best
     return best
