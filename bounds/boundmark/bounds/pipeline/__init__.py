@@ -4,6 +4,7 @@ from boundmark.bounds.pipeline import (
     ideal_dp,
     max_work,
     mean_work,
+    mip,
     mip_tree,
     node_cut,
     share,
@@ -17,4 +18,5 @@ METHODS: tuple[Method, ...] = (
     share.METHOD,
     mip_tree.METHOD,
     ideal_dp.METHOD,
+    *mip.METHODS,
 )

@@ -1,0 +1,30 @@
+"""`bottleneck`: the three-superblock program (papers/mtpp, Section 3.2)."""
+
+from boundmark.bounds.pipeline.mip.claims import Claims
+from boundmark.bounds.pipeline.mip.solvers import SOLVERS
+from boundmark.bounds.pipeline.mip.solvers.search import Search
+from boundmark.bounds.pipeline.mip.superblock_models import bottleneck_model, simple_bound
+from boundmark.problems.catalog import find
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import PipelineInstance
+
+
+def run(
+    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
+) -> None:
+    """Report the simple bound, which the program contains, and what the solver adds to it."""
+    solve = find("solver", solver, SOLVERS)
+    claims = Claims(METHOD.name, progress)
+    claims.report(simple_bound(instance.graph, instance.k))
+    model = bottleneck_model(instance.graph, instance.k)
+    claims.report(solve(model, Search(budget, seed, on_bound=claims.report)).bound)
+
+
+METHOD = Method(
+    name="bottleneck",
+    problem="pipeline",
+    kind="bound",
+    summary="Three-superblock program: a block, what is before and after it (papers/mtpp, 3.2).",
+    run=run,
+    params={"solver": "highs"},
+)

@@ -1,0 +1,136 @@
+import itertools
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from brute_force import all_dags, block_cost, instance, optimum
+
+from boundmark.bounds.pipeline.mip.block_columns import BlockColumns
+from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
+from boundmark.bounds.pipeline.mip.linear_model import UNBOUNDED, LinearModel
+from boundmark.bounds.pipeline.mip.solvers import SOLVERS
+from boundmark.bounds.pipeline.mip.solvers.search import Search
+from boundmark.bounds.pipeline.mip.superblock_models import (
+    bottleneck_model,
+    guess_model,
+    simple_bound,
+)
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+# Every 16th DAG of five nodes, with and without overflow: enough shapes, few enough solves.
+SAMPLES = [
+    instance(
+        [3, 1, 4, 1, 5],
+        edges,
+        k=1 + number % 4,
+        transfer=[2, 7, 1, 3, 2],
+        param_load=[0, 6, 2, 0, 5],
+        cache=(100, 6, 3)[number % 3],
+    )
+    for number, edges in enumerate(itertools.islice(all_dags(5), 0, None, 16))
+]
+
+
+def solved(model: LinearModel, solver: str = "highs") -> float:
+    """Return the model's optimum."""
+    outcome = SOLVERS[solver](model, Search(Budget(20)))
+    assert outcome.finished
+    return outcome.bound
+
+
+def superblocks(sample: PipelineInstance) -> Iterator[tuple[set[int], set[int], set[int]]]:
+    """Yield the node sets before, in and after a block of at least the simple bound's work."""
+    least = simple_bound(sample.graph, sample.k)
+    edges = list(zip(sample.graph.dag.sources, sample.graph.dag.targets, strict=True))
+    for assignment in itertools.product(range(3), repeat=sample.nodes):
+        if all(assignment[u] <= assignment[v] for u, v in edges):
+            parts = [{v for v in range(sample.nodes) if assignment[v] == i} for i in range(3)]
+            if sum(int(sample.graph.work[v]) for v in parts[1]) >= least:
+                yield parts[0], parts[1], parts[2]
+
+
+def average_cost(sample: PipelineInstance, part: set[int], blocks: int) -> Fraction | float:
+    """Return what the average of several merged blocks costs at least."""
+    if not blocks:
+        return math.inf if part else 0
+    graph = sample.graph
+    load = sum(int(graph.param_load[v]) for v in part)
+    without_overflow = block_cost(sample, part) - max(0, load - graph.cache)
+    return Fraction(without_overflow + max(0, load - blocks * graph.cache), blocks)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_bottleneck_is_the_cheapest_middle_block(sample: PipelineInstance, solver: str) -> None:
+    """Section 3.2, by trying every three-superblock assignment."""
+    expected = min(block_cost(sample, middle) for _, middle, _ in superblocks(sample))
+    assert solved(bottleneck_model(sample.graph, sample.k), solver) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_guess_also_counts_the_average_of_the_rest(sample: PipelineInstance, solver: str) -> None:
+    """Section 3.3, by trying every three-superblock assignment; infinite if none fits."""
+    guess = 1 + sample.k // 2
+    expected = min(
+        max(
+            average_cost(sample, before, guess - 1),
+            block_cost(sample, middle),
+            average_cost(sample, after, sample.k - guess),
+        )
+        for before, middle, after in superblocks(sample)
+    )
+    bound = solved(guess_model(sample.graph, sample.k, guess), solver)
+    assert bound == pytest.approx(float(expected))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_exact_is_exact(sample: PipelineInstance, solver: str) -> None:
+    """Figure 3 with overflow has the optimum of brute force."""
+    model = exact_model(exact_columns(sample.graph, sample.k))
+    assert solved(model, solver) == pytest.approx(optimum(sample))
+
+
+@pytest.mark.parametrize("sample", SAMPLES[::3])
+def test_partitions_are_feasible_at_their_cost(sample: PipelineInstance) -> None:
+    """A partition's values obey all rows, and cost what the partition costs; and back."""
+    columns = exact_columns(sample.graph, sample.k)
+    model = exact_model(columns)
+    order = sample.graph.dag.topological_order
+    for ends in itertools.combinations_with_replacement(range(sample.nodes + 1), sample.k - 1):
+        partition = Partition.from_slices(order, frozen([*ends, sample.nodes]))
+        values = columns.values(partition)
+        assert_feasible(model, values)
+        assert values[model.objective] == sample.objective(partition)
+        assert columns.partition(values).to_json() == partition.to_json()
+
+
+def assert_feasible(model: LinearModel, values: IntArray) -> None:
+    """Check values against bounds and rows in exact arithmetic."""
+    assert ((model.lower <= values) & (values <= model.upper)).all()
+    for row in range(model.rows):
+        entries = slice(model.row_start[row], model.row_start[row + 1])
+        total = model.row_values[entries] @ values[model.row_columns[entries]]
+        assert model.row_lower[row] <= total <= model.row_upper[row]
+
+
+def test_columns_without_overflow_are_few() -> None:
+    """Where parameters always fit there is no overflow column: the paper's sizes."""
+    with_overflow, without = (
+        BlockColumns(instance([1, 1], [], 2, param_load=[1, 1], cache=cache).graph, 2, (1, 2))
+        for cache in (1, 2)
+    )
+    assert with_overflow.bottleneck == without.bottleneck + 2
+
+
+@pytest.mark.parametrize("name", ["lower", "row_lower"])
+def test_models_hold_integers(name: str) -> None:
+    """Checkers and exact arithmetic can use them as they are."""
+    array: Any = getattr(exact_model(exact_columns(SAMPLES[5].graph, 2)), name)
+    assert array.dtype == "int64"
+    assert abs(array).max() <= UNBOUNDED
