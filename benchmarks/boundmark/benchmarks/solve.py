@@ -16,16 +16,10 @@ from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.instance import in_pipeline_order
 from boundmark.reports.store import ResultStore
 
-# The long one first: the others finish beside it.
-DEFAULT_METHODS = (
-    "brkga-10000",
-    "ideal-dp",
-    "share",
-    "node-cut",
-    "mean-work",
-    "max-work",
-    "slicegraph",
-    "balanced-work",
+# Round by round, until the best partition is proven optimal. The second one uses all its time.
+DEFAULT_ROUNDS = (
+    ("ideal-dp", "share", "node-cut", "mean-work", "max-work", "slicegraph", "balanced-work"),
+    ("memetic", "mip-tree"),
 )
 
 
@@ -101,7 +95,7 @@ class Answer:
 
 def solve(
     source: NamedInstance,
-    methods: Sequence[str],
+    rounds: Sequence[Sequence[str]],
     directory: Path,
     *,
     time_limit_seconds: float,
@@ -115,31 +109,41 @@ def solve(
 
     Parameters
     ----------
+    rounds
+        Names of methods; a round is run if those before it have not proven an optimum.
     directory
         Results folder; methods that it already holds with the same limits are not run again.
     time_limit_seconds
         Limit of each method; they run `workers` at a time.
     """
-    suite = Suite(
-        name="solve",
-        description="",
-        problem=source.instance.problem,
-        time_limit_seconds=time_limit_seconds,
-        memory_limit_gib=memory_limit_gib,
-        instances=(),
-        methods=tuple(MethodChoice.of(name) for name in dict.fromkeys(methods)),
-        seeds=(seed,),
-    )
     started = time.monotonic()
-    run_suite(suite, [source], directory, workers=workers, on_start=on_start, on_finish=on_finish)
-    rows = ResultStore.open(directory).results()
-    rows = rows[
-        (rows["instance_sha256"] == source.instance.sha256)
-        & rows["method"].isin([choice.method.name for choice in suite.methods])
-        & (rows["time_limit_seconds"] == time_limit_seconds)
-        & (rows["memory_limit_bytes"] == int(memory_limit_gib * GIB))
-    ]
-    return _best(source, rows, directory, time.monotonic() - started)
+    tried: list[str] = []
+    for names in rounds:
+        suite = Suite(
+            name="solve",
+            description="",
+            problem=source.instance.problem,
+            time_limit_seconds=time_limit_seconds,
+            memory_limit_gib=memory_limit_gib,
+            instances=(),
+            methods=tuple(MethodChoice.of(name) for name in dict.fromkeys(names)),
+            seeds=(seed,),
+        )
+        run_suite(
+            suite, [source], directory, workers=workers, on_start=on_start, on_finish=on_finish
+        )
+        tried += names
+        rows = ResultStore.open(directory).results()
+        rows = rows[
+            (rows["instance_sha256"] == source.instance.sha256)
+            & rows["method"].isin(tried)
+            & (rows["time_limit_seconds"] == time_limit_seconds)
+            & (rows["memory_limit_bytes"] == int(memory_limit_gib * GIB))
+        ]
+        answer = _best(source, rows, directory, time.monotonic() - started)
+        if answer.optimal:
+            break
+    return answer
 
 
 def _best(source: NamedInstance, rows: pd.DataFrame, directory: Path, seconds: float) -> Answer:

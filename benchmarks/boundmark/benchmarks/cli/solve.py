@@ -60,7 +60,7 @@ def solve(
     from rich.console import Console
 
     from boundmark.benchmarks.cli.progress import task_progress
-    from boundmark.benchmarks.solve import DEFAULT_METHODS
+    from boundmark.benchmarks.solve import DEFAULT_ROUNDS
     from boundmark.benchmarks.solve import solve as solve_instance
 
     source = _source(model, stages)
@@ -69,7 +69,7 @@ def solve(
     with folder as directory, task_progress(console, "solve") as (on_start, on_finish):
         answer = solve_instance(
             source,
-            methods or DEFAULT_METHODS,
+            (methods,) if methods else DEFAULT_ROUNDS,
             Path(directory),
             time_limit_seconds=time_limit,
             memory_limit_gib=memory_limit,
