@@ -48,6 +48,12 @@ def test_k_must_be_a_positive_integer(k: Any) -> None:
         instance([1], [], k)
 
 
+def test_k_must_fit_into_memory() -> None:
+    """Far more stages than any machine has devices are a typing error, not a reason to die."""
+    with pytest.raises(InvalidInputError, match=r"k is 1099511627776; expected at most 1048576"):
+        instance([1], [], 2**40)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [

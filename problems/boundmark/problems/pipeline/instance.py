@@ -17,6 +17,9 @@ from boundmark.problems.pipeline.partition import Partition
 
 FORMAT = "boundmark-instance/1"
 
+# Objectives and methods keep an array entry a stage.
+LARGEST_K = 2**20
+
 
 @dataclass(frozen=True, eq=False)
 class PipelineInstance:
@@ -28,6 +31,8 @@ class PipelineInstance:
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
             raise InvalidInputError(f"k is {self.k!r}; expected a positive number of stages.")
+        if self.k > LARGEST_K:
+            raise InvalidInputError(f"k is {self.k}; expected at most {LARGEST_K} stages.")
 
     @property
     def problem(self) -> str:
