@@ -1,29 +1,12 @@
 import pytest
-from brute_force import cost, instance, partitions
+from brute_force import cost, instance, instances, partitions
 from hypothesis import given
-from hypothesis import strategies as st
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import in_pipeline_order
 
 FIGURE_2_LEFT = {"work": [0, 0, 0], "edges": [(0, 1), (0, 2)], "transfer": [2, 0, 0]}
-
-
-@st.composite
-def instances(draw: st.DrawFn) -> PipelineInstance:
-    """Draw tiny instances with every cost term."""
-    n = draw(st.integers(1, 5))
-    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
-    weights = st.lists(st.integers(0, 9), min_size=n, max_size=n)
-    return instance(
-        draw(weights),
-        draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
-        draw(st.integers(1, 4)),
-        transfer=draw(weights),
-        param_load=draw(weights),
-        cache=draw(st.integers(0, 12)),
-    )
 
 
 def test_a_tensor_counts_once_a_block() -> None:

@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Iterator
 
+from hypothesis import strategies as st
+
 from boundmark.problems.arrays import frozen
 from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
@@ -29,6 +31,22 @@ def instance(
         tuple(f"op{v}" for v in range(n)),
     )
     return PipelineInstance(graph, k)
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> PipelineInstance:
+    """Draw tiny instances with every cost term."""
+    n = draw(st.integers(1, 5))
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    weights = st.lists(st.integers(0, 9), min_size=n, max_size=n)
+    return instance(
+        draw(weights),
+        draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
+        draw(st.integers(1, 4)),
+        transfer=draw(weights),
+        param_load=draw(weights),
+        cache=draw(st.integers(0, 12)),
+    )
 
 
 def all_edge_sets(nodes: int) -> Iterator[list[tuple[int, int]]]:

@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from brute_force import cost, instance, partitions
+from brute_force import cost, instances, partitions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,22 +30,6 @@ class Reports:
     def bound(self, bound: Certificate) -> None:
         """Keep one."""
         self.bounds.append(bound)
-
-
-@st.composite
-def instances(draw: st.DrawFn) -> PipelineInstance:
-    """Draw tiny instances with every cost term."""
-    n = draw(st.integers(1, 5))
-    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
-    weights = st.lists(st.integers(0, 9), min_size=n, max_size=n)
-    return instance(
-        draw(weights),
-        draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
-        draw(st.integers(1, 4)),
-        transfer=draw(weights),
-        param_load=draw(weights),
-        cache=draw(st.integers(0, 12)),
-    )
 
 
 def stages_as_columns(
