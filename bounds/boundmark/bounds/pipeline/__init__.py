@@ -1,6 +1,7 @@
 """Lower bounds and exact methods for `pipeline`."""
 
 from boundmark.bounds.pipeline import (
+    certify,
     ideal_dp,
     max_work,
     mean_work,
@@ -18,5 +19,6 @@ METHODS: tuple[Method, ...] = (
     share.METHOD,
     mip_tree.METHOD,
     ideal_dp.METHOD,
+    certify.METHOD,
     *mip.METHODS,
 )

@@ -1,0 +1,54 @@
+from collections.abc import Callable
+
+from brute_force import instance, optimum
+
+from boundmark.bounds import checker
+from boundmark.bounds.pipeline import certify
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+
+class Reports:
+    """Keeps what is reported."""
+
+    def __init__(self) -> None:
+        self.partitions: list[Partition] = []
+        self.bounds: list[Certificate] = []
+
+    def solution(self, solution: Partition) -> None:
+        """Keep a partition."""
+        self.partitions.append(solution)
+
+    def bound(self, bound: Certificate) -> None:
+        """Keep a certificate."""
+        self.bounds.append(bound)
+
+
+def certified(sample: PipelineInstance, seconds: float, ideals: int) -> Reports:
+    """Run the method; every report must be better than the last, and accepted."""
+    reports = Reports()
+    certify.run(sample, Budget(seconds), 0, reports, ideals=ideals)  # type: ignore[arg-type]
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+    return reports
+
+
+def test_narrow_graphs_are_solved() -> None:
+    """Where down-sets are few, bound and partition meet, and branch and bound is not begun."""
+    sample = instance([5, 3, 4, 6, 2], [(0, 1), (1, 2), (2, 3), (3, 4)], 2)
+    reports = certified(sample, 20, ideals=100)
+    assert reports.bounds[-1].bound == optimum(sample)
+    assert sample.objective(reports.partitions[-1]) == optimum(sample)
+    assert all(report.kind != "mip-tree/1" for report in reports.bounds)
+
+
+def test_wide_graphs_go_on_to_branch_and_bound(random_graph: Callable[..., CostedGraph]) -> None:
+    """Where they are many, the share bound is improved on by the tree."""
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    reports = certified(sample, 4, ideals=100)
+    assert reports.bounds[0].kind == "share/1"
+    assert reports.bounds[-1].kind == "mip-tree/1"
