@@ -38,6 +38,9 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
             f"{costs[stage] / max(1, costs.max()):.0%}",
             span,
         )
+    for column in table.columns[:-1]:
+        # Names may be cut to fit the terminal, numbers not.
+        column.min_width = max(len(str(cell)) for cell in column.cells)
     return table
 
 

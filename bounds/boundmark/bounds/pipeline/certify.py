@@ -6,13 +6,13 @@ best bound is the cost of the best partition.
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from boundmark.bounds.pipeline import ideal_dp, mip_tree, share
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
-from boundmark.problems.problem import Solution
 
 # Of the time, at most, for the dynamic program: where it applies, it usually takes far less.
 IDEALS_FRACTION = 0.5
@@ -31,7 +31,7 @@ class _Best:
     def is_proven(self) -> bool:
         return self.objective == self.certified
 
-    def solution(self, solution: Solution) -> None:
+    def solution(self, solution: Any) -> None:
         objective = self.instance.objective(solution)
         if self.objective is None or objective < self.objective:
             self.objective = objective
