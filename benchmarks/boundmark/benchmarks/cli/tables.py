@@ -38,9 +38,10 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
             f"{costs[stage] / max(1, costs.max()):.0%}",
             span,
         )
-    for column in table.columns[:-1]:
+    for numbers in table.columns[:-1]:
         # Names may be cut to fit the terminal, numbers not.
-        column.min_width = max(len(str(cell)) for cell in column.cells)
+        texts = (str(numbers.header), *map(str, numbers.cells))
+        numbers.min_width = max(map(len, texts))
     return table
 
 
