@@ -51,6 +51,7 @@ def run(
     best = _Best(instance, progress)
     share.run(instance, budget, seed, best)
     part = Budget(IDEALS_FRACTION * budget.remaining(), budget.memory_bytes, budget.threads)
+    # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
     with suppress(UnsupportedError):
         ideal_dp.run(instance, part, seed, best, ideals=ideals)
     if not best.is_proven:
