@@ -1,6 +1,7 @@
 import copy
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
 from boundmark.bounds.pipeline import (
     ideal_dp,
     max_work,
@@ -226,7 +228,7 @@ FLOW = st.fixed_dictionaries(
 LEAF = st.fixed_dictionaries(
     {
         name: st.lists(st.integers(0, 7), max_size=8) | st.lists(st.integers(-1, 99), max_size=3)
-        for name in checker.TREE_ROWS
+        for name in TREE_ROWS
     }
 )
 PAYLOAD = (
@@ -275,7 +277,7 @@ def test_arbitrary_documents_are_rejected(first: Any, second: Any) -> None:
     ("field", "value", "reason"),
     [
         ("format", "boundmark-instance/2", "format is not 'boundmark-instance/1'"),
-        ("problem", "placement", "problem is not 'pipeline'"),
+        ("problem", "placement", "problem is not one of pipeline"),
         ("k", 0, "k of the instance is not an integer from 1"),
         ("k", True, "k of the instance is not an integer"),
         ("k", 2**60, "k of the instance is not an integer"),
@@ -334,9 +336,9 @@ def test_objective_is_recomputed() -> None:
         ("stages", [0, True, 2], "stages of the solution is not an integer"),
         ("stages", "012", "stages of the solution is not a list"),
         ("stages", [0, 1, 0], "in a cycle"),
-        ("stages", [0, 0, 2], "is not what its stages cost, 15"),
-        ("objective", 13, "is not what its stages cost, 14"),
-        ("objective", 15, "is not what its stages cost, 14"),
+        ("stages", [0, 0, 2], "is not what it costs, 15"),
+        ("objective", 13, "is not what it costs, 14"),
+        ("objective", 15, "is not what it costs, 14"),
         ("objective", 14.0, "objective is not an integer"),
     ],
 )
@@ -450,8 +452,10 @@ def test_malformed_files(tmp_path: Path, text: bytes, reason: str) -> None:
 
 def run_alone(directory: Path, *files: Path) -> subprocess.CompletedProcess[str]:
     """Run a copy of the checker in an isolated interpreter."""
-    copied = directory / "checker_copy.py"
-    copied.write_bytes(Path(checker.__file__).read_bytes())
+    copied = directory / "checker_copy"
+    shutil.copytree(
+        Path(checker.__file__).parent, copied, ignore=shutil.ignore_patterns("__pycache__")
+    )
     return subprocess.run(
         [sys.executable, "-I", "-S", str(copied), *map(str, files)],
         capture_output=True,
@@ -462,7 +466,7 @@ def run_alone(directory: Path, *files: Path) -> subprocess.CompletedProcess[str]
 
 
 def test_runs_without_the_package(folder: tuple[Path, str, PipelineInstance]) -> None:
-    """The file alone checks certificates and solutions, one line each."""
+    """The folder alone checks certificates and solutions, one line each."""
     directory, digest, sample = folder
     stages = [0] * sample.nodes
     objective = sample.objective(Partition(frozen(stages)))

@@ -112,7 +112,9 @@ def test_registration_is_complete(method: Method) -> None:
     assert all(type(value) in (bool, int, float, str) for value in method.params.values())
 
 
-def test_checker_is_one_standalone_file() -> None:
-    """A sceptic reads one file, of less than 800 lines for `pipeline`."""
-    lines = Path(checker.__file__).read_text().splitlines()
+def test_a_sceptic_reads_a_few_hundred_lines() -> None:
+    """Checking `pipeline` takes less than 800 lines, blank ones aside."""
+    folder = Path(checker.__file__).parent
+    files = [*folder.glob("*.py"), *(folder / "pipeline").glob("*.py")]
+    lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
     assert len(lines) < 800

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from published_data import published_data
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline import ideals as ideals_checked
 from boundmark.bounds.pipeline import ideal_dp
 from boundmark.bounds.pipeline.ideals import lattice, pendants, without
 from boundmark.datasets import pipedream_profile
@@ -156,10 +157,10 @@ def test_what_the_checker_would_refuse_is_only_claimed(monkeypatch: pytest.Monke
     assert ideals is not None
     search = ideal_dp.IdealSearch(graph, ideals, sample.k)
     assert search.stages(final.bound - 1, Budget(60)) is None
-    monkeypatch.setattr(checker, "MOST_IDEAL_PAIRS", search.pairs)
+    monkeypatch.setattr(ideals_checked, "MOST_IDEAL_PAIRS", search.pairs)
     assert isinstance(solved(sample).bounds[-1], Certificate)
     assert checker.check_certificate(sample.to_json(), final.to_json()) == final.bound
-    monkeypatch.setattr(checker, "MOST_IDEAL_PAIRS", search.pairs - 1)
+    monkeypatch.setattr(ideals_checked, "MOST_IDEAL_PAIRS", search.pairs - 1)
     assert solved(sample).bounds[-1] == Claim(ideal_dp.KIND, final.bound)
     with pytest.raises(checker.Rejected, match="too many pairs of down-sets"):
         checker.check_certificate(sample.to_json(), final.to_json())
@@ -171,7 +172,7 @@ def test_the_checker_bounds_its_memory(limit: str, monkeypatch: pytest.MonkeyPat
     sample = ladder(30, 1)
     final = solved(sample).bounds[-1]
     assert isinstance(final, Certificate)
-    monkeypatch.setattr(checker, limit, 500)
+    monkeypatch.setattr(ideals_checked, limit, 500)
     with pytest.raises(checker.Rejected, match="too many down-sets"):
         checker.check_certificate(sample.to_json(), final.to_json())
 

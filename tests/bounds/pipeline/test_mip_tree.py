@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline import mip_tree
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.bounds.pipeline.tree.relaxation import relax
@@ -100,7 +101,7 @@ def test_no_time_leaves_the_share_bound(random_graph: Callable[..., CostedGraph]
 
 def test_what_the_checker_would_refuse_is_not_tried() -> None:
     """The limits of the checker are the method's."""
-    nodes = checker.LARGEST_TREE_GRAPH + 1
+    nodes = LARGEST_TREE_GRAPH + 1
     ones = frozen([1] * nodes)
     names = tuple(map(str, range(nodes)))
     graph = CostedGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)

@@ -9,7 +9,7 @@ threshold can be met, and thresholds are bisected.
 
 import numpy as np
 
-from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline import ideals as checked
 from boundmark.bounds.pipeline.ideals import lattice, pendants, without
 from boundmark.bounds.pipeline.kernels import ideal_search
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
@@ -107,16 +107,16 @@ def run(
     graph = instance.graph
     removed = pendants(graph)
     core, kept = without(graph, [v for v, _ in removed])
-    most = min(ideals, checker.MOST_IDEAL_BITS // graph.dag.nodes)
+    most = min(ideals, checked.MOST_IDEAL_BITS // graph.dag.nodes)
     found = lattice(core, most)
     if found is None:
         raise UnsupportedError(f"the graph has more than {most:,} down-sets")
     search = IdealSearch(core, found, instance.k)
     ignored = sorted(v for v, _ in removed)
-    steps = min(checker.MOST_IDEAL_STEPS, checker.MOST_IDEAL_BITS // graph.dag.nodes)
+    steps = min(checked.MOST_IDEAL_STEPS, checked.MOST_IDEAL_BITS // graph.dag.nodes)
 
     def report(bound: int) -> None:
-        if len(found.step_node) <= steps and search.pairs <= checker.MOST_IDEAL_PAIRS:
+        if len(found.step_node) <= steps and search.pairs <= checked.MOST_IDEAL_PAIRS:
             payload = {"threshold": bound - 1, "ignored": ignored}
             progress.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
         else:

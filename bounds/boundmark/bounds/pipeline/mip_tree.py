@@ -7,6 +7,7 @@ rows and windows that hold below a threshold only (see `share`). See `tree` for 
 import math
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.bounds.pipeline.tree.search import Tree
 from boundmark.problems.certificate import Certificate
@@ -30,10 +31,9 @@ STEPS_IN_RESERVE = 2.5
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report the share bound, then better ones until the time is up or the bound stays."""
     largest = max(instance.nodes, instance.k)
-    if largest > checker.LARGEST_TREE_GRAPH:
+    if largest > LARGEST_TREE_GRAPH:
         raise UnsupportedError(
-            f"the instance has {largest} nodes or stages; "
-            f"expected at most {checker.LARGEST_TREE_GRAPH}."
+            f"the instance has {largest} nodes or stages; expected at most {LARGEST_TREE_GRAPH}."
         )
     table = share_table(instance.graph)
     first = table.certificate(instance)

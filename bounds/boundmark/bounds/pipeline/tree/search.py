@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
 from boundmark.bounds.pipeline.share import ShareTable
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, Relaxation, relax
@@ -167,7 +167,7 @@ class Tree:
 
 
 def _no_multipliers() -> dict[str, list[int]]:
-    return {name: [] for name in checker.TREE_ROWS}
+    return {name: [] for name in TREE_ROWS}
 
 
 def _multipliers(relaxation: Relaxation, point: Point) -> dict[str, list[int]]:

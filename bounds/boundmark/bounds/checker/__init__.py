@@ -1,0 +1,24 @@
+"""Checks solutions and certificates, from the instance alone.
+
+    python checker instance.json certificate_or_solution.json...
+
+This folder needs Python 3.11 and nothing else; a copy of it runs anywhere. It uses integers
+throughout, trusts nothing that a producer wrote, and prints one line a file. It exits with 0 if
+every file is accepted, 1 if not, and 2 if the instance cannot be read.
+
+The folders are named after the problems. Each says what its certificates prove, and why.
+"""
+
+from .documents import instance_sha256, read_document
+from .values import Rejected
+from .verdicts import KINDS, check_certificate, check_instance, check_solution
+
+__all__ = [
+    "KINDS",
+    "Rejected",
+    "check_certificate",
+    "check_instance",
+    "check_solution",
+    "instance_sha256",
+    "read_document",
+]

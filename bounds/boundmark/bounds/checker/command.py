@@ -1,0 +1,44 @@
+"""The command line."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from .documents import SOLUTION_FORMAT, read_document
+from .values import Rejected
+from .verdicts import check_certificate, check_instance, check_solution
+
+
+def main(arguments: list[str]) -> int:
+    """Check files against an instance; return the exit code."""
+    if len(arguments) < 2:
+        print("usage: checker instance.json certificate_or_solution.json...", file=sys.stderr)
+        return 2
+    try:
+        instance = read_document(Path(arguments[0]))
+        check_instance(instance)
+    except Rejected as reason:
+        print(f"{arguments[0]}: {reason}", file=sys.stderr)
+        return 2
+    rejected = 0
+    for name in arguments[1:]:
+        try:
+            print(f"{name}: accepted, {check_file(instance, Path(name))}")
+        except Rejected as reason:
+            print(f"{name}: rejected, {reason}")
+            rejected += 1
+    return 1 if rejected else 0
+
+
+def check_file(instance: dict[str, Any], path: Path) -> str:
+    """Return what a file shows about an instance, in words.
+
+    Raises
+    ------
+    Rejected
+        If it does not show what it claims.
+    """
+    document = read_document(path)
+    if document.get("format") == SOLUTION_FORMAT:
+        return f"OPT <= {check_solution(instance, document)}"
+    return f"OPT >= {check_certificate(instance, document)}"

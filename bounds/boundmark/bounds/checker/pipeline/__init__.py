@@ -1,0 +1,62 @@
+"""Checks `pipeline`: a graph on the stages of a pipeline.
+
+The instance: nodes with `work`, `transfer` (ticks to move a node's output) and `param_load` (ticks
+to stream its parameters), of which `cache` fit; edges from producer to consumer. A solution maps
+the nodes to `k` stages without a cycle among the stages. A stage S costs
+
+    f(S) = work(S) + io(S) + max(0, param_load(S) - cache),
+
+io(S) being the transfer of each tensor that enters S, plus that of each that leaves it, once each.
+OPT is the least possible cost of the most expensive stage. Kinds of certificates for OPT >= bound:
+
+max-work/1
+    Some stage runs the given node.
+mean-work/1
+    Some stage has at least the mean work.
+node-cut/1
+    Some stage contains the given node v, and a flow shows that every set S with v in it has
+    io(S) + work(S) >= C. Then OPT >= C + max(0, param_load[v] - cache).
+share/1
+    Suppose OPT <= t, the threshold. Flows show a io(S) + work(S) >= C_v for all S with v in it; so
+    the stage S of v has (a - 1) io(S) >= C_v - t, which bounds io(S) from below, by io_v. Hence
+    work(S) <= t - io(S) <= t - io_v for every v in S, and the sum of work[v] / (t - io_v) is at
+    most 1 in each stage and at most k over all nodes. If it is more, OPT >= t + 1. The same is
+    tried with work + param_load, of which a stage has at most t + cache - io(S).
+ideal-dp/1
+    Suppose OPT <= t, the threshold. Leave out some nodes with their edges: no stage's cost grows,
+    and no cycle among the stages appears. In the order in which data flows, the first stages make
+    up a down-set each: a set of nodes with all their producers. So there is a chain of down-sets,
+    from the empty one to all nodes, with at most k steps from J to I that cost f(I - J) <= t. All
+    down-sets that begin such a chain are found, fewest steps first. Those are dropped from which
+    r steps cannot lead to the end, because the work outside, the transfer of each tensor that has
+    a consumer outside, and the param_load outside beyond r caches add up to more than r t. If all
+    nodes are not among those found, OPT >= t + 1.
+mip-tree/1
+    Suppose OPT <= t, the threshold. Then shares as above hold, and narrow the stages that a node
+    can be in. A tree branches on these; at each leaf, non-negative multipliers of the rows of a
+    linear relaxation bound the cost of the dearest stage (see `tree.leaf_bound`). OPT is at least
+    the least of t + 1 and the leaves' bounds.
+
+A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
+the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:
+at most a io(S) leaves any S. Every node but v keeps at most its work. So if v is in S, what v sends
+out is at most a io(S) + work(S) - work[v].
+"""
+
+from .ideals import ideal_dp
+from .instance import objective, read_instance
+from .single_stage import max_work, mean_work, node_cut, share
+from .tree import mip_tree
+
+SOLUTION_FIELDS = frozenset({"stages"})
+
+KINDS = {
+    "max-work/1": max_work,
+    "mean-work/1": mean_work,
+    "node-cut/1": node_cut,
+    "share/1": share,
+    "mip-tree/1": mip_tree,
+    "ideal-dp/1": ideal_dp,
+}
+
+__all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

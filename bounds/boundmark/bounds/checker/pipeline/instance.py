@@ -1,0 +1,71 @@
+"""The instances and solutions of `pipeline`."""
+
+import itertools
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from ..values import LARGEST_COST, Rejected, fields, integer, integers
+from .graph import topological_order
+
+
+class Instance(NamedTuple):
+    """An instance that has passed all checks; edges are pairs (producer, consumer)."""
+
+    k: int
+    work: list[int]
+    transfer: list[int]
+    param_load: list[int]
+    cache: int
+    edges: list[tuple[int, int]]
+
+
+def read_instance(document: dict[str, Any]) -> Instance:
+    """Return an instance; raise `Rejected` if it is malformed or its graph has a cycle."""
+    document = fields(document, "the instance", set(Instance._fields))
+    work, transfer, param_load = (
+        integers(document[name], f"{name} of the instance", 0, LARGEST_COST)
+        for name in ("work", "transfer", "param_load")
+    )
+    nodes = len(work)
+    if nodes == 0 or len(transfer) != nodes or len(param_load) != nodes:
+        raise Rejected("work, transfer and param_load are not of one length above 0")
+    edges = document["edges"]
+    if type(edges) is not list:
+        raise Rejected("edges of the instance is not a list")
+    if not all(type(edge) is list and len(edge) == 2 for edge in edges):
+        raise Rejected("an edge of the instance is not a pair")
+    flat = list(itertools.chain.from_iterable(edges))
+    ends = integers(flat, "edges of the instance", 0, nodes - 1)
+    pairs = list(zip(ends[::2], ends[1::2], strict=True))
+    if any(first >= second for first, second in itertools.pairwise(pairs)):
+        raise Rejected("the instance's edges are not sorted, or repeated")
+    if topological_order(pairs) is None:
+        raise Rejected("the instance's graph has a cycle")
+    return Instance(
+        integer(document["k"], "k of the instance", 1, LARGEST_COST),
+        work,
+        transfer,
+        param_load,
+        integer(document["cache"], "cache of the instance", 0, LARGEST_COST),
+        pairs,
+    )
+
+
+def objective(graph: Instance, solution: dict[str, Any]) -> int:
+    """Return what the dearest stage of a solution costs."""
+    stages = integers(solution["stages"], "stages of the solution", 0, graph.k - 1)
+    if len(stages) != len(graph.work):
+        raise Rejected("the solution's stages are not one for each node")
+    cost: dict[int, int] = defaultdict(int)
+    load: dict[int, int] = defaultdict(int)
+    for stage, work, param_load in zip(stages, graph.work, graph.param_load, strict=True):
+        cost[stage] += work
+        load[stage] += param_load
+    crossing = [(u, stages[w]) for u, w in graph.edges if stages[u] != stages[w]]
+    for u, stage in set(crossing):
+        cost[stage] += graph.transfer[u]
+    for u in {u for u, _ in crossing}:
+        cost[stages[u]] += graph.transfer[u]
+    if topological_order(sorted({(stages[u], stage) for u, stage in crossing})) is None:
+        raise Rejected("the solution's stages depend on each other in a cycle")
+    return max(cost[stage] + max(0, load[stage] - graph.cache) for stage in cost)

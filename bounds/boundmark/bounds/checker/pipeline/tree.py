@@ -1,0 +1,137 @@
+"""The kind mip-tree: branchings, and a linear inequality at each leaf."""
+
+from collections import defaultdict
+from typing import Any
+
+from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
+from .flows import io_bounds
+from .graph import topological_order
+from .instance import Instance
+from .windows import TREE_SHARE_UNITS, narrowed, share_windows
+
+TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
+LARGEST_TREE_GRAPH = 2**12
+
+
+def mip_tree(graph: Instance, payload: Any) -> int:
+    """Return the least of what the leaves prove."""
+    payload = fields(payload, "the payload", {"threshold", "flows", "nodes"})
+    threshold = integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
+    if len(graph.work) > LARGEST_TREE_GRAPH or graph.k > LARGEST_TREE_GRAPH:
+        raise Rejected("the instance is too large for a tree")
+    io, node_cost = io_bounds(graph, threshold, payload["flows"])
+    if node_cost > threshold:
+        return threshold + 1
+    if any(work > threshold - taken for work, taken in zip(graph.work, io, strict=True)):
+        return threshold + 1
+    shares = [
+        work * TREE_SHARE_UNITS // max(threshold - taken, 1)
+        for work, taken in zip(graph.work, io, strict=True)
+    ]
+    connected = topological_order(graph.edges) or []
+    order = [*connected, *set(range(len(graph.work))).difference(connected)]
+    nodes = payload["nodes"]
+    if type(nodes) is not list:
+        raise Rejected("nodes of the payload is not a list")
+    waiting = [share_windows(graph, order, shares)]
+    proved = threshold + 1
+    for node in nodes:
+        if not waiting:
+            raise Rejected("nodes of the payload has more entries than the tree")
+        first, last = waiting.pop()
+        if type(node) is list:
+            if len(node) != 2:
+                raise Rejected("a branching is not a node and a stage")
+            v = integer(node[0], "node of a branching", 0, len(graph.work) - 1)
+            b = integer(node[1], "stage of a branching", 0, graph.k - 1)
+            later, earlier = list(first), list(last)
+            later[v], earlier[v] = max(first[v], b + 1), min(last[v], b)
+            waiting.append(narrowed(graph, order, later, last))
+            waiting.append(narrowed(graph, order, first, earlier))
+        else:
+            bound = _leaf_bound(graph, shares, first, last, node)
+            if bound is not None:
+                proved = min(proved, bound)
+    if waiting:
+        raise Rejected("nodes of the payload has fewer entries than the tree")
+    return max(proved, 0)
+
+
+def _leaf_bound(
+    graph: Instance, shares: list[int], first: list[int], last: list[int], leaf: Any
+) -> int | None:
+    """Return what a leaf's multipliers prove of the dearest stage; None if there is no partition.
+
+    Adds up the rows, each times its multiplier, to ``total z >= L`` and minimises L over the box of
+    all columns: y(v, b), whether v is in stage b or earlier; c(u, b), whether the tensor of u
+    enters or leaves stage b; o(b), the overflow of stage b; with x(v, b) = y(v, b) - y(v, b - 1).
+    Each row holds for every partition whose stages, numbered as data flows, cost at most the
+    threshold, and whose nodes are in the stages from first to last:
+
+    cost, b            z >= work x(., b) + transfer c(., b) + o(b)
+    share, b           1 >= shares x(., b), shares being in units of 1 / TREE_SHARE_UNITS
+    overflow, b        o(b) >= param_load x(., b) - cache
+    enters, (u, w), b  c(u, b) >= x(w, b) - x(u, b)
+    leaves, (u, w), b  c(u, b) >= x(u, b) - x(w, b)
+    edge, (u, w), b    y(u, b) >= y(w, b)
+    later, v, b        y(v, b + 1) >= y(v, b)
+    """
+    if any(low > high for low, high in zip(first, last, strict=True)):
+        return None
+    n, m, k = len(graph.work), len(graph.edges), graph.k
+    leaf = fields(leaf, "a leaf", set(TREE_ROWS))
+    y: dict[tuple[int, int], int] = defaultdict(int)
+    c: dict[tuple[int, int], int] = defaultdict(int)
+    o: dict[int, int] = defaultdict(int)
+    constant = total = 0
+
+    def add_x(v: int, b: int, amount: int) -> None:
+        y[v, b] += amount
+        y[v, b - 1] -= amount
+
+    weights = [[0] * k for _ in range(3)]
+    for name, row_weights in zip(("cost", "overflow", "share"), weights, strict=True):
+        for b, amount in _multipliers(leaf, name, k):
+            row_weights[b] += amount
+    for b, (cost, overflow, share) in enumerate(zip(*weights, strict=True)):
+        total += cost
+        constant -= overflow * graph.cache + share * TREE_SHARE_UNITS
+        o[b] += cost - overflow
+        for v in range(n):
+            if first[v] <= b <= last[v]:
+                amount = cost * graph.work[v] + overflow * graph.param_load[v] + share * shares[v]
+                add_x(v, b, amount)
+            c[v, b] += cost * graph.transfer[v]
+    for name, sign in (("enters", 1), ("leaves", -1)):
+        for row, amount in _multipliers(leaf, name, m * k):
+            (u, w), b = graph.edges[row // k], row % k
+            c[u, b] -= amount
+            add_x(w, b, sign * amount)
+            add_x(u, b, -sign * amount)
+    for row, amount in _multipliers(leaf, "edge", m * k):
+        (u, w), b = graph.edges[row // k], row % k
+        y[u, b] -= amount
+        y[w, b] += amount
+    for row, amount in _multipliers(leaf, "later", n * k):
+        v, b = row // k, row % k
+        y[v, b] += amount
+        y[v, min(b + 1, k - 1)] -= amount
+    for (v, b), amount in y.items():
+        if b >= last[v]:
+            constant += amount
+        elif b >= first[v]:
+            constant += min(0, amount)
+    constant += sum(min(0, amount) for amount in c.values())
+    constant += sum(min(0, amount) for amount in o.values()) * sum(graph.param_load)
+    if total == 0:
+        return None if constant > 0 else 0
+    return -(-constant // total)
+
+
+def _multipliers(leaf: dict[str, Any], name: str, rows: int) -> list[tuple[int, int]]:
+    """Return rows and multipliers, these scaled so that the coefficients of shares are integers."""
+    scale = 1 if name == "share" else TREE_SHARE_UNITS
+    values = integers(leaf[name], f"{name} of a leaf", 0, LARGEST_AMOUNT)
+    if len(values) % 2 or any(row >= rows for row in values[::2]):
+        raise Rejected(f"{name} of a leaf is not a list of rows and multipliers")
+    return [(row, scale * amount) for row, amount in zip(values[::2], values[1::2], strict=True)]

@@ -1,0 +1,118 @@
+"""The three questions: is this an instance, what does a solution cost, what is proved."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from . import pipeline
+from .documents import (
+    CERTIFICATE_FORMAT,
+    INSTANCE_FORMAT,
+    SOLUTION_FORMAT,
+    instance_sha256,
+)
+from .values import LARGEST_AMOUNT, Rejected, fields, integer, text
+
+
+class Problem(NamedTuple):
+    """What a problem's folder knows.
+
+    Attributes
+    ----------
+    read
+        Returns an instance from the fields of its document, without format and problem.
+    objective
+        Returns what a solution costs, from its fields.
+    solution_fields
+        Names of these.
+    kinds
+        For each kind of certificate, the function that returns what a payload proves.
+    """
+
+    read: Callable[[dict[str, Any]], Any]
+    objective: Callable[[Any, dict[str, Any]], int]
+    solution_fields: frozenset[str]
+    kinds: Mapping[str, Callable[[Any, Any], int]]
+
+
+PROBLEMS = {
+    "pipeline": Problem(
+        pipeline.read_instance, pipeline.objective, pipeline.SOLUTION_FIELDS, pipeline.KINDS
+    ),
+}
+
+KINDS = {kind: problem for problem, known in PROBLEMS.items() for kind in known.kinds}
+
+
+def check_instance(document: Any) -> Any:
+    """Return an instance in the form that the checks use.
+
+    Raises
+    ------
+    Rejected
+        If it is malformed.
+    """
+    return _problem(document).read(_without_head(document))
+
+
+def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
+    """Return the objective of a solution, recomputed.
+
+    Raises
+    ------
+    Rejected
+        If the solution is malformed, breaks a constraint, or states another objective.
+    """
+    problem, read = _problem(instance), check_instance(instance)
+    head = {"format", "instance_sha256", "problem", "objective"}
+    solution = fields(solution, "the solution", head | problem.solution_fields)
+    text(solution["format"], "the solution's format", SOLUTION_FORMAT)
+    _check_belongs(solution, instance, "solution")
+    answer = {name: solution[name] for name in problem.solution_fields}
+    objective = problem.objective(read, answer)
+    if integer(solution["objective"], "the solution's objective", 0, LARGEST_AMOUNT) != objective:
+        raise Rejected(f"the solution's objective is not what it costs, {objective}")
+    return objective
+
+
+def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> int:
+    """Return the lower bound that a certificate proves, which may exceed what it claims.
+
+    Raises
+    ------
+    Rejected
+        If the certificate is malformed, belongs to another instance, or proves less than it claims.
+    """
+    problem, read = _problem(instance), check_instance(instance)
+    names = {"format", "instance_sha256", "problem", "kind", "bound", "payload", "producer"}
+    certificate = fields(certificate, "the certificate", names)
+    text(certificate["format"], "the certificate's format", CERTIFICATE_FORMAT)
+    _check_belongs(certificate, instance, "certificate")
+    kind = certificate["kind"]
+    if type(kind) is not str or kind not in problem.kinds:
+        raise Rejected(f"the certificate's kind is not one of {', '.join(problem.kinds)}")
+    if type(certificate["producer"]) is not str:
+        raise Rejected("the certificate's producer is not a text")
+    bound = integer(certificate["bound"], "the certificate's bound", 0, LARGEST_AMOUNT)
+    proved = problem.kinds[kind](read, certificate["payload"])
+    if bound > proved:
+        raise Rejected(f"the certificate's bound is more than it proves, {proved}")
+    return proved
+
+
+def _problem(instance: Any) -> Problem:
+    if type(instance) is not dict:
+        raise Rejected("the instance is not an object")
+    text(instance.get("format"), "the instance's format", INSTANCE_FORMAT)
+    name = instance.get("problem")
+    if type(name) is not str or name not in PROBLEMS:
+        raise Rejected(f"the instance's problem is not one of {', '.join(PROBLEMS)}")
+    return PROBLEMS[name]
+
+
+def _without_head(instance: dict[str, Any]) -> dict[str, Any]:
+    return {name: instance[name] for name in instance if name not in ("format", "problem")}
+
+
+def _check_belongs(document: dict[str, Any], instance: dict[str, Any], what: str) -> None:
+    text(document["problem"], f"the {what}'s problem", instance["problem"])
+    text(document["instance_sha256"], f"the {what}'s instance_sha256", instance_sha256(instance))
