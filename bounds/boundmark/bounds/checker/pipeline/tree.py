@@ -1,21 +1,66 @@
-"""The kind mip-tree: branchings, and a linear inequality at each leaf."""
+"""The kinds mip-tree and bottleneck-tree: branchings, and a linear inequality at each leaf."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from ..graph import topological_order
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .flows import io_bounds
 from .instance import Instance
-from .windows import TREE_SHARE_UNITS, narrowed, share_windows
+from .windows import TREE_SHARE_UNITS, Windows, narrowed, share_windows
 
+TREE_FIELDS = frozenset({"threshold", "flows", "nodes"})
 TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
 LARGEST_TREE_GRAPH = 2**12
 
+# Blocks in the order in which data flows, given by how many stages each has at most; and the first
+# and last block of each node.
+Root = tuple[list[int], Windows]
+
 
 def mip_tree(graph: Instance, payload: Any) -> int:
-    """Return the least of what the leaves prove."""
-    payload = fields(payload, "the payload", {"threshold", "flows", "nodes"})
+    """Return what a tree over the stages proves."""
+    payload = fields(payload, "the payload", TREE_FIELDS)
+    return _forest(graph, payload, [], lambda windows: [([1] * graph.k, windows)])
+
+
+def bottleneck_tree(graph: Instance, payload: Any) -> int:
+    """Return what a tree proves of a stage with the mean demand, wherever it is."""
+    anywhere = [0] * len(graph.work), [2] * len(graph.work)
+    roots = [([graph.k - 1, 1, graph.k - 1], anywhere)]
+    return _forest(graph, *_demand(graph, payload), lambda windows: roots)
+
+
+def bottleneck_guess_tree(graph: Instance, payload: Any) -> int:
+    """Return what a tree for each position j of such a stage proves."""
+
+    def root(windows: Windows, j: int) -> Root:
+        first, last = ([(stage >= j) + (stage > j) for stage in side] for side in windows)
+        return [j, 1, graph.k - 1 - j], (first, last)
+
+    return _forest(
+        graph,
+        *_demand(graph, payload),
+        lambda windows: [root(windows, j) for j in range(graph.k)],
+    )
+
+
+def _demand(graph: Instance, payload: Any) -> tuple[dict[str, Any], list[int]]:
+    payload = fields(payload, "the payload", TREE_FIELDS | {"demand"})
+    demand = integers(payload["demand"], "demand of the payload", 0, LARGEST_AMOUNT)
+    if len(demand) != len(graph.work):
+        raise Rejected("demand of the payload is not one for each node")
+    return payload, demand
+
+
+def _forest(
+    graph: Instance,
+    payload: dict[str, Any],
+    demand: list[int],
+    roots: Callable[[Windows], list[Root]],
+) -> int:
+    """Return the least of what the leaves prove; each root has a tree."""
     threshold = integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
     if len(graph.work) > LARGEST_TREE_GRAPH or graph.k > LARGEST_TREE_GRAPH:
         raise Rejected("the instance is too large for a tree")
@@ -33,23 +78,23 @@ def mip_tree(graph: Instance, payload: Any) -> int:
     nodes = payload["nodes"]
     if type(nodes) is not list:
         raise Rejected("nodes of the payload is not a list")
-    waiting = [share_windows(graph, order, shares)]
+    waiting = roots(share_windows(graph, order, shares))[::-1]
     proved = threshold + 1
     for node in nodes:
         if not waiting:
             raise Rejected("nodes of the payload has more entries than the tree")
-        first, last = waiting.pop()
+        merged, (first, last) = waiting.pop()
         if type(node) is list:
             if len(node) != 2:
                 raise Rejected("a branching is not a node and a stage")
             v = integer(node[0], "node of a branching", 0, len(graph.work) - 1)
-            b = integer(node[1], "stage of a branching", 0, graph.k - 1)
+            b = integer(node[1], "stage of a branching", 0, len(merged) - 1)
             later, earlier = list(first), list(last)
             later[v], earlier[v] = max(first[v], b + 1), min(last[v], b)
-            waiting.append(narrowed(graph, order, later, last))
-            waiting.append(narrowed(graph, order, first, earlier))
+            waiting.append((merged, narrowed(graph, order, later, last)))
+            waiting.append((merged, narrowed(graph, order, first, earlier)))
         else:
-            bound = _leaf_bound(graph, shares, first, last, node)
+            bound = _leaf_bound(graph, merged, shares, demand, first, last, node)
             if bound is not None:
                 proved = min(proved, bound)
     if waiting:
@@ -58,19 +103,26 @@ def mip_tree(graph: Instance, payload: Any) -> int:
 
 
 def _leaf_bound(
-    graph: Instance, shares: list[int], first: list[int], last: list[int], leaf: Any
+    graph: Instance,
+    merged: list[int],
+    shares: list[int],
+    demand: list[int],
+    first: list[int],
+    last: list[int],
+    leaf: Any,
 ) -> int | None:
     """Return what a leaf's multipliers prove of the dearest stage; None if there is no partition.
 
     Adds up the rows, each times its multiplier, to ``total z >= L`` and minimises L over the box of
-    all columns: y(v, b), whether v is in stage b or earlier; c(u, b), whether the tensor of u
-    enters or leaves stage b; o(b), the overflow of stage b; with x(v, b) = y(v, b) - y(v, b - 1).
+    all columns: y(v, b), whether v is in block b or earlier; c(u, b), whether the tensor of u
+    enters or leaves block b; o(b), the overflow of block b; with x(v, b) = y(v, b) - y(v, b - 1).
     Each row holds for every partition whose stages, numbered as data flows, cost at most the
-    threshold, and whose nodes are in the stages from first to last:
+    threshold, and whose nodes are in the blocks from first to last, of merged[b] stages at most:
 
-    cost, b            z >= work x(., b) + transfer c(., b) + o(b)
-    share, b           1 >= shares x(., b), shares being in units of 1 / TREE_SHARE_UNITS
-    overflow, b        o(b) >= param_load x(., b) - cache
+    cost, b            merged[b] z >= work x(., b) + transfer c(., b) + o(b)
+    share, b           merged[b] >= shares x(., b), shares being in units of 1 / TREE_SHARE_UNITS
+    overflow, b        o(b) >= param_load x(., b) - merged[b] cache
+    demand, 0          demand x(., 1) >= the mean over the stages, or the largest of a node
     enters, (u, w), b  c(u, b) >= x(w, b) - x(u, b)
     leaves, (u, w), b  c(u, b) >= x(u, b) - x(w, b)
     edge, (u, w), b    y(u, b) >= y(w, b)
@@ -78,8 +130,8 @@ def _leaf_bound(
     """
     if any(low > high for low, high in zip(first, last, strict=True)):
         return None
-    n, m, k = len(graph.work), len(graph.edges), graph.k
-    leaf = fields(leaf, "a leaf", set(TREE_ROWS))
+    n, m, k = len(graph.work), len(graph.edges), len(merged)
+    leaf = fields(leaf, "a leaf", {*TREE_ROWS, "demand"} if demand else set(TREE_ROWS))
     y: dict[tuple[int, int], int] = defaultdict(int)
     c: dict[tuple[int, int], int] = defaultdict(int)
     o: dict[int, int] = defaultdict(int)
@@ -94,14 +146,18 @@ def _leaf_bound(
         for b, amount in _multipliers(leaf, name, k):
             row_weights[b] += amount
     for b, (cost, overflow, share) in enumerate(zip(*weights, strict=True)):
-        total += cost
-        constant -= overflow * graph.cache + share * TREE_SHARE_UNITS
+        total += merged[b] * cost
+        constant -= merged[b] * (overflow * graph.cache + share * TREE_SHARE_UNITS)
         o[b] += cost - overflow
         for v in range(n):
             if first[v] <= b <= last[v]:
                 amount = cost * graph.work[v] + overflow * graph.param_load[v] + share * shares[v]
                 add_x(v, b, amount)
             c[v, b] += cost * graph.transfer[v]
+    for _, weight in _multipliers(leaf, "demand", 1) if demand else ():
+        constant += weight * max(max(demand), -(-sum(demand) // graph.k))
+        for v in range(n):
+            add_x(v, 1, -weight * demand[v])
     for name, sign in (("enters", 1), ("leaves", -1)):
         for row, amount in _multipliers(leaf, name, m * k):
             (u, w), b = graph.edges[row // k], row % k
@@ -129,8 +185,8 @@ def _leaf_bound(
 
 
 def _multipliers(leaf: dict[str, Any], name: str, rows: int) -> list[tuple[int, int]]:
-    """Return rows and multipliers, these scaled so that the coefficients of shares are integers."""
-    scale = 1 if name == "share" else TREE_SHARE_UNITS
+    """Return rows and multipliers, these scaled so that those of shares are integers."""
+    scale = 1 if name in ("share", "demand") else TREE_SHARE_UNITS
     values = integers(leaf[name], f"{name} of a leaf", 0, LARGEST_AMOUNT)
     if len(values) % 2 or any(row >= rows for row in values[::2]):
         raise Rejected(f"{name} of a leaf is not a list of rows and multipliers")
