@@ -65,7 +65,7 @@ def test_shipped_suites_load(name: str) -> None:
         ("samples", "smaples", "no parameter of random-100 'smaples'; did you mean samples"),
         ("samples = 5", 'samples = "5"', "parameter samples .* is '5'; expected int"),
         ('"regal-style"', '"regal"', "no data set 'regal'; did you mean regal-style"),
-        ("k = [2, 500]", "k = [0]", "k has 0; expected positive numbers of stages"),
+        ("k = [2, 500]", "k = [0]", "k has 0; expected integers of at least 1"),
         ("k = [2, 500]", "k = 2", "k is 2; expected a list of integers"),
         ("k = [2, 500]", "stages = [2]", "no field of instances .* 'stages'"),
         ('description = "Two tasks."', "", "description is None; expected a str"),

@@ -1,6 +1,6 @@
 import pytest
 
-from boundmark.datasets.graph_file import load_graph
+from boundmark.datasets.any_file import load_file
 from boundmark.datasets.pipedream_profile import load
 from boundmark.problems.errors import InvalidInputError
 
@@ -42,9 +42,9 @@ def test_example_is_read(path):
 def test_texts_are_told_apart_by_how_they_begin(path, start):
     """A profile and a CostGraphDef may both end in .txt, and dashes in a name fool nobody."""
     path.write_text(start + EXAMPLE)
-    assert load_graph(path).dag.nodes == 3
+    assert load_file(path).dag.nodes == 3
     path.write_text(start + 'node { name: "a -- b" compute_cost: 3 }')
-    assert load_graph(path).work.tolist() == [3]
+    assert load_file(path).work.tolist() == [3]
 
 
 def replaced(old, new):

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,20 @@ import pandas as pd
 from boundmark.benchmarks.runner import GIB, run_suite
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance, Suite
 from boundmark.bounds import checker
-from boundmark.problems.pipeline import Partition
-from boundmark.problems.pipeline.instance import in_pipeline_order
+from boundmark.datasets.resolve import load_source
+from boundmark.problems.catalog import PROBLEMS
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.problem import Instance
 from boundmark.reports.store import ResultStore
 
-# Round by round, until the best partition is proven optimal. The second one uses all its time.
-DEFAULT_ROUNDS = (
-    ("ideal-dp", "share", "node-cut", "mean-work", "max-work", "slicegraph", "balanced-work"),
-    ("memetic", "mip-tree"),
-)
+# Round by round, until the best solution is proven optimal. The last one uses all its time.
+DEFAULT_ROUNDS: Mapping[str, Sequence[Sequence[str]]] = {
+    "pipeline": (
+        ("ideal-dp", "share", "node-cut", "mean-work", "max-work", "slicegraph", "balanced-work"),
+        ("memetic", "mip-tree"),
+    ),
+    "microbatch": (("device-load", "memory-latency", "modulo"),),
+}
 
 
 @dataclass(frozen=True)
@@ -66,13 +71,6 @@ class Answer:
         """Whether the certified bound proves the partition optimal."""
         return self.objective is not None and self.objective == self.certified_bound
 
-    @property
-    def partition(self) -> Partition | None:
-        """The partition with its stages numbered in the order in which data flows."""
-        if self.solution is None:
-            return None
-        return in_pipeline_order(self.source.instance, Partition.from_json(self.solution))
-
     def to_json(self) -> dict[str, Any]:
         """Return the object that `boundmark solve --json` prints."""
         return {
@@ -91,6 +89,34 @@ class Answer:
             "seconds": round(self.seconds, 3),
             "failures": list(self.failures),
         }
+
+
+def named_instance(model: str, given: Mapping[str, int]) -> NamedInstance:
+    """Return the instance in a file, or the one that a file's or data set's graph makes.
+
+    Parameters
+    ----------
+    given
+        Parameters of its problem; the others are those of the file, or the defaults.
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is missing, or none of its problem's.
+    """
+    source = load_source(model)
+    path = Path(model)
+    dataset, member = ("file", path.name) if path.exists() else tuple(model.split("/", 1))
+    for problem in PROBLEMS.values():
+        if isinstance(source, problem.sources):
+            parameters = problem.check_parameters(given)
+            instance = problem.instance(problem.adapt(source), **parameters)
+            return NamedInstance(dataset, member, instance)
+    if not isinstance(source, Instance):
+        raise InvalidInputError(f"{model} is a {type(source).__name__}, which no problem is about.")
+    problem = PROBLEMS[source.problem]
+    problem.check_parameters({**source.parameters, **given})
+    return NamedInstance(dataset, member, source.with_parameters(given))
 
 
 def solve(

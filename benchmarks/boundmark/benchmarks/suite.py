@@ -1,5 +1,6 @@
 """Suites: which methods treat which instances under which limits, read from TOML."""
 
+import itertools
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,11 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from boundmark.datasets.resolve import costed_graph, load_member
-from boundmark.problems.catalog import datasets, find, methods
+from boundmark.datasets.resolve import load_member
+from boundmark.problems.catalog import PROBLEMS, datasets, find, methods
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Method, ParameterValue
-from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.problem import Instance, Problem
 
 SUITE_FIELDS = (
     "description",
@@ -24,7 +25,7 @@ SUITE_FIELDS = (
     "methods",
 )
 
-INSTANCES_FIELDS = ("dataset", "members", "k", "methods")
+INSTANCES_FIELDS = ("dataset", "members", "methods")
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,19 @@ class MethodChoice:
 
 @dataclass(frozen=True)
 class InstanceGroup:
-    """Members of a data set, each once for every k that is not above its number of nodes.
+    """Members of a data set, each once for every combination of parameters.
 
     Attributes
     ----------
+    parameters
+        The values of each of the problem's parameters.
     methods
         Those for these instances only, beyond the suite's.
     """
 
     dataset: str
     members: tuple[str, ...]
-    k: tuple[int, ...]
+    parameters: Mapping[str, tuple[int, ...]]
     methods: tuple[MethodChoice, ...] = ()
 
 
@@ -80,7 +83,7 @@ class NamedInstance:
 
     dataset: str
     member: str
-    instance: PipelineInstance
+    instance: Instance
 
     @property
     def label(self) -> str:
@@ -122,13 +125,29 @@ class Suite:
         return (*self.methods, *own)
 
     def load_instances(self) -> Iterator[NamedInstance]:
-        """Yield the instances in the suite's order; each graph is loaded once."""
+        """Yield the instances in the suite's order; each graph is loaded once.
+
+        Raises
+        ------
+        InvalidInputError
+            If a data set is not about the suite's problem.
+        """
+        problem = PROBLEMS[self.problem]
         for group in self.instances:
             for member in group.members:
-                graph = costed_graph(load_member(f"{group.dataset}/{member}"))
-                for k in group.k:
-                    if k <= graph.dag.nodes:
-                        yield NamedInstance(group.dataset, member, PipelineInstance(graph, k))
+                name = f"{group.dataset}/{member}"
+                source = load_member(name)
+                if not isinstance(source, problem.sources):
+                    raise InvalidInputError(
+                        f"suite {self.name}: {name} is a {type(source).__name__}; "
+                        f"expected what problem {problem.name!r} is about."
+                    )
+                adapted = problem.adapt(source)
+                for values in itertools.product(*group.parameters.values()):
+                    chosen = dict(zip(group.parameters, values, strict=True))
+                    instance = problem.instance(adapted, **chosen)
+                    if not instance.is_redundant:
+                        yield NamedInstance(group.dataset, member, instance)
 
 
 def suite_names() -> tuple[str, ...]:
@@ -173,12 +192,12 @@ def parse_suite(name: str, text: str, where: str | None = None) -> Suite:
     for key in table:
         find(f"field (in {where})", key, dict.fromkeys(SUITE_FIELDS))
     read = _Reader(where, table)
-    problem = read.of_type("problem", str)
+    problem = find(f"problem (in {where})", read.of_type("problem", str), PROBLEMS)
     choices = _method_choices(read, problem)
     return Suite(
         name=name,
         description=read.of_type("description", str),
-        problem=problem,
+        problem=problem.name,
         time_limit_seconds=read.positive("time_limit_seconds"),
         memory_limit_gib=read.positive("memory_limit_gib"),
         instances=tuple(
@@ -228,30 +247,36 @@ class _Reader:
         return value
 
 
-def _instance_group(where: str, problem: str, entry: Any) -> InstanceGroup:
+def _instance_group(where: str, problem: Problem, entry: Any) -> InstanceGroup:
     if not isinstance(entry, dict):
         raise InvalidInputError(f"{where}: instances has {entry!r}; expected a table.")
+    names = [parameter.name for parameter in problem.parameters]
     for key in entry:
-        find(f"field of instances (in {where})", key, dict.fromkeys(INSTANCES_FIELDS))
+        find(f"field of instances (in {where})", key, dict.fromkeys((*INSTANCES_FIELDS, *names)))
     read = _Reader(where, entry)
     dataset = find("data set", read.of_type("dataset", str), datasets())
-    stages = read.integers("k")
-    if min(stages) < 1:
-        raise InvalidInputError(
-            f"{where}: k has {min(stages)}; expected positive numbers of stages."
-        )
+    parameters = {}
+    for parameter in problem.parameters:
+        default = None if parameter.default is None else [parameter.default]
+        values = read.integers(parameter.name, default)
+        if min(values) < parameter.least:
+            raise InvalidInputError(
+                f"{where}: {parameter.name} has {min(values)}; "
+                f"expected integers of at least {parameter.least}."
+            )
+        parameters[parameter.name] = tuple(values)
     members = read.non_empty("members") if "members" in entry else dataset.members()
     choices = _method_choices(read, problem) if "methods" in entry else ()
-    return InstanceGroup(dataset.name, tuple(members), tuple(stages), choices)
+    return InstanceGroup(dataset.name, tuple(members), parameters, choices)
 
 
-def _method_choices(read: _Reader, problem: str) -> tuple[MethodChoice, ...]:
+def _method_choices(read: _Reader, problem: Problem) -> tuple[MethodChoice, ...]:
     choices = tuple(_method_choice(read.where, entry) for entry in read.non_empty("methods"))
     for choice in choices:
-        if choice.method.problem != problem:
+        if choice.method.problem != problem.name:
             raise InvalidInputError(
                 f"{read.where}: methods has {choice.method.name!r}, which treats "
-                f"{choice.method.problem!r}; expected methods for {problem!r}."
+                f"{choice.method.problem!r}; expected methods for {problem.name!r}."
             )
     return choices
 

@@ -11,13 +11,15 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Protocol, TypeVar
 
-from boundmark.problems import pipeline
+from boundmark.problems import microbatch, pipeline
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import BoundmarkError, UnknownNameError
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Problem
 
-PROBLEMS: Mapping[str, Problem] = {problem.name: problem for problem in (pipeline.PROBLEM,)}
+PROBLEMS: Mapping[str, Problem] = {
+    problem.name: problem for problem in (pipeline.PROBLEM, microbatch.PROBLEM)
+}
 
 
 class _Named(Protocol):

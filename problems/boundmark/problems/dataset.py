@@ -1,15 +1,19 @@
-"""The contract of a data set: named graphs that load on demand."""
+"""The contract of a data set: named graphs or placements that load on demand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.microbatch.placement import Placement
+
+Source: TypeAlias = ComputationGraph | CostedGraph | Placement
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named collection of graphs.
+    """A named collection of graphs or placements.
 
     Attributes
     ----------
@@ -20,11 +24,12 @@ class Dataset:
     members
         Returns the second parts, in the order in which tables list them.
     load
-        Returns the graph of one member: with costs if the data set is about costs, without if a
-        device has to be chosen first. Raises `UnknownNameError` for a member that there is not.
+        Returns one member: a graph, with costs if the data set is about costs and without if a
+        device has to be chosen first, or a placement. Raises `UnknownNameError` for a member that
+        there is not.
     """
 
     name: str
     summary: str
     members: Callable[[], tuple[str, ...]]
-    load: Callable[[str], ComputationGraph | CostedGraph]
+    load: Callable[[str], Source]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.costed_graph import CostedGraph
-from boundmark.problems.device import DeviceProfile
+from boundmark.problems.device import DEFAULT_DEVICE, DeviceProfile
 from boundmark.problems.errors import InvalidInputError
 
 NANOSECONDS = 1e9
@@ -56,3 +56,16 @@ def costed(graph: ComputationGraph, device: DeviceProfile) -> CostedGraph:
         names=graph.names,
         tick="ns",
     )
+
+
+def costed_graph(
+    source: ComputationGraph | CostedGraph, device: DeviceProfile = DEFAULT_DEVICE
+) -> CostedGraph:
+    """Return the graph with costs: its own if it has any, else those on the device.
+
+    Raises
+    ------
+    InvalidInputError
+        If the device cannot compute in the graph's dtype.
+    """
+    return source if isinstance(source, CostedGraph) else costed(source, device)

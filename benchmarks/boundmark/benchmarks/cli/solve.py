@@ -11,12 +11,13 @@ import click
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.solve import Answer
-    from boundmark.benchmarks.suite import NamedInstance
 
 
 @click.command()
 @click.argument("model")
-@click.option("-k", "--stages", type=int, required=True, help="Number of pipeline stages.")
+@click.option("-k", "--stages", type=int, help="pipeline: number of stages.")
+@click.option("--memory", type=int, help="microbatch: memory of each device.")
+@click.option("--micro-batches", type=int, help="microbatch: how many, if their makespan counts.")
 @click.option(
     "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
     show_default=True, metavar="SECONDS", help="Wall-clock limit of each method.",
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def solve(
     model: str,
-    stages: int,
+    stages: int | None,
+    memory: int | None,
+    micro_batches: int | None,
     time_limit: float,
     memory_limit: float,
     methods: tuple[str, ...],
@@ -52,24 +55,28 @@ def solve(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Partition MODEL: a file or a data set's member.
+    """Partition a graph, or schedule a placement: MODEL is a file or a data set's member.
 
     Files are ONNX models, CostGraphDef texts, PipeDream's profiles and stored instances. Members
-    are written like onnx-light/resnet50; `boundmark datasets` lists the data sets.
+    are written like onnx-light/resnet50 or shapes/nn-4-train; `boundmark datasets` lists the data
+    sets.
     """
     from rich.console import Console
 
     from boundmark.benchmarks.cli.progress import task_progress
-    from boundmark.benchmarks.solve import DEFAULT_ROUNDS
+    from boundmark.benchmarks.solve import DEFAULT_ROUNDS, named_instance
     from boundmark.benchmarks.solve import solve as solve_instance
 
-    source = _source(model, stages)
+    given = {"k": stages, "memory": memory, "micro_batches": micro_batches}
+    source = named_instance(
+        model, {name: value for name, value in given.items() if value is not None}
+    )
     folder = nullcontext(str(out)) if out else tempfile.TemporaryDirectory(prefix="boundmark-")
     console = Console(stderr=True, quiet=quiet or as_json)
     with folder as directory, task_progress(console, "solve") as (on_start, on_finish):
         answer = solve_instance(
             source,
-            (methods,) if methods else DEFAULT_ROUNDS,
+            (methods,) if methods else DEFAULT_ROUNDS[source.instance.problem],
             Path(directory),
             time_limit_seconds=time_limit,
             memory_limit_gib=memory_limit,
@@ -84,37 +91,21 @@ def solve(
         _print(answer)
 
 
-def _source(model: str, stages: int) -> "NamedInstance":
-    from boundmark.benchmarks.suite import NamedInstance
-    from boundmark.datasets.resolve import costed_graph, load_source
-    from boundmark.problems.pipeline import PipelineInstance
-
-    instance = PipelineInstance(costed_graph(load_source(model)), stages)
-    path = Path(model)
-    if path.exists():
-        return NamedInstance("file", path.name, instance)
-    dataset, _, member = model.partition("/")
-    return NamedInstance(dataset, member, instance)
-
-
 def _print(answer: "Answer") -> None:
-    from rich.console import Console
-
-    from boundmark.benchmarks.cli.tables import stage_table
+    from boundmark.benchmarks.cli import answers
 
     instance = answer.source.instance
+    presentation = answers.BY_PROBLEM[instance.problem]
     click.echo(
         f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges, "
         f"instance {instance.sha256[:12]}"
     )
-    partition = answer.partition
-    if partition is not None:
-        Console().print(stage_table(instance, partition))
-    unit = "" if instance.graph.tick == "unit" else f" {instance.graph.tick}"
+    presentation.print_solution(answer)
+    unit, name = presentation.unit(answer), presentation.objective_name(answer)
     if answer.objective is None:
-        click.echo("cost             none found")
+        click.echo(f"{name:16} none found")
     else:
-        click.echo(f"cost             {answer.objective:,}{unit} (by {answer.method}, verified)")
+        click.echo(f"{name:16} {answer.objective:,}{unit} (by {answer.method}, verified)")
     if answer.certified_bound is None:
         click.echo("certified bound  none found")
     else:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from . import pipeline
+from . import microbatch, pipeline
 from .documents import (
     CERTIFICATE_FORMAT,
     INSTANCE_FORMAT,
@@ -37,6 +37,12 @@ class Problem(NamedTuple):
 PROBLEMS = {
     "pipeline": Problem(
         pipeline.read_instance, pipeline.objective, pipeline.SOLUTION_FIELDS, pipeline.KINDS
+    ),
+    "microbatch": Problem(
+        microbatch.read_instance,
+        microbatch.objective,
+        microbatch.SOLUTION_FIELDS,
+        microbatch.KINDS,
     ),
 }
 

@@ -54,6 +54,15 @@ class PipelineInstance:
         """The number of stages."""
         return {"k": self.k}
 
+    @property
+    def is_redundant(self) -> bool:
+        """Whether some stage has to be empty."""
+        return self.k > self.nodes
+
+    def with_parameters(self, given: Mapping[str, int]) -> "PipelineInstance":
+        """Return the instance with another number of stages, if one is given."""
+        return PipelineInstance(self.graph, given.get("k", self.k))
+
     @cached_property
     def sha256(self) -> str:
         """Hash of the canonical JSON."""

@@ -4,8 +4,8 @@ import itertools
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from ..graph import topological_order
 from ..values import LARGEST_COST, Rejected, fields, integer, integers
-from .graph import topological_order
 
 
 class Instance(NamedTuple):

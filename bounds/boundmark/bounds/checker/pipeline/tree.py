@@ -3,9 +3,9 @@
 from collections import defaultdict
 from typing import Any
 
+from ..graph import topological_order
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .flows import io_bounds
-from .graph import topological_order
 from .instance import Instance
 from .windows import TREE_SHARE_UNITS, narrowed, share_windows
 

@@ -4,7 +4,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from boundmark.datasets.graph_file import load_graph
+from boundmark.datasets.any_file import load_file
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.costed_graph import CostedGraph
@@ -28,7 +28,7 @@ INSTANCE = {
 def test_cost_graphs_are_told_by_suffix(tmp_path, name):
     """CostGraphDef texts end in .pbtxt or .txt, in either case."""
     (tmp_path / name).write_text('node { name: "a" compute_cost: 3 }')
-    graph = load_graph(tmp_path / name)
+    graph = load_file(tmp_path / name)
     assert isinstance(graph, CostedGraph)
     assert graph.work.tolist() == [3]
 
@@ -41,17 +41,17 @@ def test_onnx_files_are_told_by_suffix(tmp_path):
         helper.make_model(helper.make_graph(nodes, "g", *([t] for t in tensors))),
         tmp_path / "m.onnx",
     )
-    assert isinstance(load_graph(str(tmp_path / "m.onnx")), ComputationGraph)
+    assert isinstance(load_file(str(tmp_path / "m.onnx")), ComputationGraph)
 
 
-def test_stored_instances_give_their_graph(tmp_path):
-    """A graph survives being stored as an instance."""
+def test_stored_instances_are_read_back(tmp_path):
+    """An instance survives being stored."""
     path = tmp_path / "instance.json"
     dag = Dag.from_edges(3, [(0, 1), (0, 2)])
     graph = CostedGraph(dag, [3, 4, 5], [1, 0, 2], [5, 6, 0], 7, ("a", "b", "c"))
     instance = PipelineInstance(graph, 4)
     path.write_text(canonical_json(instance.to_json()))
-    assert PipelineInstance(load_graph(path), 4).sha256 == instance.sha256
+    assert load_file(path).sha256 == instance.sha256
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,8 @@ def test_stored_instances_give_their_graph(tmp_path):
         ("graph.json", b'{"format": ', "expected JSON, found Expecting value"),
         ("graph.json", b"\xff\xff", "expected JSON, found"),
         ("graph.json", b"[1, 2]", "expected an instance, found a list"),
-        ("graph.json", b"{}", "format is None; expected 'boundmark-instance/1'"),
+        ("graph.json", b"{}", "problem is None; expected pipeline or microbatch"),
+        ("graph.json", b'{"problem": "pipeline"}', "format is None; expected"),
         (
             "graph.json",
             {"work": [1, -4]},
@@ -99,7 +100,7 @@ def test_unusable_files_are_refused(tmp_path, name, content, expected):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InvalidInputError, match=expected) as caught:
-        load_graph(path)
+        load_file(path)
     assert str(caught.value).startswith(str(path))
     assert str(caught.value).endswith(".")
 
@@ -109,4 +110,4 @@ def test_folders_are_refused(tmp_path):
     path = tmp_path / "folder.onnx"
     path.mkdir()
     with pytest.raises(InvalidInputError, match="is a directory; expected a file"):
-        load_graph(path)
+        load_file(path)

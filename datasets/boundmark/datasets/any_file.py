@@ -1,4 +1,4 @@
-"""Graphs in files, told apart by suffix, and texts by how they begin."""
+"""Graphs and instances in files, told apart by suffix, and texts by how they begin."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -6,10 +6,11 @@ from pathlib import Path
 
 from boundmark.datasets import cost_graph_def, pipedream_profile
 from boundmark.datasets.source_file import naming, read_bytes
+from boundmark.problems.catalog import PROBLEMS
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.problem import Instance
 
 
 def _load_onnx(path: Path) -> ComputationGraph:
@@ -25,7 +26,7 @@ def _load_text(path: Path) -> CostedGraph:
     return cost_graph_def.load(path)
 
 
-def _load_instance(path: Path) -> CostedGraph:
+def _load_instance(path: Path) -> Instance:
     content = read_bytes(path)
     with naming(path):
         try:
@@ -34,10 +35,15 @@ def _load_instance(path: Path) -> CostedGraph:
             raise InvalidInputError(f"expected JSON, found {error}.") from error
         if not isinstance(value, dict):
             raise InvalidInputError(f"expected an instance, found a {type(value).__name__}.")
-        return PipelineInstance.from_json(value).graph
+        problem = PROBLEMS.get(value.get("problem", ""))
+        if problem is None:
+            raise InvalidInputError(
+                f"problem is {value.get('problem')!r}; expected {' or '.join(PROBLEMS)}."
+            )
+        return problem.instance_from_json(value)
 
 
-READERS: Mapping[str, Callable[[Path], ComputationGraph | CostedGraph]] = {
+READERS: Mapping[str, Callable[[Path], ComputationGraph | CostedGraph | Instance]] = {
     ".onnx": _load_onnx,
     ".pbtxt": cost_graph_def.load,
     ".txt": _load_text,
@@ -45,7 +51,7 @@ READERS: Mapping[str, Callable[[Path], ComputationGraph | CostedGraph]] = {
 }
 
 
-def load_graph(path: str | Path) -> ComputationGraph | CostedGraph:
+def load_file(path: str | Path) -> ComputationGraph | CostedGraph | Instance:
     """Read an ONNX model, a CostGraphDef, a profile or a stored instance.
 
     CostGraphDef texts end in .pbtxt or .txt, PipeDream's profiles in .txt, instances in .json.

@@ -1,0 +1,77 @@
+"""The instances of `microbatch`."""
+
+import itertools
+from typing import Any, NamedTuple
+
+from ..graph import topological_order
+from ..values import Rejected, fields, integer, integers
+
+LARGEST_AMOUNT = 2**32
+LARGEST_CAPACITY = 2**53
+MOST_MICRO_BATCHES = 2**16
+MOST_BLOCKS = 2**12
+BLOCK_KINDS = ("forward", "backward", "weight")
+
+
+class Instance(NamedTuple):
+    """An instance that has passed all checks; edges are pairs (block, block that needs it)."""
+
+    micro_batches: int
+    capacity: list[int]
+    duration: list[int]
+    memory: list[int]
+    device_sets: list[list[int]]
+    kinds: list[str]
+    edges: list[tuple[int, int]]
+
+
+def read_instance(document: dict[str, Any]) -> Instance:
+    """Return an instance; raise `Rejected` if it is malformed, or does not release its memory."""
+    document = fields(document, "the instance", set(Instance._fields))
+    capacity = integers(document["capacity"], "capacity of the instance", 0, LARGEST_CAPACITY)
+    duration = integers(document["duration"], "duration of the instance", 1, LARGEST_AMOUNT)
+    memory = integers(document["memory"], "memory of the instance", -LARGEST_AMOUNT, LARGEST_AMOUNT)
+    kinds, device_sets = document["kinds"], document["device_sets"]
+    if type(kinds) is not list or any(kind not in BLOCK_KINDS for kind in kinds):
+        raise Rejected(f"kinds of the instance are not from {', '.join(BLOCK_KINDS)}")
+    if type(device_sets) is not list:
+        raise Rejected("device_sets of the instance is not a list")
+    blocks, devices = len(duration), len(capacity)
+    if not 1 <= blocks <= MOST_BLOCKS or not 1 <= devices <= MOST_BLOCKS:
+        raise Rejected(f"the instance does not have 1 to {MOST_BLOCKS} blocks and devices")
+    if {len(memory), len(kinds), len(device_sets)} != {blocks}:
+        raise Rejected("duration, memory, kinds and device_sets are not of one length")
+    left = [0] * devices
+    for change, members in zip(memory, device_sets, strict=True):
+        members = integers(members, "device_sets of the instance", 0, devices - 1)
+        if not members or any(d >= e for d, e in itertools.pairwise(members)):
+            raise Rejected("the devices of a block are not ascending, or there are none")
+        for device in members:
+            left[device] += change
+            if change > capacity[device]:
+                raise Rejected("a block needs more memory than its device has")
+    if any(left):
+        raise Rejected("a micro-batch does not release the memory that it allocates")
+    return Instance(
+        integer(document["micro_batches"], "micro_batches of the instance", 0, MOST_MICRO_BATCHES),
+        capacity,
+        duration,
+        memory,
+        device_sets,
+        kinds,
+        _edges(document["edges"], blocks),
+    )
+
+
+def _edges(value: Any, blocks: int) -> list[tuple[int, int]]:
+    if type(value) is not list or not all(type(edge) is list and len(edge) == 2 for edge in value):
+        raise Rejected("edges of the instance is not a list of pairs")
+    ends = integers(
+        list(itertools.chain.from_iterable(value)), "edges of the instance", 0, blocks - 1
+    )
+    pairs = list(zip(ends[::2], ends[1::2], strict=True))
+    if any(first >= second for first, second in itertools.pairwise(pairs)):
+        raise Rejected("the instance's edges are not sorted, or repeated")
+    if topological_order(pairs) is None:
+        raise Rejected("the instance's blocks wait for each other in a cycle")
+    return pairs

@@ -1,0 +1,5 @@
+"""Schedules for `microbatch`: published searches and hand-made schedules."""
+
+from boundmark.problems.method import Method
+
+METHODS: tuple[Method, ...] = ()

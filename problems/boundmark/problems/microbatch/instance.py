@@ -1,0 +1,190 @@
+"""An instance of `microbatch`: a placement, memory capacities, and what is to be short."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.microbatch.block import Block
+from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
+from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.schedule import Schedule
+
+FORMAT = "boundmark-instance/1"
+
+# Methods and checkers keep an entry for every block of every micro-batch.
+MOST_MICRO_BATCHES = 2**16
+
+FIELDS = (
+    "micro_batches", "capacity", "duration", "memory", "device_sets", "kinds", "edges",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class MicrobatchInstance:
+    """Schedule the micro-batches of a placement.
+
+    Attributes
+    ----------
+    capacity
+        Memory of each device, shape (D,); counted from the starts of blocks, as in papers/tessel,
+        Equation 1, constraint [2].
+    micro_batches
+        N to make the makespan of N micro-batches short; 0 to make the period short in which a
+        schedule repeats that treats any number of micro-batches.
+    """
+
+    placement: Placement
+    capacity: tuple[int, ...]
+    micro_batches: int = 0
+
+    def __post_init__(self) -> None:
+        placement = self.placement
+        if len(self.capacity) != placement.devices:
+            raise InvalidInputError(
+                f"capacity has {len(self.capacity)} values; "
+                f"expected one for each of the {placement.devices} devices."
+            )
+        for device, capacity in enumerate(self.capacity):
+            if type(capacity) is not int or not 0 <= capacity < 2**53:
+                raise InvalidInputError(
+                    f"capacity of device {device} is {capacity!r}; expected a non-negative integer."
+                )
+        if type(self.micro_batches) is not int or not 0 <= self.micro_batches <= MOST_MICRO_BATCHES:
+            raise InvalidInputError(
+                f"micro_batches is {self.micro_batches!r}; "
+                f"expected 0, for the period, or up to {MOST_MICRO_BATCHES}."
+            )
+        for block in placement.blocks:
+            for device in block.devices:
+                if block.memory > self.capacity[device]:
+                    raise InvalidInputError(
+                        f"block {block.name!r} needs {block.memory} of memory on device {device}, "
+                        f"which has {self.capacity[device]}; expected a block that fits."
+                    )
+
+    @classmethod
+    def of(
+        cls, placement: Placement, *, memory: int = 0, micro_batches: int = 0
+    ) -> "MicrobatchInstance":
+        """Build an instance whose devices have the same memory, 2 D if 0 is given."""
+        each = memory or 2 * placement.devices
+        return cls(placement, (each,) * placement.devices, micro_batches)
+
+    @property
+    def problem(self) -> str:
+        """Always ``"microbatch"``."""
+        return "microbatch"
+
+    @property
+    def nodes(self) -> int:
+        """Number of blocks of a micro-batch, K."""
+        return len(self.placement.blocks)
+
+    @property
+    def edges(self) -> int:
+        """Number of dependencies."""
+        return self.placement.dag.edges
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The largest capacity of a device, and the number of micro-batches unless it is open."""
+        parameters = {"memory": max(self.capacity)}
+        if self.micro_batches:
+            parameters["micro_batches"] = self.micro_batches
+        return parameters
+
+    @property
+    def is_redundant(self) -> bool:
+        """Always False."""
+        return False
+
+    def with_parameters(self, given: Mapping[str, int]) -> "MicrobatchInstance":
+        """Return the instance with another memory or number of micro-batches, as given."""
+        memory = given.get("memory")
+        return MicrobatchInstance(
+            self.placement,
+            self.capacity if memory is None else self.of(self.placement, memory=memory).capacity,
+            given.get("micro_batches", self.micro_batches),
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON."""
+        return sha256_hex(canonical_json(self.to_json()))
+
+    def objective(self, solution: Schedule) -> int:
+        """Return the period, or the makespan of N micro-batches, in ticks.
+
+        Raises
+        ------
+        InvalidInputError
+            If the schedule breaks a constraint, for any number of micro-batches if N is open.
+        """
+        if self.micro_batches:
+            starts = solution.starts_for(self.micro_batches)
+            check_schedule(self.placement, self.capacity, starts)
+            durations = np.array([block.duration for block in self.placement.blocks])
+            return int((starts + durations).max())
+        if solution.repetend is None:
+            raise InvalidInputError(
+                "the schedule has no repetend; expected one, since the number of micro-batches "
+                "is open."
+            )
+        check_for_every_count(self.placement, self.capacity, solution)
+        return solution.repetend.period
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the canonical form: integers, and the names of format, problem and kinds."""
+        placement = self.placement
+        return {
+            "format": FORMAT,
+            "problem": self.problem,
+            "micro_batches": self.micro_batches,
+            "capacity": list(self.capacity),
+            "duration": [block.duration for block in placement.blocks],
+            "memory": [block.memory for block in placement.blocks],
+            "device_sets": [list(block.devices) for block in placement.blocks],
+            "kinds": [block.kind for block in placement.blocks],
+            "edges": np.stack([placement.dag.sources, placement.dag.targets], axis=1).tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "MicrobatchInstance":
+        """Read what `to_json` wrote; blocks get their numbers as names.
+
+        Raises
+        ------
+        InvalidInputError
+            If a field is missing, or is not what the format says.
+        """
+        if value.get("format") != FORMAT:
+            raise InvalidInputError(f"format is {value.get('format')!r}; expected {FORMAT!r}.")
+        for field in FIELDS:
+            if field not in value:
+                raise InvalidInputError(f"{field} is missing; expected {', '.join(FIELDS)}.")
+        for field in FIELDS[1:]:
+            if not isinstance(value[field], list):
+                raise InvalidInputError(f"{field} is not a list; expected one.")
+        columns = [value[field] for field in ("kinds", "duration", "memory", "device_sets")]
+        if len({len(column) for column in columns}) != 1:
+            raise InvalidInputError(
+                "kinds, duration, memory and device_sets differ in length; "
+                "expected one entry a block in each."
+            )
+        for devices in value["device_sets"]:
+            if not isinstance(devices, list):
+                raise InvalidInputError(f"devices {devices!r} is not a list of device numbers.")
+        for edge in value["edges"]:
+            if not isinstance(edge, list) or [type(end) for end in edge] != [int, int]:
+                raise InvalidInputError(f"edge {edge!r} is not a pair of block numbers.")
+        blocks = [
+            Block(str(number), kind, duration, memory, tuple(devices))
+            for number, (kind, duration, memory, devices) in enumerate(zip(*columns, strict=True))
+        ]
+        placement = Placement.from_blocks(blocks, value["edges"], len(value["capacity"]))
+        return cls(placement, tuple(value["capacity"]), value["micro_batches"])

@@ -1,0 +1,41 @@
+"""What people ask about a schedule beside its objective."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.microbatch.placement import Placement
+
+
+def steady_bubble_rate(placement: Placement, period: int) -> Fraction:
+    """Return the share of time that devices idle while a schedule repeats.
+
+    It is the mean over the devices, "considering numerous micro-batches" (papers/tessel, Table II).
+    """
+    return 1 - Fraction(sum(placement.loads), placement.devices * period)
+
+
+def bubble_rate(placement: Placement, starts: IntArray) -> Fraction:
+    """Return the share of time that devices idle until the makespan of (N, K) start times."""
+    return 1 - Fraction(
+        sum(placement.loads) * len(starts), placement.devices * makespan(placement, starts)
+    )
+
+
+def makespan(placement: Placement, starts: IntArray) -> int:
+    """Return when the last block ends, in ticks."""
+    durations = np.array([block.duration for block in placement.blocks])
+    return int((starts + durations).max())
+
+
+def peak_memory(placement: Placement, starts: IntArray) -> tuple[int, ...]:
+    """Return the most that each device holds, shape (D,), with (N, K) start times."""
+    memory = np.array([block.memory for block in placement.blocks])
+    peaks = []
+    for members in placement.on_device:
+        here = np.array(members, dtype=np.int64)
+        order = np.argsort(starts[:, here].ravel(), kind="stable")
+        held = np.cumsum(np.tile(memory[here], len(starts))[order])
+        peaks.append(max(0, int(held.max())) if len(held) else 0)
+    return tuple(peaks)

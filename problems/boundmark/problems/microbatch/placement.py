@@ -1,0 +1,95 @@
+"""Where the blocks of a micro-batch run: what a schedule is searched for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.microbatch.block import Block
+
+# Schedules keep an entry for every block of every micro-batch.
+LARGEST_PLACEMENT = 2**12
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """An operator placement strategy (papers/tessel, Figure 1): blocks and what they wait for.
+
+    Attributes
+    ----------
+    blocks
+        Of one micro-batch.
+    dag
+        Edges from a block to those that need its result.
+    devices
+        Number of devices, D; some may be idle.
+    """
+
+    blocks: tuple[Block, ...]
+    dag: Dag
+    devices: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.blocks) <= LARGEST_PLACEMENT:
+            raise InvalidInputError(
+                f"the placement has {len(self.blocks)} blocks; "
+                f"expected 1 to {LARGEST_PLACEMENT} of them."
+            )
+        if self.dag.nodes != len(self.blocks):
+            raise InvalidInputError(
+                f"the graph has {self.dag.nodes} nodes; "
+                f"expected one for each of the {len(self.blocks)} blocks."
+            )
+        if not 1 <= self.devices <= LARGEST_PLACEMENT:
+            raise InvalidInputError(
+                f"devices is {self.devices}; expected 1 to {LARGEST_PLACEMENT} devices."
+            )
+        for block in self.blocks:
+            if block.devices[-1] >= self.devices:
+                raise InvalidInputError(
+                    f"block {block.name!r} is on device {block.devices[-1]}; "
+                    f"expected devices from 0 to {self.devices - 1}."
+                )
+        for device, change in enumerate(self._memory_changes):
+            if change:
+                raise InvalidInputError(
+                    f"each micro-batch leaves {change:+d} of memory on device {device}; "
+                    "expected that its blocks release what they allocate."
+                )
+
+    @classmethod
+    def from_blocks(
+        cls, blocks: Sequence[Block], dependencies: Sequence[tuple[int, int]], devices: int
+    ) -> "Placement":
+        """Build a placement from pairs (block, a block that needs its result).
+
+        Raises
+        ------
+        InvalidInputError
+            If a dependency names no block or they form a cycle, if a device is out of range, or if
+            a micro-batch changes the memory of a device for good.
+        """
+        names = tuple(block.name for block in blocks)
+        return cls(tuple(blocks), Dag.from_edges(len(blocks), dependencies, names), devices)
+
+    @property
+    def _memory_changes(self) -> list[int]:
+        changes = [0] * self.devices
+        for block in self.blocks:
+            for device in block.devices:
+                changes[device] += block.memory
+        return changes
+
+    @cached_property
+    def on_device(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the blocks on each device."""
+        return tuple(
+            tuple(i for i, block in enumerate(self.blocks) if device in block.devices)
+            for device in range(self.devices)
+        )
+
+    @cached_property
+    def loads(self) -> tuple[int, ...]:
+        """Ticks that each device computes for one micro-batch."""
+        return tuple(sum(self.blocks[i].duration for i in blocks) for blocks in self.on_device)

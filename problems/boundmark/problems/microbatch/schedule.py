@@ -1,0 +1,136 @@
+"""A solution of `microbatch`: when each block of each micro-batch starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.errors import InvalidInputError
+
+LONGEST_PERIOD = 2**44
+
+# What comes later does not fit into 64 bits together with as many periods.
+LATEST = 2**60
+
+
+@dataclass(frozen=True, eq=False)
+class Repetend:
+    """The part of a schedule that repeats (papers/tessel, Section III-C).
+
+    Attributes
+    ----------
+    period
+        Ticks from one repetition to the next.
+    members
+        For each block the micro-batch with which it is in the first repetition, shape (K,).
+    """
+
+    period: int
+    members: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", frozen(self.members))
+        if type(self.period) is not int or not 1 <= self.period <= LONGEST_PERIOD:
+            raise InvalidInputError(
+                f"period of the repetend is {self.period!r}; "
+                f"expected an integer from 1 to {LONGEST_PERIOD}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Start times, shape (N, K), and what to repeat for more than N micro-batches.
+
+    Block i of micro-batch m is part of the warm-up if m is before the repetend's member, and of the
+    cool-down if it is after. One micro-batch more means one repetition more: the cool-down comes a
+    period later, with micro-batch numbers higher by 1 (papers/tessel, Section III-C).
+    """
+
+    starts: IntArray
+    repetend: Repetend | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "starts", frozen(self.starts))
+        if self.starts.ndim != 2 or not self.starts.size:
+            raise InvalidInputError(
+                f"starts has the shape {self.starts.shape}; expected (micro-batches, blocks)."
+            )
+        if self.repetend is not None:
+            members = self.repetend.members
+            count, blocks = self.starts.shape
+            if members.shape != (blocks,) or members.min() < 0 or members.max() >= count:
+                raise InvalidInputError(
+                    f"the repetend does not have one of the {count} micro-batches for each of the "
+                    f"{blocks} blocks."
+                )
+
+    @property
+    def micro_batches(self) -> int:
+        """The least number of micro-batches that the schedule is for."""
+        return len(self.starts)
+
+    def starts_for(self, micro_batches: int) -> IntArray:
+        """Return the start times for a number of micro-batches, shape (N, K).
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no schedule for that number.
+        """
+        more = micro_batches - self.micro_batches
+        if more == 0:
+            return self.starts
+        if self.repetend is None or more < 0:
+            least = "exactly" if self.repetend is None else "at least"
+            raise InvalidInputError(
+                f"the schedule is for {least} {self.micro_batches} micro-batches; "
+                f"expected one for {micro_batches}."
+            )
+        number = np.arange(micro_batches)[:, None]
+        repetitions = np.clip(number - self.repetend.members, 0, more)
+        blocks = np.arange(self.starts.shape[1])
+        return frozen(
+            self.starts[number - repetitions, blocks] + repetitions * self.repetend.period
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``{"starts": [[...], ...], "repetend": {"period", "members"} or None}``."""
+        return {
+            "starts": self.starts.tolist(),
+            "repetend": self.repetend
+            and {"period": self.repetend.period, "members": self.repetend.members.tolist()},
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Schedule":
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        InvalidInputError
+            If a field is missing or malformed.
+        """
+        starts, repetend = value.get("starts"), value.get("repetend")
+        if not _is_table(starts):
+            raise InvalidInputError("starts of the solution is not a table of integers up to 2^60.")
+        if repetend is None:
+            return cls(frozen(starts))
+        if (
+            not isinstance(repetend, dict)
+            or set(repetend) != {"period", "members"}
+            or not _is_table([repetend["members"]])
+        ):
+            raise InvalidInputError(
+                "repetend of the solution is not a period and the members of the repetend."
+            )
+        return cls(frozen(starts), Repetend(repetend["period"], frozen(repetend["members"])))
+
+
+def _is_table(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and all(isinstance(row, list) and len(row) == len(value[0]) for row in value)
+        and all(type(item) is int and abs(item) <= LATEST for row in value for item in row)
+    )
