@@ -5,8 +5,8 @@ import tempfile
 from typing import Any, TextIO
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.graph import topological_order
 from boundmark.bounds.checker.pipeline.flows import io_bounds
-from boundmark.bounds.checker.pipeline.graph import topological_order
 from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.windows import TREE_SHARE_UNITS, share_windows
 from boundmark.bounds.pipeline.vipr.derivation import Derivation

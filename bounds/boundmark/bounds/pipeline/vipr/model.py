@@ -20,7 +20,7 @@ of the certificate, not by the VIPR file, which states them as constraints.
 import itertools
 from collections.abc import Iterator
 
-from boundmark.bounds.checker.pipeline.graph import topological_order
+from boundmark.bounds.checker.graph import topological_order
 from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.windows import TREE_SHARE_UNITS
 
