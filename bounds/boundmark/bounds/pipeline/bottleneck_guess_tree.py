@@ -9,7 +9,15 @@ from boundmark.problems.pipeline import PipelineInstance
 
 
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    report_rising_bounds(instance, lambda table, bound: bottleneck_guess(instance.k, Demand.of(shares(table, bound), instance.k)), budget, progress, METHOD.name)
+    report_rising_bounds(
+        instance,
+        lambda table, bound: bottleneck_guess(
+            instance.k, Demand.of(shares(table, bound), instance.k)
+        ),
+        budget,
+        progress,
+        METHOD.name,
+    )
 
 
 METHOD = Method(

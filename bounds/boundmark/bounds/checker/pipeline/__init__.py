@@ -37,11 +37,10 @@ mip-tree/1
     linear relaxation bound the cost of the dearest stage (see `tree.leaf_bound`). OPT is at least
     the least of t + 1 and the leaves' bounds.
 bottleneck-tree/1, bottleneck-guess-tree/1
-    Whatever nodes demand of their stage, in whatever unit, some stage j has at least the mean over
-    the k stages, and at least what any one node demands. The same tree over three blocks: what is
-    before j, at most k - 1 stages, j, and what is after it; or a tree for each j, in which the
-    blocks have j, 1 and k - 1 - j stages, and the windows from shares hold. A block of m stages
-    costs at most m times the dearest one, has m caches, and takes at most m shares.
+    Whatever nodes demand of their stages, some stage j has at least the mean over k, and at least
+    what any one node demands. The tree's blocks are j, what is before it and what is after it, each
+    of at most k - 1 stages; or there is a tree for each j, with j and k - 1 - j stages and the
+    windows from shares. A block of m stages has at most m times a stage's cost, cache and shares.
 
 A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
 the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:

@@ -1,7 +1,8 @@
 """The kinds mip-tree and bottleneck-tree: branchings, and a linear inequality at each leaf."""
 
+import itertools
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..graph import topological_order
@@ -10,77 +11,62 @@ from .flows import io_bounds
 from .instance import Instance
 from .windows import TREE_SHARE_UNITS, Windows, narrowed, share_windows
 
-TREE_FIELDS = frozenset({"threshold", "flows", "nodes"})
 TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
 LARGEST_TREE_GRAPH = 2**12
 
-# Blocks in the order in which data flows, given by how many stages each has at most; and the first
-# and last block of each node.
-Root = tuple[list[int], Windows]
+# Blocks, given by how many stages each has at most, and the first and last block of each node.
+Program = tuple[list[int], Windows]
 
 
 def mip_tree(graph: Instance, payload: Any) -> int:
     """Return what a tree over the stages proves."""
-    payload = fields(payload, "the payload", TREE_FIELDS)
-    return _forest(graph, payload, [], lambda windows: [([1] * graph.k, windows)])
+    return _trees(graph, payload, set(), lambda windows: [([1] * graph.k, windows)])
 
 
 def bottleneck_tree(graph: Instance, payload: Any) -> int:
     """Return what a tree proves of a stage with the mean demand, wherever it is."""
     anywhere = [0] * len(graph.work), [2] * len(graph.work)
-    roots = [([graph.k - 1, 1, graph.k - 1], anywhere)]
-    return _forest(graph, *_demand(graph, payload), lambda windows: roots)
+    program = [graph.k - 1, 1, graph.k - 1], anywhere
+    return _trees(graph, payload, {"demand"}, lambda _: [program])
 
 
 def bottleneck_guess_tree(graph: Instance, payload: Any) -> int:
     """Return what a tree for each position j of such a stage proves."""
 
-    def root(windows: Windows, j: int) -> Root:
-        first, last = ([(stage >= j) + (stage > j) for stage in side] for side in windows)
-        return [j, 1, graph.k - 1 - j], (first, last)
+    def programs(windows: Windows) -> Iterator[Program]:
+        for j in range(graph.k):
+            first, last = ([(stage >= j) + (stage > j) for stage in side] for side in windows)
+            yield [j, 1, graph.k - 1 - j], (first, last)
 
-    return _forest(
-        graph,
-        *_demand(graph, payload),
-        lambda windows: [root(windows, j) for j in range(graph.k)],
-    )
+    return _trees(graph, payload, {"demand"}, programs)
 
 
-def _demand(graph: Instance, payload: Any) -> tuple[dict[str, Any], list[int]]:
-    payload = fields(payload, "the payload", TREE_FIELDS | {"demand"})
-    demand = integers(payload["demand"], "demand of the payload", 0, LARGEST_AMOUNT)
-    if len(demand) != len(graph.work):
-        raise Rejected("demand of the payload is not one for each node")
-    return payload, demand
-
-
-def _forest(
-    graph: Instance,
-    payload: dict[str, Any],
-    demand: list[int],
-    roots: Callable[[Windows], list[Root]],
+def _trees(
+    graph: Instance, payload: Any, more: set[str], programs: Callable[[Windows], Iterable[Program]]
 ) -> int:
-    """Return the least of what the leaves prove; each root has a tree."""
+    """Return the least of what the leaves prove, of one tree for each program."""
+    payload = fields(payload, "the payload", {"threshold", "flows", "nodes"} | more)
     threshold = integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
     if len(graph.work) > LARGEST_TREE_GRAPH or graph.k > LARGEST_TREE_GRAPH:
         raise Rejected("the instance is too large for a tree")
+    demand = integers(payload.get("demand", []), "demand of the payload", 0, LARGEST_AMOUNT)
+    if more and len(demand) != len(graph.work):
+        raise Rejected("demand of the payload is not one for each node")
     io, node_cost = io_bounds(graph, threshold, payload["flows"])
-    if node_cost > threshold:
+    wanted = [(work, threshold - taken) for work, taken in zip(graph.work, io, strict=True)]
+    if node_cost > threshold or any(work > room for work, room in wanted):
         return threshold + 1
-    if any(work > threshold - taken for work, taken in zip(graph.work, io, strict=True)):
-        return threshold + 1
-    shares = [
-        work * TREE_SHARE_UNITS // max(threshold - taken, 1)
-        for work, taken in zip(graph.work, io, strict=True)
-    ]
+    shares = [work * TREE_SHARE_UNITS // max(room, 1) for work, room in wanted]
     connected = topological_order(graph.edges) or []
     order = [*connected, *set(range(len(graph.work))).difference(connected)]
     nodes = payload["nodes"]
     if type(nodes) is not list:
         raise Rejected("nodes of the payload is not a list")
-    waiting = roots(share_windows(graph, order, shares))[::-1]
+    roots = iter(programs(share_windows(graph, order, shares)))
+    waiting: list[Program] = []
     proved = threshold + 1
     for node in nodes:
+        waiting = waiting or list(itertools.islice(roots, 1))
         if not waiting:
             raise Rejected("nodes of the payload has more entries than the tree")
         merged, (first, last) = waiting.pop()
@@ -94,22 +80,17 @@ def _forest(
             waiting.append((merged, narrowed(graph, order, later, last)))
             waiting.append((merged, narrowed(graph, order, first, earlier)))
         else:
-            bound = _leaf_bound(graph, merged, shares, demand, first, last, node)
+            leaf = fields(node, "a leaf", {*TREE_ROWS, *more})
+            bound = _leaf_bound(graph, (merged, (first, last)), shares, demand, leaf)
             if bound is not None:
                 proved = min(proved, bound)
-    if waiting:
+    if waiting or next(roots, None):
         raise Rejected("nodes of the payload has fewer entries than the tree")
     return max(proved, 0)
 
 
 def _leaf_bound(
-    graph: Instance,
-    merged: list[int],
-    shares: list[int],
-    demand: list[int],
-    first: list[int],
-    last: list[int],
-    leaf: Any,
+    graph: Instance, program: Program, shares: list[int], demand: list[int], leaf: dict[str, Any]
 ) -> int | None:
     """Return what a leaf's multipliers prove of the dearest stage; None if there is no partition.
 
@@ -128,10 +109,10 @@ def _leaf_bound(
     edge, (u, w), b    y(u, b) >= y(w, b)
     later, v, b        y(v, b + 1) >= y(v, b)
     """
+    merged, (first, last) = program
     if any(low > high for low, high in zip(first, last, strict=True)):
         return None
     n, m, k = len(graph.work), len(graph.edges), len(merged)
-    leaf = fields(leaf, "a leaf", {*TREE_ROWS, "demand"} if demand else set(TREE_ROWS))
     y: dict[tuple[int, int], int] = defaultdict(int)
     c: dict[tuple[int, int], int] = defaultdict(int)
     o: dict[int, int] = defaultdict(int)

@@ -10,9 +10,7 @@ TREE_SHARE_UNITS = 2**30
 Windows = tuple[list[int], list[int]]
 
 
-def narrowed(
-    graph: Instance, order: list[int], first: list[int], last: list[int]
-) -> Windows:
+def narrowed(graph: Instance, order: list[int], first: list[int], last: list[int]) -> Windows:
     """Narrow the nodes' stages, first to last, to those that respect the edges."""
     first, last = list(first), list(last)
     consumers: dict[int, list[int]] = defaultdict(list)
@@ -27,9 +25,7 @@ def narrowed(
     return first, last
 
 
-def share_windows(
-    graph: Instance, order: list[int], shares: list[int]
-) -> Windows:
+def share_windows(graph: Instance, order: list[int], shares: list[int]) -> Windows:
     """Return the stages that are left if all that a node depends on must fit before it."""
     before, after = [0] * len(order), [0] * len(order)
     producers: dict[int, list[int]] = defaultdict(list)

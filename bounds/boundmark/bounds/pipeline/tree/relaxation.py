@@ -3,7 +3,7 @@
 Columns are y(v, b), 1 if node v is in block b or earlier (papers/mtpp, Section 3.1), for the blocks
 where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves block b; o(b), the
 overflow of block b; s, by how much shares may be too large, at a price; and z, the cost of the
-dearest stage. Block b stands for merged(b) stages in a row (see `blocks`), one in the exact program.
+dearest stage. A block stands for merged(b) stages (see `blocks`), in the exact program for one.
 With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
 
     later     y(v, b + 1) - y(v, b) >= 0
@@ -104,9 +104,7 @@ class _Rows:
         self.add_y(rows, v, b - 1, -np.asarray(values, float))
 
 
-def relax(
-    graph: CostedGraph, blocks: Blocks, amounts: IntArray, windows: Windows
-) -> Relaxation:
+def relax(graph: CostedGraph, blocks: Blocks, amounts: IntArray, windows: Windows) -> Relaxation:
     """Build the relaxation.
 
     Parameters
