@@ -14,8 +14,8 @@ from boundmark.problems.pipeline import PipelineInstance
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report the share bound, then better ones until the time is up or the bound stays."""
 
-    def formulate(table: ShareTable, bound: int) -> Formulation:
-        return exact(instance.k)
+    def formulate(table: ShareTable, bound: int) -> tuple[Formulation]:
+        return (exact(instance.k),)
 
     report_rising_bounds(instance, formulate, budget, progress, METHOD.name)
 

@@ -66,7 +66,8 @@ def _trees(
     waiting: list[Program] = []
     proved = threshold + 1
     for node in nodes:
-        waiting = waiting or list(itertools.islice(roots, 1))
+        if not waiting:
+            waiting.extend(itertools.islice(roots, 1))
         if not waiting:
             raise Rejected("nodes of the payload has more entries than the tree")
         merged, (first, last) = waiting.pop()
@@ -84,7 +85,7 @@ def _trees(
             bound = _leaf_bound(graph, (merged, (first, last)), shares, demand, leaf)
             if bound is not None:
                 proved = min(proved, bound)
-    if waiting or next(roots, None):
+    if waiting or next(roots, None) is not None:
         raise Rejected("nodes of the payload has fewer entries than the tree")
     return max(proved, 0)
 

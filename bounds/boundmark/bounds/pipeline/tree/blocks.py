@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.tree.windows import Windows
+from boundmark.bounds.pipeline.share import ShareTable
+from boundmark.bounds.pipeline.tree.windows import SHARE_UNITS, Windows, shares
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.costed_graph import CostedGraph
 
 # Of three superblocks, the one that is a single stage.
 MIDDLE = 1
@@ -29,6 +31,21 @@ class Demand:
     def of(cls, amounts: IntArray, k: int) -> "Demand":
         """Return the demand with what some of k stages has of it."""
         return cls(amounts, max(int(amounts.max()), -(-int(amounts.sum()) // k)))
+
+    @classmethod
+    def of_shares(cls, table: ShareTable, threshold: int, k: int) -> "Demand":
+        """Return the shares at a threshold as a demand."""
+        amounts = shares(table, threshold)
+        if amounts is None:
+            raise AssertionError("some node does not fit at a threshold that is not refuted")
+        return cls.of(amounts, k)
+
+    @classmethod
+    def of_work(cls, graph: CostedGraph, k: int) -> "Demand":
+        """Return the work, as shares of the mean work, rounded down (papers/mtpp, Lemma 3.3)."""
+        total = max(1, int(graph.work.sum()))
+        scaled = graph.work.astype(object) * (k * SHARE_UNITS) // total
+        return cls.of(scaled.astype(np.int64), k)
 
 
 @dataclass(frozen=True, eq=False)

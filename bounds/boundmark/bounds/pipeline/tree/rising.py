@@ -1,7 +1,7 @@
 """Reports better and better bounds of a formulation, at thresholds that rise."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
@@ -26,7 +26,7 @@ STEPS_IN_RESERVE = 2.5
 
 def report_rising_bounds(
     instance: PipelineInstance,
-    formulate: Callable[[ShareTable, int], Formulation],
+    formulate: Callable[[ShareTable, int], Iterable[Formulation]],
     budget: Budget,
     progress: Progress,
     producer: str,
@@ -36,7 +36,8 @@ def report_rising_bounds(
     Parameters
     ----------
     formulate
-        Maps the graph's table and the share bound to what the tree starts from.
+        Maps the graph's table and the share bound to what trees start from. The next one is begun
+        when the bound of the one before stays.
     producer
         Name of the method.
     """
@@ -48,8 +49,14 @@ def report_rising_bounds(
     table = share_table(instance.graph)
     first = table.certificate(instance)
     progress.bound(first)
-    tree = Tree(instance, table, formulate(table, first.bound), budget)
-    best, threshold = first.bound, first.bound
+    best = first.bound
+    for formulation in formulate(table, best):
+        best = _rise(Tree(instance, table, formulation, budget), best, progress, producer)
+
+
+def _rise(tree: Tree, best: int, progress: Progress, producer: str) -> int:
+    """Report what a tree adds to the best bound; return the best one then."""
+    budget, threshold = tree.budget, best
     # The roots alone: their optima hardly depend on the threshold, so this settles quickly.
     while tree.start(threshold):
         best = _report(tree, best, progress, producer)
@@ -69,8 +76,7 @@ def report_rising_bounds(
             next_report += REPORT_EVERY
             best = _report(tree, best, progress, producer)
         slowest = max(slowest, budget.spent() - began)
-    if tree.leaves:
-        _report(tree, best, progress, producer)
+    return _report(tree, best, progress, producer) if tree.leaves else best
 
 
 def _next_target(threshold: int) -> int:

@@ -17,10 +17,10 @@ import numpy as np
 
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
 from boundmark.bounds.pipeline.share import ShareTable
-from boundmark.bounds.pipeline.tree.blocks import Blocks
+from boundmark.bounds.pipeline.tree.blocks import MIDDLE, Blocks
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
-from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, Relaxation, relax
+from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, Relaxation, relax
 from boundmark.bounds.pipeline.tree.windows import Windows, branch, shares
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
@@ -98,9 +98,10 @@ class Tree:
         windows = [windows for _, windows in self.formulation.roots(dag, amounts)]
         waiting = list(zip(self.roots, windows, strict=True))
         while waiting:
-            node, node.windows = waiting.pop()
+            node, own = waiting.pop()
+            node.windows = own
             if node.children is not None and node.choice is not None:
-                earlier, later = branch(dag, node.windows, *node.choice)
+                earlier, later = branch(dag, own, *node.choice)
                 waiting += [(node.children[0], earlier), (node.children[1], later)]
         return True
 
@@ -143,8 +144,9 @@ class Tree:
 
     def payload(self) -> dict[str, Any]:
         """Return what certificates of the formulation's kind hold."""
-        demand, nodes = self.formulation.demand, []
+        demand = self.formulation.demand
         rows = TREE_ROWS if demand is None else (*TREE_ROWS, "demand")
+        nodes: list[Any] = []
         waiting = self.roots[::-1]
         while waiting:
             node = waiting.pop()
@@ -176,7 +178,7 @@ class Tree:
             threshold,
             point.optimum,
             _multipliers(relaxation, point),
-            _choice(relaxation, point, amounts),
+            _choice(relaxation, point, blocks, windows, amounts),
         )
 
 
@@ -190,16 +192,27 @@ def _multipliers(relaxation: Relaxation, point: Point) -> dict[str, list[int]]:
     return result
 
 
-def _choice(relaxation: Relaxation, point: Point, amounts: IntArray) -> tuple[int, int] | None:
-    """Return the node and stage to branch on: a large share that is far from decided."""
-    nodes, stages = np.nonzero(relaxation.y >= 0)
-    if not len(nodes):
-        return None
-    values = point.columns[relaxation.y[nodes, stages]]
-    undecided = np.minimum(values, 1 - values)
+def _choice(
+    relaxation: Relaxation, point: Point, blocks: Blocks, windows: Windows, amounts: IntArray
+) -> tuple[int, int] | None:
+    """Return the node and block to branch on: a large share that is far from decided."""
+    is_open = relaxation.y >= 0
+    y = (np.arange(len(blocks.merged)) >= windows.last[:, None]).astype(np.float64)
+    y[is_open] = point.columns[relaxation.y[is_open]]
+    undecided = np.minimum(y, 1 - y)
+    if blocks.demand is not None:
+        # Only the middle block costs much: who is in it matters more than what is before it.
+        inside = y[:, MIDDLE] - y[:, MIDDLE - 1]
+        membership = np.minimum(inside, 1 - inside)
+        if membership.max() >= FRACTIONAL:
+            node = _heaviest(membership, amounts)
+            return node, int(undecided[node].argmax())
     if undecided.max() < FRACTIONAL:
         return None
-    best = int(np.argmax(undecided * amounts[nodes]))
-    if undecided[best] < FRACTIONAL:
-        best = int(undecided.argmax())
-    return int(nodes[best]), int(stages[best])
+    node, block = divmod(_heaviest(undecided.ravel(), amounts.repeat(y.shape[1])), y.shape[1])
+    return node, block
+
+
+def _heaviest(undecided: FloatArray, amounts: IntArray) -> int:
+    best = int(np.argmax(undecided * amounts))
+    return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
