@@ -17,10 +17,11 @@ import numpy as np
 
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
 from boundmark.bounds.pipeline.share import ShareTable
-from boundmark.bounds.pipeline.tree.blocks import MIDDLE, Blocks
+from boundmark.bounds.pipeline.tree.blocks import Blocks
+from boundmark.bounds.pipeline.tree.branching import choice
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
-from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, Relaxation, relax
+from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, Relaxation, relax
 from boundmark.bounds.pipeline.tree.windows import Windows, branch, shares
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
@@ -31,9 +32,6 @@ MULTIPLIER_UNITS = 2**24
 
 # In thresholds: enough for an impossible leaf to be above its threshold.
 EXCESS_PRICE = 100
-
-# A column within this of 0 or 1 is as good as fixed.
-FRACTIONAL = 1e-4
 
 
 @dataclass(eq=False)
@@ -178,7 +176,7 @@ class Tree:
             threshold,
             point.optimum,
             _multipliers(relaxation, point),
-            _choice(relaxation, point, blocks, windows, amounts),
+            choice(self.instance.graph, blocks, amounts, windows, relaxation, point),
         )
 
 
@@ -190,29 +188,3 @@ def _multipliers(relaxation: Relaxation, point: Point) -> dict[str, list[int]]:
         pairs = np.stack([relaxation.number[used], scaled[used]], axis=1)
         result[name] = pairs.ravel().tolist()
     return result
-
-
-def _choice(
-    relaxation: Relaxation, point: Point, blocks: Blocks, windows: Windows, amounts: IntArray
-) -> tuple[int, int] | None:
-    """Return the node and block to branch on: a large share that is far from decided."""
-    is_open = relaxation.y >= 0
-    y = (np.arange(len(blocks.merged)) >= windows.last[:, None]).astype(np.float64)
-    y[is_open] = point.columns[relaxation.y[is_open]]
-    undecided = np.minimum(y, 1 - y)
-    if blocks.demand is not None:
-        # Only the middle block costs much: who is in it matters more than what is before it.
-        inside = y[:, MIDDLE] - y[:, MIDDLE - 1]
-        membership = np.minimum(inside, 1 - inside)
-        if membership.max() >= FRACTIONAL:
-            node = _heaviest(membership, amounts)
-            return node, int(undecided[node].argmax())
-    if undecided.max() < FRACTIONAL:
-        return None
-    node, block = divmod(_heaviest(undecided.ravel(), amounts.repeat(y.shape[1])), y.shape[1])
-    return node, block
-
-
-def _heaviest(undecided: FloatArray, amounts: IntArray) -> int:
-    best = int(np.argmax(undecided * amounts))
-    return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
