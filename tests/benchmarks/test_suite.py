@@ -57,9 +57,7 @@ k = [2]
 def test_a_suite_does_without_an_optional_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that the user has not got are an error, or a note if the suite says so."""
     monkeypatch.delenv("BOUNDMARK_DATA", raising=False)
-    with pytest.raises(
-        MissingFileError, match="pipedream/alexnet.txt does not come with boundmark"
-    ):
+    with pytest.raises(MissingFileError, match=r"alexnet\.txt does not come with boundmark"):
         list(parse_suite("mine", VALID + PROFILES).load_instances())
     notes: list[str] = []
     suite = parse_suite("mine", VALID + PROFILES + "optional = true\n")
