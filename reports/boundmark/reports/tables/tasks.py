@@ -1,6 +1,7 @@
 """Results as the tables need them: with parameters read, and methods told apart."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,9 @@ from boundmark.problems.errors import StoreError
 from boundmark.reports.schema import STATUSES
 
 ALL = "all data sets"
+
+# What instances are made with, and tables need as numbers.
+PARAMETERS = ("k", "memory", "micro_batches")
 
 # A method run in two ways counts as two methods. Column, and how its value reads in a name.
 VARIANTS: Mapping[str, str] = {
@@ -21,10 +25,12 @@ VARIANTS: Mapping[str, str] = {
 }
 
 
-def with_k_and_names(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the tasks with column `k` added and `method` made unique to how it was run.
+def with_parameters_and_names(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks with their parameters, and `method` made unique to how it was run.
 
-    Sorted by data set, instance, k, method and seed, so that equal results make equal pages.
+    Columns `k`, `memory` and `micro_batches` are added, missing where an instance has none, and
+    `parameters`, a text such as ``"memory=6, micro_batches=8"``. Sorted by problem, data set,
+    instance, parameters, method and seed, so that equal results make equal pages.
 
     Raises
     ------
@@ -33,10 +39,16 @@ def with_k_and_names(results: pd.DataFrame) -> pd.DataFrame:
     """
     tasks = results.copy()
     parameters = tasks["instance_params"].map(lambda text: _json("instance_params", text))
-    tasks["k"] = pd.array([value.get("k") for value in parameters], dtype="Int64")
+    for name in PARAMETERS:
+        tasks[name] = pd.array([value.get(name) for value in parameters], dtype="Int64")
+    tasks["parameters"] = [
+        ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+        for values in parameters
+    ]
     tasks["method"] = _names(tasks)
-    by = ["dataset", "instance", "k", "instance_sha256", "method", "seed", "task_id"]
-    return tasks.sort_values(by).reset_index(drop=True)
+    tasks["order"] = tasks["parameters"].map(_numbers_by_value)
+    by = ["problem", "dataset", "instance", "order", "instance_sha256", "method", "seed", "task_id"]
+    return tasks.sort_values(by).drop(columns="order").reset_index(drop=True)
 
 
 def per_instance(tasks: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -59,6 +71,10 @@ def status_counts(tasks: pd.DataFrame) -> pd.DataFrame:
     counts = both.groupby([*by, "status"]).size().unstack(fill_value=0)
     counts = counts.reindex(columns=list(STATUSES), fill_value=0)
     return counts.astype("int64").reset_index().rename_axis(columns=None)
+
+
+def _numbers_by_value(text: str) -> str:
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), text)
 
 
 def _json(column: str, text: Any) -> dict[str, Any]:
