@@ -249,18 +249,20 @@ def test_failures(tasks: pd.DataFrame, make_row: Any, frame: Any) -> None:
 
 
 def test_a_method_run_in_two_ways_is_two_methods(make_row: Any, frame: Any) -> None:
-    """Parameters, versions and limits tell variants apart; other methods keep their names."""
+    """What differs tells variants apart, of parameters, versions and limits; others keep names."""
     rows = [
         make_row("1", method="random", params='{"b": 1, "a": 2}'),
         make_row("2", method="random", params='{"b": 3, "a": 2}'),
+        make_row("6", method="random", params='{"a": 2}'),
         make_row("3", method="mla", time_limit_seconds=10.0),
         make_row("4", method="mla", time_limit_seconds=60.0),
         make_row("5", method="uniform"),
     ]
     tasks = with_parameters_and_names(frame(rows)).set_index("task_id")
     assert tasks["method"].to_dict() == {
-        "1": "random (a=2, b=1)",
-        "2": "random (a=2, b=3)",
+        "1": "random (b=1)",
+        "2": "random (b=3)",
+        "6": "random (no b)",
         "3": "mla (10.0 s)",
         "4": "mla (60.0 s)",
         "5": "uniform",

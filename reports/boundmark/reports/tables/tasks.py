@@ -91,10 +91,22 @@ def _names(tasks: pd.DataFrame) -> "pd.Series[Any]":
     names = tasks["method"].astype("object")
     for column, form in VARIANTS.items():
         values = tasks[column].astype("object").where(tasks[column].notna(), None)
+        if column == "params":
+            values = _differing(values, tasks["method"])
         several = values.groupby(tasks["method"]).transform(lambda group: group.nunique() > 1)
         for at in names.index[several.astype(bool)]:
-            value = values[at]
-            if column == "params":
-                value = ", ".join(f"{k}={v}" for k, v in sorted(_json(column, value).items()))
-            names[at] = f"{names[at]} ({form.format(value)})"
+            names[at] = f"{names[at]} ({form.format(values[at])})"
     return names.astype(str)
+
+
+def _differing(texts: "pd.Series[Any]", methods: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return the parameters of each task that not all tasks of its method share."""
+    given = texts.map(lambda text: _json("params", text) if text is not None else {})
+    shown = pd.Series("", index=texts.index, dtype="object")
+    for _, part in given.groupby(methods):
+        names = sorted({name for params in part for name in params})
+        open_names = [n for n in names if len({repr(params.get(n)) for params in part}) > 1]
+        for at, params in part.items():
+            values = (f"{n}={params[n]}" if n in params else f"no {n}" for n in open_names)
+            shown[at] = ", ".join(values)
+    return shown
