@@ -65,7 +65,7 @@ def placement_of(*blocks: tuple[str, str, int], edges: list[tuple[int, int]]) ->
     [
         (
             placement_of(("F", "forward", 0), ("B", "backward", 1), edges=[(0, 1)]),
-            "'B' has no forward block on the same devices",
+            "'F' has no backward block on the same devices",
         ),
         (
             placement_of(
@@ -75,8 +75,11 @@ def placement_of(*blocks: tuple[str, str, int], edges: list[tuple[int, int]]) ->
             "'G' has no backward block on the same devices",
         ),
         (
-            placement_of(("F", "forward", 0), ("W", "weight", 0), edges=[(0, 1)]),
-            "'W' does not follow one backward block",
+            placement_of(
+                ("F", "forward", 0), ("B", "backward", 0), ("W", "weight", 0),
+                edges=[(0, 1), (0, 2)],
+            ),
+            "'W' has no backward block of its own",
         ),
         (
             placement_of(

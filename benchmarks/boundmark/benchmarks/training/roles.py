@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import Placement
 from boundmark.problems.microbatch.block import Kind
+from boundmark.problems.microbatch.partners import backward_partners, forward_partners
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,14 @@ class Role:
 def roles_of(placement: Placement) -> tuple[Role, ...]:
     """Return the role of each block.
 
-    A backward block belongs to the forward block on the same devices whose result it needs. Those
-    that need none are the backward blocks of what is left, the last one first. A block of kind
-    weight belongs to the backward block on the same devices that it needs.
-
     Raises
     ------
     UnsupportedError
         If blocks do not pair up, or a backward block does not wait for a gradient that it needs.
     """
-    forward_of = _pairs(placement)
+    forward_of, weight_of = forward_partners(placement), backward_partners(placement)
+    _check_that_all_pair_up(placement, forward_of, weight_of)
     backward_of = {forward: backward for backward, forward in forward_of.items()}
-    weight_of = _weights(placement, forward_of)
     roles = []
     for i, block in enumerate(placement.blocks):
         producers = placement.dag.producers_of(i).tolist()
@@ -66,53 +63,19 @@ def roles_of(placement: Placement) -> tuple[Role, ...]:
     return tuple(roles)
 
 
-def _pairs(placement: Placement) -> dict[int, int]:
-    """Return the forward block of each backward block."""
-    blocks = placement.blocks
-    order = placement.dag.topological_order.tolist()
-    pairs: dict[int, int] = {}
-    for i in order:
-        if blocks[i].kind == "backward":
-            for p in placement.dag.producers_of(i).tolist():
-                is_partner = blocks[p].kind == "forward" and blocks[p].devices == blocks[i].devices
-                if is_partner and p not in pairs.values():
-                    pairs[i] = p
-                    break
-    has_backward = any(block.kind == "backward" for block in blocks)
-    left = [i for i in order if blocks[i].kind == "forward" and i not in pairs.values()]
-    for i in order:
-        if blocks[i].kind == "backward" and i not in pairs:
-            partners = [p for p in left if blocks[p].devices == blocks[i].devices]
-            if not partners:
-                raise UnsupportedError(
-                    f"block {blocks[i].name!r} has no forward block on the same devices; "
-                    "expected one."
-                )
-            pairs[i] = partners[-1]
-            left.remove(partners[-1])
-    if has_backward and left:
-        raise UnsupportedError(
-            f"block {blocks[left[0]].name!r} has no backward block on the same devices; "
-            "expected one."
-        )
-    return pairs
-
-
-def _weights(placement: Placement, forward_of: dict[int, int]) -> dict[int, int]:
-    """Return the backward block of each block of kind weight."""
-    found: dict[int, int] = {}
+def _check_that_all_pair_up(
+    placement: Placement, forward_of: dict[int, int], weight_of: dict[int, int]
+) -> None:
+    is_training = any(block.kind != "forward" for block in placement.blocks)
+    paired = {*forward_of, *weight_of, *forward_of.values()}
     for i, block in enumerate(placement.blocks):
-        if block.kind != "weight":
-            continue
-        partners = [
-            p
-            for p in placement.dag.producers_of(i).tolist()
-            if p in forward_of and placement.blocks[p].devices == block.devices
-        ]
-        if len(partners) != 1 or partners[0] in found.values():
+        if i not in paired and (is_training or block.kind != "forward"):
+            wanted = {
+                "forward": "backward block",
+                "backward": "forward block",
+                "weight": "backward block of its own",
+            }
             raise UnsupportedError(
-                f"block {block.name!r} does not follow one backward block on the same devices; "
-                "expected one of its own."
+                f"block {block.name!r} has no {wanted[block.kind]} on the same devices; "
+                "expected one."
             )
-        found[i] = partners[0]
-    return found
