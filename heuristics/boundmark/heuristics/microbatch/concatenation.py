@@ -3,7 +3,7 @@
 import numpy as np
 
 from boundmark.heuristics.microbatch.phase import Starts
-from boundmark.heuristics.microbatch.repetend import TimedRepetend
+from boundmark.heuristics.microbatch.repetend import TimedRepetend, edges
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import Placement, Repetend, Schedule
 
@@ -36,7 +36,7 @@ def _begin_of_repetend(placement: Placement, repetend: TimedRepetend, warm_up: S
         ends = [start + blocks[i].duration for (_, i), start in warm_up.items() if i in here]
         if ends:
             begins.append(max(ends) - min(repetend.starts[i] for i in here))
-    for i, j in _edges(placement):
+    for i, j in edges(placement.dag):
         # Repetition number - members[j] has block j of the micro-batch.
         for number in range(members[j], members[i]):
             end = warm_up[number, i] + blocks[i].duration
@@ -49,15 +49,14 @@ def _begin_of_cool_down(
 ) -> int:
     blocks, members = placement.blocks, repetend.members
     ends_of_repetend = [
-        begin + start + block.duration
-        for start, block in zip(repetend.starts, blocks, strict=True)
+        begin + start + block.duration for start, block in zip(repetend.starts, blocks, strict=True)
     ]
     begins = [0]
     for here in placement.on_device:
         starts = [start for (_, i), start in cool_down.items() if i in here]
         if starts:
             begins.append(max(ends_of_repetend[i] for i in here) - min(starts))
-    for i, j in _edges(placement):
+    for i, j in edges(placement.dag):
         for number in range(members[j] + 1, members[i] + 1):
             start = cool_down[number, j]
             back = members[i] - number
@@ -67,8 +66,3 @@ def _begin_of_cool_down(
                 end = warm_up[number + more, i] + blocks[i].duration
                 begins.append(end - more * repetend.period - start)
     return max(begins)
-
-
-def _edges(placement: Placement) -> list[tuple[int, int]]:
-    dag = placement.dag
-    return list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from boundmark.heuristics.microbatch.repetend import held_before
+from boundmark.heuristics.microbatch.repetend import edges, held_before
 from boundmark.heuristics.microbatch.start_times import Find, Question
 from boundmark.problems.microbatch import Placement
 
@@ -95,10 +95,9 @@ class Phase:
         Micro-batches are alike, so that a block may have them in ascending order (Property IV.1).
         """
         number = {job: position for position, job in enumerate(self.jobs)}
-        dag = self.placement.dag
         pairs = [
             ((m, i), (m, j))
-            for i, j in zip(dag.sources.tolist(), dag.targets.tolist(), strict=True)
+            for i, j in edges(self.placement.dag)
             for m in {m for m, _ in self.jobs}
         ]
         pairs += [((m, i), (m + 1, i)) for m, i in self.jobs]

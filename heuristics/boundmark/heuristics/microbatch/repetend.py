@@ -27,6 +27,11 @@ class TimedRepetend:
     period: int
 
 
+def edges(dag: Dag) -> list[tuple[int, int]]:
+    """Return pairs (block, a block that needs its result)."""
+    return list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
+
+
 def most_in_flight(placement: Placement, capacity: Sequence[int]) -> int:
     """Return for how many micro-batches at a time there is memory (CalMaxInflight, Algorithm 1).
 
@@ -61,21 +66,32 @@ def assignments(dag: Dag, micro_batches: int) -> Iterator[tuple[int, ...]]:
     Algorithm 1 has tried those with fewer before.
     """
     order = dag.topological_order.tolist()
-    producers = [dag.producers_of(node).tolist() for node in range(dag.nodes)]
+    producers = [dag.producers_of(node).tolist() for node in order]
+    sources = [node for node in order if not len(dag.producers_of(node))]
+    sinks = [node for node in order if not len(dag.consumers_of(node))]
     members = [0] * dag.nodes
 
-    def assign(position: int) -> Iterator[tuple[int, ...]]:
-        if position == len(order):
-            if min(members) == 0 and max(members) == micro_batches - 1:
-                yield tuple(members)
-            return
+    def choices(position: int) -> Iterator[int]:
         node = order[position]
-        largest = min((members[p] for p in producers[node]), default=micro_batches - 1)
-        for number in range(largest, -1, -1):
-            members[node] = number
-            yield from assign(position + 1)
+        least = 0
+        most = min((members[p] for p in producers[position]), default=micro_batches - 1)
+        if node == sources[-1] and all(members[s] < micro_batches - 1 for s in sources[:-1]):
+            least = micro_batches - 1
+        if node == sinks[-1] and all(members[s] > 0 for s in sinks[:-1]):
+            most = 0
+        return iter(range(most, least - 1, -1))
 
-    return assign(0)
+    left = [choices(0)]
+    while left:
+        member = next(left[-1], None)
+        if member is None:
+            left.pop()
+            continue
+        members[order[len(left) - 1]] = member
+        if len(left) == len(order):
+            yield tuple(members)
+        else:
+            left.append(choices(len(left)))
 
 
 def held_before(placement: Placement, members: Sequence[int]) -> tuple[int, ...]:
@@ -89,7 +105,11 @@ def held_before(placement: Placement, members: Sequence[int]) -> tuple[int, ...]
 
 
 def shortest_repetend(
-    placement: Placement, capacity: Sequence[int], members: tuple[int, ...], at_most: int, find: Find
+    placement: Placement,
+    capacity: Sequence[int],
+    members: tuple[int, ...],
+    at_most: int,
+    find: Find,
 ) -> TimedRepetend | None:
     """Return the schedule of a repetend with the shortest period, if it is at most so long.
 
@@ -126,7 +146,7 @@ def shortest_period(placement: Placement, members: Sequence[int], starts: Sequen
     ]
     waiting = [
         -((starts[j] - ends[i]) // (members[i] - members[j]))
-        for i, j in _edges(placement)
+        for i, j in edges(placement.dag)
         if members[i] > members[j]
     ]
     return max(executing + waiting)
@@ -138,7 +158,7 @@ def _question(
     durations = tuple(block.duration for block in placement.blocks)
     # The result of i that j needs comes from so many repetitions before.
     lags = [
-        (i, j, durations[i] - period * (members[i] - members[j])) for i, j in _edges(placement)
+        (i, j, durations[i] - period * (members[i] - members[j])) for i, j in edges(placement.dag)
     ]
     # A device ends a repetition within a period of its first start.
     pairs = {(i, j) for here in placement.on_device for i in here for j in here if i != j}
@@ -153,8 +173,3 @@ def _question(
         # earlier, so this is no restriction.
         sum(durations),
     )
-
-
-def _edges(placement: Placement) -> list[tuple[int, int]]:
-    dag = placement.dag
-    return list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))

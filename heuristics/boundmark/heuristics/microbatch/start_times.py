@@ -10,10 +10,13 @@ from boundmark.problems.method import Budget
 # Beyond it, Z3 would be given millions of terms before it can begin.
 LONGEST_TIMELINE = 4096
 
+# In milliseconds, for Z3.
+LONGEST_TIMEOUT = 2**31
+
 
 @dataclass(frozen=True)
 class Question:
-    """Are there start times from 0 on for some jobs?
+    """A question for start times, from 0 on, of some jobs.
 
     Attributes
     ----------
@@ -99,7 +102,7 @@ def _solve(question: Question, budget: Budget, seed: int, encode: Any) -> list[i
         if changing:
             solver.add(encode(question, device, changing, starts))
     solver.set("random_seed", seed % 2**31)
-    solver.set("timeout", max(1, int(1000 * budget.remaining())))
+    solver.set("timeout", int(min(1000 * budget.remaining() + 1, LONGEST_TIMEOUT)))
     answer = solver.check()
     if answer == z3.unknown:
         if not budget.is_spent() and solver.reason_unknown() not in ("timeout", "canceled"):
@@ -132,10 +135,13 @@ def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any
             f"the timeline has {question.horizon} slots; expected at most {LONGEST_TIMELINE}, "
             "or memory = pairs."
         )
-    held, constraints = z3.IntVal(0, ctx=starts[0].ctx), []
+    zero, room = (z3.IntVal(value, ctx=starts[0].ctx) for value in (0, question.room[device]))
+    changes = [(starts[i], z3.IntVal(question.memory[i], ctx=starts[0].ctx)) for i in jobs]
+    held, constraints = zero, []
     for slot in range(question.horizon):
-        held += z3.Sum([z3.If(starts[i] == slot, question.memory[i], 0) for i in jobs])
-        constraints.append(held <= question.room[device])
+        now = z3.IntVal(slot, ctx=starts[0].ctx)
+        held = z3.Sum([held, *(z3.If(start == now, memory, zero) for start, memory in changes)])
+        constraints.append(held <= room)
     return constraints
 
 
