@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.benchmarks.suite import MethodChoice, load_suite, parse_suite, suite_names
-from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.errors import BoundmarkError, MissingFileError
 
 VALID = """
 description = "Two tasks."
@@ -46,6 +46,26 @@ def test_k_above_the_number_of_nodes_is_left_out() -> None:
     assert [source.instance.k for source in parse_suite("mine", VALID).load_instances()] == [2]
 
 
+PROFILES = """
+[[instances]]
+dataset = "pipedream"
+members = ["alexnet", "vgg16"]
+k = [2]
+"""
+
+
+def test_a_suite_does_without_an_optional_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that the user has not got are an error, or a note if the suite says so."""
+    monkeypatch.delenv("BOUNDMARK_DATA", raising=False)
+    with pytest.raises(MissingFileError, match=r"alexnet\.txt does not come with boundmark"):
+        list(parse_suite("mine", VALID + PROFILES).load_instances())
+    notes: list[str] = []
+    suite = parse_suite("mine", VALID + PROFILES + "optional = true\n")
+    assert {source.dataset for source in suite.load_instances(notes.append)} == {"regal-style"}
+    assert len(notes) == 1
+    assert "pipedream/alexnet.txt does not come with boundmark" in notes[0]
+
+
 @pytest.mark.parametrize("name", suite_names())
 def test_shipped_suites_load(name: str) -> None:
     """Methods, data sets and members that the shipped suites name exist."""
@@ -69,6 +89,7 @@ def test_shipped_suites_load(name: str) -> None:
         ("k = [2, 500]", "k = 2", "k is 2; expected a list of integers"),
         ("k = [2, 500]", "stages = [2]", "no field of instances .* 'stages'"),
         ('description = "Two tasks."', "", "description is None; expected a str"),
+        ("k = [2, 500]", "k = [2]\noptional = 1", "optional is 1; expected a bool"),
         ("methods = [", "methods = [3, ", "methods has 3; expected a name or"),
         ("[[instances]]", "[[instances", "not a TOML file"),
     ],

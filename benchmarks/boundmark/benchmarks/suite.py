@@ -2,7 +2,7 @@
 
 import itertools
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.catalog import PROBLEMS, datasets, find, methods
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, MissingFileError
 from boundmark.problems.method import Method, ParameterValue
 from boundmark.problems.problem import Instance, Problem
 
@@ -25,7 +25,7 @@ SUITE_FIELDS = (
     "methods",
 )
 
-INSTANCES_FIELDS = ("dataset", "members", "methods")
+INSTANCES_FIELDS = ("dataset", "members", "methods", "optional")
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,15 @@ class InstanceGroup:
         The values of each of the problem's parameters.
     methods
         Those for these instances only, beyond the suite's.
+    optional
+        Whether the suite does without the group if its files are not there.
     """
 
     dataset: str
     members: tuple[str, ...]
     parameters: Mapping[str, tuple[int, ...]]
     methods: tuple[MethodChoice, ...] = ()
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,19 +127,32 @@ class Suite:
         )
         return (*self.methods, *own)
 
-    def load_instances(self) -> Iterator[NamedInstance]:
+    def load_instances(
+        self, on_missing: Callable[[str], None] = lambda reason: None
+    ) -> Iterator[NamedInstance]:
         """Yield the instances in the suite's order; each graph is loaded once.
+
+        Parameters
+        ----------
+        on_missing
+            Called with the reason when the files of an optional group are not there.
 
         Raises
         ------
         InvalidInputError
-            If a data set is not about the suite's problem.
+            If a data set is not about the suite's problem, or its files are not there.
         """
         problem = PROBLEMS[self.problem]
         for group in self.instances:
             for member in group.members:
                 name = f"{group.dataset}/{member}"
-                source = load_member(name)
+                try:
+                    source = load_member(name)
+                except MissingFileError as error:
+                    if not group.optional:
+                        raise
+                    on_missing(str(error))
+                    break
                 if not isinstance(source, problem.sources):
                     raise InvalidInputError(
                         f"suite {self.name}: {name} is a {type(source).__name__}; "
@@ -267,7 +283,8 @@ def _instance_group(where: str, problem: Problem, entry: Any) -> InstanceGroup:
         parameters[parameter.name] = tuple(values)
     members = read.non_empty("members") if "members" in entry else dataset.members()
     choices = _method_choices(read, problem) if "methods" in entry else ()
-    return InstanceGroup(dataset.name, tuple(members), parameters, choices)
+    optional = "optional" in entry and read.of_type("optional", bool)
+    return InstanceGroup(dataset.name, tuple(members), parameters, choices, optional)
 
 
 def _method_choices(read: _Reader, problem: Problem) -> tuple[MethodChoice, ...]:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import MissingFileError
 
 VARIABLE = "BOUNDMARK_DATA"
 
@@ -13,18 +13,18 @@ def published_file(collection: str, name: str) -> Path:
 
     Raises
     ------
-    InvalidInputError
+    MissingFileError
         If the variable is not set, or its folder does not have the file.
     """
     folder = os.environ.get(VARIABLE)
     if not folder:
-        raise InvalidInputError(
+        raise MissingFileError(
             f"{collection}/{name} does not come with boundmark; expected {VARIABLE} to name the "
             "folder that it is in."
         )
     path = Path(folder) / collection / name
     if not path.is_file():
-        raise InvalidInputError(
+        raise MissingFileError(
             f"{path} does not exist; expected {VARIABLE} to name a folder with {collection}/{name}."
         )
     return path

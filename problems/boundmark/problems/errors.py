@@ -9,6 +9,10 @@ class InvalidInputError(BoundmarkError):
     """An input (file, graph, parameter) does not say what its format or problem asks for."""
 
 
+class MissingFileError(InvalidInputError):
+    """An input that the user has to provide is not there."""
+
+
 class UnknownNameError(BoundmarkError):
     """A name (suite, method, data set, instance) that nothing is registered under."""
 

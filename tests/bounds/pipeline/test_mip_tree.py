@@ -1,5 +1,7 @@
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline import mip_tree
 from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.tree import search
+from boundmark.bounds.pipeline.tree.linear_program import Point, solve
 from boundmark.bounds.pipeline.tree.relaxation import relax
 from boundmark.bounds.pipeline.tree.windows import branch, share_windows, shares
 from boundmark.problems.arrays import frozen
@@ -89,6 +93,48 @@ def test_beats_the_share_bound(random_graph: Callable[..., CostedGraph]) -> None
     assert bounds[-1] > share_table(sample.graph).bound(4)
     for report in reports.bounds:
         assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+@pytest.mark.parametrize("lie", ["optimum", "multipliers", "both"])
+def test_a_solver_that_lies_makes_nothing_worse(
+    random_graph: Callable[..., CostedGraph], monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    """Only what the checker makes of the multipliers counts, and only if it is an improvement."""
+
+    def lying(*arguments: Any) -> Point | None:
+        point = solve(*arguments)
+        if point is None:
+            return None
+        if lie != "multipliers":
+            point = replace(point, optimum=2 * point.optimum)
+        if lie != "optimum":
+            point = replace(point, multipliers=np.roll(point.multipliers, 1))
+        return point
+
+    monkeypatch.setattr(search, "solve", lying)
+    sample = PipelineInstance(random_graph(30, seed=1), 4)
+    reports = Reports()
+    mip_tree.run(sample, Budget(2), 0, reports)  # type: ignore[arg-type]
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+def test_a_missing_solver_leaves_the_share_bound(
+    random_graph: Callable[..., CostedGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What needs no solver is reported before the method gives up."""
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    reports = Reports()
+    with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
+        mip_tree.run(
+            PipelineInstance(random_graph(20, seed=1), 2),
+            Budget(5),
+            0,
+            reports,  # type: ignore[arg-type]
+        )
+    assert [report.kind for report in reports.bounds] == ["share/1"]
 
 
 def test_no_time_leaves_the_share_bound(random_graph: Callable[..., CostedGraph]) -> None:

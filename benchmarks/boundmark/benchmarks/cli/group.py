@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.listing import datasets, methods, suites
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import run
@@ -28,7 +29,7 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    commands=[run, report, verify, solve, methods, datasets, suites],
+    commands=[run, report, verify, export, solve, methods, datasets, suites],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="boundmark")

@@ -70,7 +70,7 @@ def run(
     with task_progress(console, chosen.name) as (on_start, on_finish):
         summary = run_suite(
             chosen,
-            chosen.load_instances(),
+            chosen.load_instances(lambda reason: console.print(f"left out: {reason}")),
             out,
             workers=workers,
             retry=retry,
