@@ -99,7 +99,8 @@ def _solve(question: Question, budget: Budget, seed: int, encode: Any) -> list[i
         )
     for device, jobs in enumerate(question.on_device):
         changing = [i for i in jobs if question.memory[i]]
-        if changing:
+        # Where everything fits at once, there is nothing to constrain.
+        if sum(max(0, question.memory[i]) for i in jobs) > question.room[device]:
             solver.add(encode(question, device, changing, starts))
     solver.set("random_seed", seed % 2**31)
     solver.set("timeout", int(min(1000 * budget.remaining() + 1, LONGEST_TIMEOUT)))
