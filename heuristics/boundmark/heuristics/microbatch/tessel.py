@@ -94,7 +94,7 @@ def search(
         yield from shorten(best, find)
 
 
-METHOD = Method(
+TESSEL = Method(
     name="tessel",
     problem="microbatch",
     kind="heuristic",

@@ -70,7 +70,7 @@ def _one_after_another(instance: MicrobatchInstance, phase: Phase) -> list[int] 
     return starts
 
 
-METHOD = Method(
+TIME_OPTIMAL = Method(
     name="time-optimal",
     problem="microbatch",
     kind="exact",
