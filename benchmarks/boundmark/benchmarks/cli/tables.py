@@ -20,7 +20,7 @@ def print_certified_table(directory: Path) -> None:
     console = Console()
     for problem, part in certified.groupby("problem"):
         console.print(
-            f"{problem}: gap in % between best verified cost and best certified bound "
+            f"{problem}: gap in % of best verified cost over best certified bound "
             "(* proven optimal)"
         )
         console.print(_gap_table(part))

@@ -156,7 +156,7 @@ def _gantts(analysis: Analysis) -> dict[str, _Sketch]:
         caption = (
             f"By {row.method}: {objective} {integer(row.objective)}, "
             f"{'proven optimal' if row.optimal else 'not proven optimal'}, bubble rate "
-            f"{percent(row.bubble_rate)} %."
+            f"{percent(row.bubble_rate)}\N{NO-BREAK SPACE}%."
         )
         if len(data) < len(boxes):
             caption += f" Only the first {integer(data['end'].max())} ticks are drawn."

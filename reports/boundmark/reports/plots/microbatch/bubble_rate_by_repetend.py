@@ -48,6 +48,6 @@ def draw_bubble_rate_by_repetend(data: pd.DataFrame) -> Figure:
         )  # fmt: skip
     axes.set(xlabel="micro-batches in a repetition (at most)", ylabel="bubble rate (%)")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(bottom=-0.03 * axes.get_ylim()[1])
     legend_below(figure, axes)
     return figure
