@@ -20,8 +20,7 @@ def print_certified_table(directory: Path) -> None:
     console = Console()
     for problem, part in certified.groupby("problem"):
         console.print(
-            f"{problem}: gap in % of best verified cost over best certified bound "
-            "(* proven optimal)"
+            f"{problem}: gap in %, best verified cost over best certified bound (* optimal)"
         )
         console.print(_gap_table(part))
 
