@@ -23,6 +23,7 @@ from boundmark.reports.plots.microbatch.bubble_rate_by_repetend import (
     bubble_rate_by_repetend_data,
     draw_bubble_rate_by_repetend,
 )
+from boundmark.reports.plots.microbatch.communication import draw_communication
 from boundmark.reports.plots.microbatch.gantt import draw_gantt, gantt_data
 from boundmark.reports.plots.microbatch.search_time import draw_search_time, search_time_data
 from boundmark.reports.plots.performance_profile import (
@@ -62,6 +63,10 @@ CAPTIONS = {
         "Bubble rate over micro-batches in a repetition",
         "Smallest bubble rate of any verified schedule in whose repetition at most so many "
         "micro-batches take part, at the largest memory of each placement.",
+    ),
+    "communication": (
+        "Blocking and non-blocking communication",
+        "Simulated makespan of the best schedule of a placement over that without transfers.",
     ),
     "search_time": (
         "Search time",
@@ -118,6 +123,7 @@ def write_plots(analysis: Analysis, folder: Path) -> tuple[dict[str, Plot], list
             search_time_data(analysis.search_time),
             lambda data: draw_search_time(data, searching),
         ),
+        "communication": (analysis.communication, draw_communication),
     }
     sketches = {name: _Sketch(*CAPTIONS[name], *chosen[name]) for name in chosen}
     sketches |= _gantts(analysis)

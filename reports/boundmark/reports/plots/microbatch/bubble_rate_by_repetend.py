@@ -11,8 +11,8 @@ from boundmark.reports.plots.style import legend_below, looks, new_figure
 def bubble_rate_by_repetend_data(schedules: pd.DataFrame) -> pd.DataFrame:
     """Return the smallest bubble rate of verified schedules with at most so many micro-batches.
 
-    Of each placement at its largest memory, over all methods, for the numbers that occur; placements
-    whose schedules all have the same number are left out.
+    Of each placement at its largest memory, over all methods, for the numbers that occur;
+    placements whose schedules all have the same number are left out.
     """
     having = schedules[
         (schedules["micro_batches"] == 0)

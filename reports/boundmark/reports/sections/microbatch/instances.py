@@ -27,7 +27,8 @@ def instance_section(best: pd.DataFrame) -> Section | None:
             groups.append(Group(heading, tuple(_row(row) for row in rows_of(own))))
     notes = (
         "Best: shortest verified period, or makespan where a number of micro-batches is given, in "
-        "ticks. Bound: best certified one. Gap: best/bound - 1; optimal where the bound is reached.",
+        "ticks. Bound: the best certified one. Gap: best/bound - 1; optimal where the bound is "
+        "reached.",
         "Bubble rate: share of time that devices idle, on average over them; while the schedule "
         "repeats if the period counts, until the makespan otherwise. NR: number of micro-batches "
         "that take part in a repetition. Of several methods with the same value, the first by name "
