@@ -66,7 +66,8 @@ CAPTIONS = {
     ),
     "communication": (
         "Blocking and non-blocking communication",
-        "Simulated makespan of the best schedule of a placement over that without transfers.",
+        "Simulated makespan of the best schedule of a placement over that without transfers; each "
+        "transfer takes that part of the shortest block.",
     ),
     "search_time": (
         "Search time",

@@ -24,11 +24,10 @@ def draw_communication(data: pd.DataFrame) -> Figure:
             places = [place + (side - 0.5) * BAR for place in at]
             label = column.replace("_", "-") if axes is panels[0] else None
             axes.bar(places, part[column], BAR, color=color, label=label)
-        axes.set(title=f"transfer = {Fraction(transfer)} of the shortest block")
-        axes.title.set_fontsize(8.5)
+        axes.set(title=f"transfer: {Fraction(transfer)}")
         axes.set_xticks(range(len(names)), names, rotation=60, ha="right", rotation_mode="anchor")
         axes.grid(visible=False, axis="x")
-        axes.set_ylim(bottom=1.0)
+        axes.axhline(1.0, color="#808080", linewidth=0.8)
     panels[0].set_ylabel("time, without transfers = 1")
     figure.legend(loc="outside lower center", ncols=2)
     return figure
