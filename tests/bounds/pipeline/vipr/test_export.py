@@ -41,7 +41,7 @@ def tree_certificate(sample: PipelineInstance, threshold: int, steps: int) -> Do
         return None
     while steps and tree.bound <= threshold and tree.grow():
         steps -= 1
-    return with_proved_bound(sample, tree.payload())
+    return with_proved_bound(sample, tree.payload(tree.threshold))
 
 
 def exported(sample: PipelineInstance, document: Document) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
@@ -13,15 +14,25 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
-# How much a target is above what has been refuted. Shares at a threshold far above what can be
-# refuted are weak; each new target has the worst leaves solved again.
-STEP = 0.004
+# How much a target is above what has been refuted, as a part of it. Shares at a threshold far above
+# what can be refuted are weak; each new target has the worst leaves solved again. So steps begin
+# small and double.
+FIRST_STEP = 0.0005
+LARGEST_STEP = 0.004
+
+# How often the roots are solved to find the threshold that they refute, and how exactly, as a part
+# of the threshold.
+ROOT_TRIALS = 6
+ROOT_PRECISION = 0.0005
 
 # Part of the budget after which a certificate is made in any case.
 REPORT_EVERY = 0.25
 
 # What is kept of the budget for one more step and the last certificate, in slowest steps so far.
 STEPS_IN_RESERVE = 2.5
+
+# And in slowest checks: the last tree is tried at thresholds below its own, by bisection.
+CHECKS_IN_RESERVE = 5.0
 
 
 def report_rising_bounds(
@@ -56,42 +67,102 @@ def report_rising_bounds(
 
 def _rise(tree: Tree, best: int, progress: Progress, producer: str) -> int:
     """Report what a tree adds to the best bound; return the best one then."""
-    budget, threshold = tree.budget, best
-    # The roots alone: their optima hardly depend on the threshold, so this settles quickly.
-    while tree.start(threshold):
-        best = _report(tree, best, progress, producer)
-        if tree.bound <= threshold:
-            break
-        threshold = max(_next_target(threshold), math.floor(min(tree.leaves[0][0], 2 * threshold)))
-    next_report, slowest = REPORT_EVERY, 0.0
-    while tree.leaves and budget.remaining() > STEPS_IN_RESERVE * slowest:
+    report = _Report(tree, progress, producer, best)
+    refuted = _refute_by_roots(tree, report)
+    step = FIRST_STEP
+    if not tree.start(_target(refuted, step)):
+        return report.best
+    budget, next_report, slowest = tree.budget, REPORT_EVERY, 0.0
+    while budget.remaining() > STEPS_IN_RESERVE * slowest + CHECKS_IN_RESERVE * report.seconds:
         began = budget.spent()
         if tree.bound > tree.threshold:
-            best = _report(tree, best, progress, producer)
-            if not tree.raise_threshold(_next_target(tree.threshold)):
+            report.at(tree.threshold)
+            step = min(2 * step, LARGEST_STEP)
+            if not tree.raise_threshold(_target(tree.threshold, step)):
                 break
         elif not tree.grow():
             break
         if budget.spent() > next_report * budget.wall_seconds:
             next_report += REPORT_EVERY
-            best = _report(tree, best, progress, producer)
+            report.at(tree.threshold)
         slowest = max(slowest, budget.spent() - began)
-    return _report(tree, best, progress, producer) if tree.leaves else best
+    report.at(tree.threshold)
+    _refute_less(tree, report)
+    return report.best
 
 
-def _next_target(threshold: int) -> int:
-    return threshold + max(1, int(STEP * threshold))
+def _refute_by_roots(tree: Tree, report: "_Report") -> int:
+    """Return about the largest threshold that the roots alone refute.
+
+    By how much their optimum is above the threshold falls as the threshold rises, and steeply at
+    first: shares that fill all stages leave little freedom. The secant method finds where it is 0.
+    """
+    refuted, above = report.best - 1, 0.0
+    stands, below = 0, 0.0
+    threshold = report.best
+    for _ in range(ROOT_TRIALS):
+        if not tree.start(threshold):
+            break
+        report.at(threshold)
+        excess = min(tree.optimum, 2.0 * threshold) - threshold
+        if excess > 0:
+            refuted, above = threshold, excess
+        else:
+            stands, below = threshold, excess
+        width = stands - refuted
+        if not stands:
+            threshold += max(1, math.floor(above / 2))
+        elif width <= max(1, ROOT_PRECISION * stands):
+            break
+        else:
+            step = math.floor(width * above / (above - below))
+            threshold = refuted + min(max(1, step), width - 1)
+    return refuted
 
 
-def _report(tree: Tree, best: int, progress: Progress, producer: str) -> int:
-    """Report what the tree proves in exact arithmetic, if it is better."""
-    if tree.bound <= best:
-        return best
-    instance, kind, payload = tree.instance, tree.formulation.kind, tree.payload()
-    bound = checker.check_certificate(
-        instance.to_json(), Certificate.of(instance, kind, 0, payload, producer).to_json()
-    )
-    if bound <= best:
-        return best
-    progress.bound(Certificate.of(instance, kind, bound, payload, producer))
-    return bound
+def _refute_less(tree: Tree, report: "_Report") -> None:
+    """Report the largest threshold below the tree's that its leaves refute as they are."""
+    low, high = report.best - 1, tree.threshold
+    while high - low > 1 and tree.budget.remaining() > 2 * report.seconds:
+        threshold = (low + high) // 2
+        if report.at(threshold) > threshold:
+            low = threshold
+        else:
+            high = threshold
+
+
+def _target(refuted: int, step: float) -> int:
+    return refuted + max(1, int(step * refuted))
+
+
+@dataclass
+class _Report:
+    """Reports what a tree proves in exact arithmetic, if it is better.
+
+    Attributes
+    ----------
+    seconds
+        What the slowest check took.
+    """
+
+    tree: Tree
+    progress: Progress
+    producer: str
+    best: int
+    seconds: float = 0.0
+
+    def at(self, threshold: int) -> int:
+        """Return what the tree proves at a threshold, or 0 if that cannot be better."""
+        tree = self.tree
+        if (tree.bound if threshold == tree.threshold else threshold + 1) <= self.best:
+            return 0
+        instance, kind, began = tree.instance, tree.formulation.kind, tree.budget.spent()
+        payload = tree.payload(threshold)
+        bound = checker.check_certificate(
+            instance.to_json(), Certificate.of(instance, kind, 0, payload, self.producer).to_json()
+        )
+        self.seconds = max(self.seconds, tree.budget.spent() - began)
+        if bound > self.best:
+            self.best = bound
+            self.progress.bound(Certificate.of(instance, kind, bound, payload, self.producer))
+        return bound

@@ -109,9 +109,14 @@ class Tree:
         return True
 
     @property
+    def optimum(self) -> float:
+        """The least of the leaves' optima, in floating point."""
+        return self.leaves[0][0] if self.leaves else np.inf
+
+    @property
     def bound(self) -> float:
         """What the leaves' optima say, in floating point."""
-        return min(self.leaves[0][0], self.threshold + 1) if self.leaves else self.threshold + 1
+        return min(self.optimum, self.threshold + 1)
 
     def grow(self) -> bool:
         """Branch on the worst leaf, or solve it again if its solution is of an older threshold.
@@ -153,8 +158,11 @@ class Tree:
         self._push(second)
         return True
 
-    def payload(self) -> dict[str, Any]:
-        """Return what certificates of the formulation's kind hold."""
+    def payload(self, threshold: int) -> dict[str, Any]:
+        """Return what certificates of the formulation's kind hold.
+
+        The multipliers are valid for any threshold; they prove less at larger ones.
+        """
         demand = self.formulation.demand
         rows = TREE_ROWS if demand is None else (*TREE_ROWS, "demand")
         nodes: list[Any] = []
@@ -166,8 +174,8 @@ class Tree:
             else:
                 nodes.append(list(node.choice or ()))
                 waiting += [node.children[1], node.children[0]]
-        flows = self.table.flows(self.threshold)
-        payload = {"threshold": self.threshold, "flows": flows, "nodes": nodes}
+        flows = self.table.flows(threshold)
+        payload = {"threshold": threshold, "flows": flows, "nodes": nodes}
         return payload if demand is None else {**payload, "demand": demand.amounts.tolist()}
 
     def _push(self, node: Node) -> None:
