@@ -139,3 +139,13 @@ def test_stages_tell_the_member() -> None:
     assert state.schedule.starts.tolist() == frozen([[0, 1, 2, 4], [3, 4, 5, 7]]).tolist()
     assert state.schedule.repetend is not None
     assert state.schedule.repetend.members.tolist() == [1, 1, 1, 0]
+
+
+def test_no_part_waits_for_whole_periods() -> None:
+    """Blocks that a search leaves stages later than necessary come earlier, phases unchanged."""
+    sample = MicrobatchInstance.of(shapes.load("m-4-infer"), memory=1)
+    recorder = call(record, "modulo", sample)
+    last: Any = recorder.solutions[-1]
+    assert last.repetend.period == 2
+    # Five ticks of one micro-batch take three periods, and no more than two to wait.
+    assert last.micro_batches <= 5

@@ -2,6 +2,7 @@
 
 import time
 
+from boundmark.bounds.microbatch.memory_latency import least_capacity
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, SteadyStateModel
 from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.problems.microbatch.measures import peak_memory
@@ -30,11 +31,14 @@ def with_less_memory(
     def left() -> float:
         return SHARE * max(0.0, until - time.monotonic())
 
-    low = max(0, *(block.memory for block in instance.placement.blocks))
+    low = max(
+        least_capacity(instance, state.period),
+        *(block.memory for block in instance.placement.blocks),
+    )
     high = _fullest(instance, state)
     while low < high:
         middle = (low + high) // 2
-        found = model(middle).solve(left(), threads).state
+        found = model(middle).solve(left(), threads, is_linear=True).state
         if found is None:
             low = middle + 1
         else:
@@ -42,7 +46,7 @@ def with_less_memory(
     last = model(high)
     last.minimise_memory()
     last.hint(state)
-    return last.solve(left() / SHARE, threads).state or state
+    return last.solve(left() / SHARE, threads, is_linear=True).state or state
 
 
 def _fullest(instance: MicrobatchInstance, state: SteadyState) -> int:
