@@ -232,7 +232,7 @@ def test_partial_results_have_a_report(tmp_path: Path, synthetic: Any, part: str
     write_report(tmp_path)
     text = (tmp_path / "report.md").read_text()
     assert "environment.json is missing" in text.replace("\\", "")
-    assert "| instance | k | nodes |" in text
+    assert "| instance | parameters | nodes |" in text
     assert "nan" not in text.lower()
     if part == "only bounds":
         assert "without verified solution" in text

@@ -13,7 +13,7 @@ from boundmark.reports.tables.failures import failures
 from boundmark.reports.tables.gap_by_k import gap_by_k
 from boundmark.reports.tables.heuristics_by_k import heuristics_by_k, reference_bounds
 from boundmark.reports.tables.runtime_by_k import runtime_by_k
-from boundmark.reports.tables.tasks import ALL, with_k_and_names
+from boundmark.reports.tables.tasks import ALL, with_parameters_and_names
 
 BOUND = {"method_kind": "bound"}
 
@@ -65,7 +65,7 @@ def rows(make_row: Any) -> list[dict[str, Any]]:
 @pytest.fixture
 def tasks(rows: Any, frame: Any) -> pd.DataFrame:
     """Return the two instances' tasks."""
-    return with_k_and_names(frame(rows))
+    return with_parameters_and_names(frame(rows))
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_claim_above_a_solution_is_no_contradiction(make_row: Any, frame: Any)
         make_row("3", instance="b", objective=10),
         make_row("4", instance="b", bound_claimed=11.0, **exact),
     ]
-    tasks, table = with_k_and_names(frame(rows)), certified_table(frame(rows))
+    tasks, table = with_parameters_and_names(frame(rows)), certified_table(frame(rows))
     assert list(contradicted_claims(tasks, table)["task_id"]) == ["4"]
     row = at(bounds_by_k(tasks, table), dataset=ALL, method="mip")
     assert row["claimed_delivered"] == 1
@@ -159,7 +159,7 @@ def test_common_means_are_over_shared_instances(make_row: Any, frame: Any) -> No
         make_row("6", instance="hard", method="shy", status="timeout", **BOUND),
         make_row("7", instance="easy", method="never", status="error", bound_certified=0, **BOUND),
     ]
-    table = bounds_by_k(with_k_and_names(frame(rows)), certified_table(frame(rows)))
+    table = bounds_by_k(with_parameters_and_names(frame(rows)), certified_table(frame(rows)))
     brave, shy = (at(table, dataset=ALL, method=name) for name in ("brave", "shy"))
     assert (brave["certified_mean"], shy["certified_mean"]) == pytest.approx((0.3, 0.8))
     assert (brave["certified_common_mean"], shy["certified_common_mean"]) == pytest.approx(
@@ -198,7 +198,7 @@ def test_reference_falls_back_to_the_best_bound(make_row: Any, frame: Any) -> No
         make_row("3", instance="b", objective=5),
     ]
     table = certified_table(frame(rows))
-    references = reference_bounds(with_k_and_names(frame(rows)), table)
+    references = reference_bounds(with_parameters_and_names(frame(rows)), table)
     assert references.to_dict("records") == [{"bound": 7.0, "is_simple": False}]
 
 
@@ -216,7 +216,7 @@ def test_runtime_by_k(tasks: pd.DataFrame) -> None:
 def test_unsupported_tasks_have_no_time(make_row: Any, frame: Any) -> None:
     """They are counted, and nothing else."""
     rows = [make_row("1", status="unsupported", wall_seconds=0.01)]
-    row = at(runtime_by_k(with_k_and_names(frame(rows))), dataset=ALL)
+    row = at(runtime_by_k(with_parameters_and_names(frame(rows))), dataset=ALL)
     assert row["unsupported"] == 1
     assert pd.isna(row["mean_seconds"])
 
@@ -244,23 +244,25 @@ def test_anytime_by_k(tasks: pd.DataFrame, certified: pd.DataFrame) -> None:
 def test_failures(tasks: pd.DataFrame, make_row: Any, frame: Any) -> None:
     """Every task that is not ok, and those that are and delivered nothing."""
     assert sorted(failures(tasks)["task_id"]) == ["b1", "b5"]
-    silent = with_k_and_names(frame([make_row("silent")]))
+    silent = with_parameters_and_names(frame([make_row("silent")]))
     assert "silent" in set(failures(silent)["task_id"])
 
 
 def test_a_method_run_in_two_ways_is_two_methods(make_row: Any, frame: Any) -> None:
-    """Parameters, versions and limits tell variants apart; other methods keep their names."""
+    """What differs tells variants apart, of parameters, versions and limits; others keep names."""
     rows = [
         make_row("1", method="random", params='{"b": 1, "a": 2}'),
         make_row("2", method="random", params='{"b": 3, "a": 2}'),
+        make_row("6", method="random", params='{"a": 2}'),
         make_row("3", method="mla", time_limit_seconds=10.0),
         make_row("4", method="mla", time_limit_seconds=60.0),
         make_row("5", method="uniform"),
     ]
-    tasks = with_k_and_names(frame(rows)).set_index("task_id")
+    tasks = with_parameters_and_names(frame(rows)).set_index("task_id")
     assert tasks["method"].to_dict() == {
-        "1": "random (a=2, b=1)",
-        "2": "random (a=2, b=3)",
+        "1": "random (b=1)",
+        "2": "random (b=3)",
+        "6": "random (no b)",
         "3": "mla (10.0 s)",
         "4": "mla (60.0 s)",
         "5": "uniform",

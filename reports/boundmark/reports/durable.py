@@ -2,8 +2,10 @@
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from boundmark.problems.errors import StoreError
 
@@ -23,18 +25,33 @@ def write_durably(path: Path, content: Any) -> None:
     StoreError
         If the file cannot be written; what was there before stays.
     """
+    with writing_durably(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing_durably(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to create or replace; it gets its name once the block ends without an error.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written; what was there before stays.
+    """
     unique = f"{os.getpid()}-{threading.get_native_id()}"
     temporary = path.with_name(f".{path.name}.{unique}{PARTIAL_SUFFIX}")
     try:
         with temporary.open("wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
         sync_directory(path.parent)
-    except OSError as error:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
-        raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
+        if isinstance(error, OSError):
+            raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
+        raise
 
 
 def sync_directory(directory: Path) -> None:

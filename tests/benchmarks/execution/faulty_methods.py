@@ -8,11 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from boundmark.bounds.pipeline.mip import exact
+from boundmark.bounds.pipeline.mip.linear_model import LinearModel
+from boundmark.bounds.pipeline.mip.solvers import SOLVERS, highs
+from boundmark.bounds.pipeline.mip.solvers.search import Outcome, Search
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
@@ -151,6 +156,25 @@ def lacks_licence(instance: Any, budget: Budget, seed: int, progress: Progress) 
     raise UnsupportedError("the licence allows 2000 rows; the model has 3000.")
 
 
+def solver_dies(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+    """Run a program whose solver dies as soon as it has reported a bound."""
+
+    def solve(model: LinearModel, search: Search) -> Outcome:
+        def report_and_die(ticks: float) -> None:
+            search.on_bound(ticks)
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+        return highs.solve(model, replace(search, on_bound=report_and_die))
+
+    SOLVERS["dies"] = solve
+    exact.run(instance, budget, seed, progress, solver="dies")
+
+
+def lacks_solver(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+    sys.modules["highspy"] = None  # type: ignore[assignment]
+    exact.run(instance, budget, seed, progress, solver="highs")
+
+
 def leaves_grandchildren(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
     progress.solution(everything_in_one_stage(instance))
     sleeping_process(own_session=False)
@@ -255,6 +279,8 @@ METHODS = (
             leaves_by_exception,
             exits,
             lacks_licence,
+            solver_dies,
+            lacks_solver,
             leaves_grandchildren,
             hangs_with_grandchildren,
             hangs_in_a_group,

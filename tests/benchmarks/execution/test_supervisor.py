@@ -133,6 +133,15 @@ def test_death_by_another_hand_is_a_crash(run: Run) -> None:
     assert outcome.objective == 21
 
 
+def test_a_solver_that_dies_leaves_what_it_found(run: Run) -> None:
+    """Incumbent and claim from before the crash of a program's solver count."""
+    outcome = run("solver-dies", nodes=12, k=3)
+    assert (outcome.status, outcome.exit_signal) == ("crashed", signal.SIGSEGV)
+    assert outcome.objective is not None
+    assert outcome.bound_claimed is not None
+    assert outcome.bound_claimed <= outcome.objective
+
+
 def test_an_exception_is_an_error(run: Run) -> None:
     """The detail is the exception's last line, the tail its traceback."""
     outcome = run("raises")
@@ -160,6 +169,14 @@ def test_unsupported_gives_its_reason(run: Run) -> None:
     outcome = run("lacks-licence")
     assert outcome.status == "unsupported"
     assert outcome.status_detail == "the licence allows 2000 rows; the model has 3000."
+
+
+def test_a_missing_solver_is_unsupported(run: Run) -> None:
+    """The row names the module, and a solution that needs no solver counts."""
+    outcome = run("lacks-solver")
+    assert outcome.status == "unsupported"
+    assert outcome.status_detail == "solver module highspy is not installed."
+    assert outcome.objective is not None
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def solve(
     """
     from rich.console import Console
 
+    from boundmark.benchmarks.cli import answers
     from boundmark.benchmarks.cli.progress import task_progress
     from boundmark.benchmarks.solve import DEFAULT_ROUNDS, named_instance
     from boundmark.benchmarks.solve import solve as solve_instance
@@ -86,7 +87,8 @@ def solve(
             on_finish=on_finish,
         )
     if as_json:
-        click.echo(json.dumps(answer.to_json()))
+        facts = answers.BY_PROBLEM[answer.source.instance.problem].facts(answer)
+        click.echo(json.dumps({**answer.to_json(), **facts}))
     else:
         _print(answer)
 

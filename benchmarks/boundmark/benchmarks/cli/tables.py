@@ -1,40 +1,57 @@
 """The summary of a run for the terminal."""
 
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from boundmark.reports.natural_order import natural_order
 from boundmark.reports.number_text import integer, percent
+from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.store import ResultStore
 from boundmark.reports.tables.certified import certified_table
-from boundmark.reports.tables.gap_by_k import gap_by_k
-from boundmark.reports.tables.tasks import ALL
 
 
 def print_certified_table(directory: Path) -> None:
-    """Print each graph's gap by k, and what is known of all graphs together."""
+    """Print the gaps of each problem: a line a graph or placement, a column a set of parameters."""
     certified = certified_table(ResultStore.open(directory).results())
-    stages = sorted(certified["k"].unique())
+    console = Console()
+    for problem, part in certified.groupby("problem"):
+        console.print(
+            f"{problem}: gap in %, best verified cost over best certified bound (* optimal)"
+        )
+        console.print(_gap_table(part))
+
+
+def _gap_table(certified: pd.DataFrame) -> Table:
+    columns = natural_order(certified["parameters"])
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("graph")
+    table.add_column("instance")
     table.add_column("nodes", justify="right")
-    for k in stages:
-        table.add_column(f"k={k}", justify="right")
+    for parameters in columns:
+        table.add_column(_heading(parameters), justify="right", no_wrap=True)
     for (dataset, instance), rows in certified.groupby(["dataset", "instance"], sort=False):
-        by_k = rows.set_index("k")
+        by_parameters = rows.set_index("parameters")
         cells = [
-            ("*" if by_k.at[k, "optimal"] else percent(by_k.at[k, "gap"]))
-            if k in by_k.index
-            else ""
-            for k in stages
+            _gap(by_parameters.loc[parameters]) if parameters in by_parameters.index else ""
+            for parameters in columns
         ]
         table.add_row(f"{dataset}/{instance}", integer(rows["nodes"].iloc[0]), *cells)
-    means = gap_by_k(certified)
-    over_all = means[means["dataset"] == ALL].set_index("k")
     table.add_section()
-    table.add_row("geometric mean", "", *(percent(over_all.at[k, "mean_gap"]) for k in stages))
-    table.add_row("graphs", "", *(integer(over_all.at[k, "bounded"]) for k in stages))
-    console = Console()
-    console.print("Gap in % between best verified cost and best certified bound (* proven optimal)")
-    console.print(table)
+    gaps = [certified[certified["parameters"] == name]["gap"].dropna() for name in columns]
+    means = [percent(geometric_mean(1 + part) - 1) for part in gaps]
+    table.add_row("geometric mean", "", *means)
+    table.add_row("instances", "", *(integer(len(part)) for part in gaps))
+    return table
+
+
+def _heading(parameters: str) -> str:
+    """Return the parameters in lines, so that columns stay narrow."""
+    parts = parameters.split(", ")
+    return "\n".join(x if len(x) < 6 else x.replace("=", "\n") for x in parts) or "gap"
+
+
+def _gap(row: Any) -> str:
+    return "*" if row["optimal"] else percent(row["gap"])

@@ -3,11 +3,10 @@
 from typing import Any
 
 from boundmark.reports.analysis import Analysis
-from boundmark.reports.number_text import decimal, integer
-from boundmark.reports.page import Cell, Group, Section, Table
+from boundmark.reports.number_text import decimal
+from boundmark.reports.page import Section
 from boundmark.reports.sections.by_k import methods_by_k
 from boundmark.reports.tables.bounds_by_k import BEST
-from boundmark.reports.tables.rows import rows as rows_of
 
 UPPER = (
     "Cells: geometric mean of LB/UB, UB being the best verified solution of the instance over all "
@@ -44,7 +43,7 @@ def bound_section(analysis: Analysis) -> Section | None:
         if name == "claimed":
             notes.append(
                 "A claim is a solver's floating-point word. Claims above a verified solution are "
-                "listed below and left out of the means."
+                "listed among the failed tasks and left out of the means."
             )
         table = methods_by_k(
             having,
@@ -71,26 +70,4 @@ def bound_section(analysis: Analysis) -> Section | None:
                     with_statuses=False,
                 )
             )
-    if len(analysis.contradicted_claims):
-        tables.append(_contradicted(analysis))
     return Section("Lower bounds", tuple(tables)) if tables else None
-
-
-def _contradicted(analysis: Analysis) -> Table:
-    rows = tuple(
-        (
-            Cell(row.instance),
-            Cell(row.method),
-            Cell(integer(row.k)),
-            Cell(f"{row.bound_claimed:,.6f}"),
-            Cell(integer(row.best_objective)),
-        )
-        for row in rows_of(analysis.contradicted_claims)
-    )
-    return Table(
-        "Claims that a verified solution contradicts",
-        ("instance", "method", "k", "claimed bound", "best solution"),
-        (Group((), rows),),
-        ("The solver is wrong beyond its tolerance: its other claims deserve doubt too.",),
-        text_columns=2,
-    )

@@ -14,16 +14,17 @@ LONGEST_REASON = 200
 
 
 def failure_section(analysis: Analysis) -> Section:
-    """Return the list of tasks that did not end `ok` or delivered nothing."""
+    """Return the list of tasks that did not end `ok` or delivered nothing, and of wrong claims."""
+    wrong = (_contradicted(analysis),) if len(analysis.contradicted_claims) else ()
     if len(analysis.failures) == 0:
         return Section(
-            "Failed tasks", paragraphs=("Every task ended ok with a solution or a bound.",)
+            "Failed tasks", wrong, paragraphs=("Every task ended ok with a solution or a bound.",)
         )
     rows = tuple(
         (
             Cell(f"{row.dataset}/{row.instance}"),
             Cell(row.method),
-            Cell(integer(row.k)),
+            Cell(row.parameters),
             Cell(integer(row.seed)),
             Cell(seconds(row.wall_seconds)),
             Cell(row.status if row.status != "ok" else "ok, nothing reported"),
@@ -33,13 +34,33 @@ def failure_section(analysis: Analysis) -> Section:
     )
     table = Table(
         "Tasks that did not end ok, or delivered nothing",
-        ("instance", "method", "k", "seed", "seconds", "status", "detail"),
+        ("instance", "method", "parameters", "seed", "seconds", "status", "detail"),
         (Group((), rows),),
         ("What a task reported before it failed counts in all tables.",),
-        text_columns=2,
+        text_columns=3,
         text_columns_right=2,
     )
-    return Section("Failed tasks", (table,))
+    return Section("Failed tasks", (table, *wrong))
+
+
+def _contradicted(analysis: Analysis) -> Table:
+    rows = tuple(
+        (
+            Cell(row.instance),
+            Cell(row.method),
+            Cell(row.parameters),
+            Cell(f"{row.bound_claimed:,.6f}"),
+            Cell(integer(row.best_objective)),
+        )
+        for row in rows_of(analysis.contradicted_claims)
+    )
+    return Table(
+        "Claims that a verified solution contradicts",
+        ("instance", "method", "parameters", "claimed bound", "best solution"),
+        (Group((), rows),),
+        ("The solver is wrong beyond its tolerance: its other claims deserve doubt too.",),
+        text_columns=3,
+    )
 
 
 def _reason(row: Any) -> str:

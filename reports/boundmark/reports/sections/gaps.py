@@ -9,9 +9,11 @@ from boundmark.reports.sections.by_k import datasets_of
 from boundmark.reports.tables.rows import rows as rows_of
 
 
-def gap_section(analysis: Analysis, plots: Sequence[Plot]) -> Section:
-    """Return the gap table by data set and k, and its plots."""
+def gap_section(analysis: Analysis, plots: Sequence[Plot]) -> Section | None:
+    """Return the gap table by data set and k, and its plots; None without k."""
     gaps = analysis.gap_by_k
+    if len(gaps) == 0:
+        return None
     groups = []
     for dataset in datasets_of(gaps):
         rows = [

@@ -4,18 +4,16 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.analysis import Analysis
 from boundmark.reports.number_text import decimal, integer, percent
 from boundmark.reports.page import Cell, Group, Section, Table
 from boundmark.reports.tables.rows import rows as rows_of
 
 
-def instance_section(analysis: Analysis) -> Section:
+def instance_section(certified: pd.DataFrame) -> Section:
     """Return the table with one row an instance."""
-    certified = analysis.certified
     with_claims = bool(certified["claimed"].notna().any())
     groups = []
-    columns = ("instance", "k", "nodes", "edges", "best UB", "best LB", "gap (%)")
+    columns = ("instance", "parameters", "nodes", "edges", "best UB", "best LB", "gap (%)")
     claimed = ("claimed LB",) if with_claims else ()
     blank = (Cell(""),) * (len(columns) + len(claimed) + 2)
     for dataset, part in certified.groupby("dataset"):
@@ -23,7 +21,7 @@ def instance_section(analysis: Analysis) -> Section:
         for row in rows_of(part):
             cells = [
                 Cell(row.instance),
-                Cell(integer(row.k)),
+                Cell(row.parameters),
                 Cell(integer(row.nodes)),
                 Cell(integer(row.edges)),
                 Cell(integer(row.objective)),
@@ -44,6 +42,7 @@ def instance_section(analysis: Analysis) -> Section:
             "Costs in ticks of the instance. Gap: UB/LB - 1; missing without solution or bound. "
             "Of several methods with the same value, the first by name is shown.",
         ),
+        text_columns=2,
         text_columns_right=2,
     )
     return Section("Instances", (table,))

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from boundmark.reports.analysis import Analysis
+from boundmark.reports.analysis import PIPELINE, Analysis
 from boundmark.reports.natural_order import natural_order
 from boundmark.reports.number_text import count, integer, percent, plain, size
 from boundmark.reports.page import Section
+from boundmark.reports.sections.microbatch.bubble_rates import missing_instances
 from boundmark.reports.statistics.geometric_mean import geometric_mean
+from boundmark.reports.tables.tasks import PARAMETERS
 
 # Keys of environment.json whose values are bytes.
 BYTES_SUFFIX = "_bytes"
@@ -32,11 +34,13 @@ def summary(analysis: Analysis) -> str:
         f"{count(certified['dataset'].nunique(), 'data set')}: {known}, and "
         f"{optimal or 'none'} {'are' if optimal > 1 else 'is'} proven optimal."
     )
-    gaps = certified["gap"].dropna()
-    if len(gaps):
-        mean = percent(geometric_mean(1 + gaps) - 1)
-        over = count(len(gaps), "instance")
-        text += f" The mean gap, GM(UB/LB) - 1, is {mean}\N{NO-BREAK SPACE}% over {over}."
+    several = certified["problem"].nunique() > 1
+    for problem, part in certified.groupby("problem"):
+        gaps = part["gap"].dropna()
+        if len(gaps):
+            mean = percent(geometric_mean(1 + gaps) - 1)
+            over = count(len(gaps), "instance") + (f" of {problem}" if several else "")
+            text += f" The mean gap, GM(UB/LB) - 1, is {mean}\N{NO-BREAK SPACE}% over {over}."
     failed = int((analysis.tasks["status"] != "ok").sum())
     text += f" {count(failed, 'task')} did not end ok." if failed else " Every task ended ok."
     return text
@@ -56,7 +60,7 @@ def settings(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     return (
         ("problems", ", ".join(sorted(set(tasks["problem"])))),
         ("data sets", ", ".join(f"{name} ({number})" for name, number in sizes.items())),
-        ("k", _listed(tasks["k"])),
+        *((name, _listed(tasks[name])) for name in PARAMETERS if tasks[name].notna().any()),
         ("nodes", _range(tasks["nodes"])),
         (
             "methods",
@@ -96,7 +100,7 @@ def limitations(analysis: Analysis) -> tuple[str, ...]:
             f"The tasks come from {records} runs; the environment described is that of the newest, "
             "and times of different runs may not be comparable."
         )
-    without_k = int(certified["k"].isna().sum())
+    without_k = int((certified["k"].isna() & (certified["problem"] == PIPELINE)).sum())
     if without_k:
         found.append(f"{count(without_k, 'instance')} without k, in no table by k.")
     for column, what in (("objective", "verified solution"), ("bound", "certified bound")):
@@ -105,6 +109,9 @@ def limitations(analysis: Analysis) -> tuple[str, ...]:
             found.append(f"{count(missing, 'instance')} without {what}, in no mean that needs it.")
     if certified["claimed"].notna().any():
         found.append("Claimed bounds are solvers' words; they enter no gap.")
+    unknown = missing_instances(analysis.schedules)
+    if unknown:
+        found.append(unknown)
     wrong = len(analysis.contradicted_claims)
     if wrong:
         found.append(f"{count(wrong, 'claim')} contradicted by a verified solution.")

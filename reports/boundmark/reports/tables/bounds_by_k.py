@@ -52,7 +52,18 @@ def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.Data
     upper = certified.set_index("instance_sha256")["objective"].astype("float64")
     return tasks[tasks["bound_claimed"].notna() & ~_is_tenable(tasks, upper)].assign(
         best_objective=lambda wrong: wrong["instance_sha256"].map(upper)
-    )[["dataset", "instance", "k", "method", "seed", "bound_claimed", "best_objective", "task_id"]]
+    )[
+        [
+            "dataset",
+            "instance",
+            "parameters",
+            "method",
+            "seed",
+            "bound_claimed",
+            "best_objective",
+            "task_id",
+        ]
+    ]
 
 
 def _is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":

@@ -4,15 +4,19 @@ import numpy as np
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.tables.tasks import with_k_and_names
+from boundmark.reports.tables.tasks import with_parameters_and_names
 
 COLUMNS = [
+    "problem",
     "dataset",
     "instance",
     "instance_sha256",
     "nodes",
     "edges",
     "k",
+    "memory",
+    "micro_batches",
+    "parameters",
     "objective",
     "objective_method",
     "bound",
@@ -26,7 +30,7 @@ COLUMNS = [
 
 
 def certified_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Return one row an instance, sorted by data set, instance and k.
+    """Return one row an instance, sorted by problem, data set, instance and parameters.
 
     `objective` is the best verified one and `bound` the best certified one, each with the method
     that found it (the first by name if several did); `claimed` is the largest claim. `gap` is
@@ -38,7 +42,7 @@ def certified_table(results: pd.DataFrame) -> pd.DataFrame:
     StoreError
         If a verified objective is below a certified bound of the same instance.
     """
-    tasks = with_k_and_names(results)
+    tasks = with_parameters_and_names(results)
     upper = _best(tasks, "objective", ascending=True)
     lower = _best(tasks, "bound_certified", ascending=False)
     claims = _best(tasks, "bound_claimed", ascending=False)

@@ -3,9 +3,10 @@
 import pandas as pd
 
 COLUMNS = [
+    "problem",
     "dataset",
     "instance",
-    "k",
+    "parameters",
     "method",
     "seed",
     "status",

@@ -1,6 +1,7 @@
 """Results as the tables need them: with parameters read, and methods told apart."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,9 @@ from boundmark.problems.errors import StoreError
 from boundmark.reports.schema import STATUSES
 
 ALL = "all data sets"
+
+# What instances are made with, and tables need as numbers.
+PARAMETERS = ("k", "memory", "micro_batches")
 
 # A method run in two ways counts as two methods. Column, and how its value reads in a name.
 VARIANTS: Mapping[str, str] = {
@@ -21,10 +25,12 @@ VARIANTS: Mapping[str, str] = {
 }
 
 
-def with_k_and_names(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the tasks with column `k` added and `method` made unique to how it was run.
+def with_parameters_and_names(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks with their parameters, and `method` made unique to how it was run.
 
-    Sorted by data set, instance, k, method and seed, so that equal results make equal pages.
+    Columns `k`, `memory` and `micro_batches` are added, missing where an instance has none, and
+    `parameters`, a text such as ``"memory=6, micro_batches=8"``. Sorted by problem, data set,
+    instance, parameters, method and seed, so that equal results make equal pages.
 
     Raises
     ------
@@ -33,10 +39,16 @@ def with_k_and_names(results: pd.DataFrame) -> pd.DataFrame:
     """
     tasks = results.copy()
     parameters = tasks["instance_params"].map(lambda text: _json("instance_params", text))
-    tasks["k"] = pd.array([value.get("k") for value in parameters], dtype="Int64")
+    for name in PARAMETERS:
+        tasks[name] = pd.array([value.get(name) for value in parameters], dtype="Int64")
+    tasks["parameters"] = [
+        ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+        for values in parameters
+    ]
     tasks["method"] = _names(tasks)
-    by = ["dataset", "instance", "k", "instance_sha256", "method", "seed", "task_id"]
-    return tasks.sort_values(by).reset_index(drop=True)
+    tasks["order"] = tasks["parameters"].map(_numbers_by_value)
+    by = ["problem", "dataset", "instance", "order", "instance_sha256", "method", "seed", "task_id"]
+    return tasks.sort_values(by).drop(columns="order").reset_index(drop=True)
 
 
 def per_instance(tasks: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -61,6 +73,10 @@ def status_counts(tasks: pd.DataFrame) -> pd.DataFrame:
     return counts.astype("int64").reset_index().rename_axis(columns=None)
 
 
+def _numbers_by_value(text: str) -> str:
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), text)
+
+
 def _json(column: str, text: Any) -> dict[str, Any]:
     try:
         value = json.loads(text)
@@ -75,10 +91,28 @@ def _names(tasks: pd.DataFrame) -> "pd.Series[Any]":
     names = tasks["method"].astype("object")
     for column, form in VARIANTS.items():
         values = tasks[column].astype("object").where(tasks[column].notna(), None)
+        if column == "params":
+            values = _differing(values, tasks["method"])
         several = values.groupby(tasks["method"]).transform(lambda group: group.nunique() > 1)
         for at in names.index[several.astype(bool)]:
-            value = values[at]
-            if column == "params":
-                value = ", ".join(f"{k}={v}" for k, v in sorted(_json(column, value).items()))
-            names[at] = f"{names[at]} ({form.format(value)})"
+            names[at] = f"{names[at]} ({form.format(values[at])})"
     return names.astype(str)
+
+
+def _differing(texts: "pd.Series[Any]", methods: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return the parameters of each task that not all tasks of its method share."""
+    given = [_json("params", text) if text is not None else {} for text in texts]
+    by_method: dict[str, list[dict[str, Any]]] = {}
+    for method, params in zip(methods, given, strict=True):
+        by_method.setdefault(method, []).append(params)
+    differing = {method: _open_names(several) for method, several in by_method.items()}
+    shown = [
+        ", ".join(f"{n}={params[n]}" if n in params else f"no {n}" for n in differing[method])
+        for method, params in zip(methods, given, strict=True)
+    ]
+    return pd.Series(shown, index=texts.index, dtype="object")
+
+
+def _open_names(several: list[dict[str, Any]]) -> list[str]:
+    names = sorted({name for params in several for name in params})
+    return [n for n in names if len({repr(params.get(n)) for params in several}) > 1]

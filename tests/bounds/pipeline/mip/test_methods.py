@@ -6,7 +6,9 @@ from brute_force import all_dags, instance, optimum
 
 from boundmark.bounds.pipeline.mip import METHODS
 from boundmark.bounds.pipeline.mip.claims import Claims
+from boundmark.bounds.pipeline.mip.linear_model import LinearModel
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS
+from boundmark.bounds.pipeline.mip.solvers.search import Outcome, Search
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.method import Budget, Method
@@ -84,6 +86,25 @@ def test_unknown_solver(method: Method) -> None:
     """A typing error in a suite is answered with what was probably meant."""
     with pytest.raises(UnknownNameError, match=r"no solver 'higs'; did you mean highs\.$"):
         run(method.name, SAMPLES[0], solver="higs")
+
+
+@pytest.mark.parametrize("worse", [float("-inf"), float("nan"), -1.0, 0.0, 0.5])
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_a_worse_bound_replaces_nothing(
+    method: Method, worse: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A solver that forgets what it knew takes back neither its own bound nor a simple one."""
+
+    def forgetful(model: LinearModel, search: Search) -> Outcome:
+        for ticks in (1.5, worse):
+            search.on_bound(ticks)
+        return Outcome(worse, finished=False)
+
+    monkeypatch.setitem(SOLVERS, "forgetful", forgetful)
+    for sample in SAMPLES:
+        recorder = run(method.name, sample, solver="forgetful")
+        assert recorder.bounds == sorted(set(recorder.bounds))
+        assert 1.5 <= recorder.bounds[-1] <= optimum(sample)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)

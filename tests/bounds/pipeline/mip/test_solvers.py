@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from brute_force import instance
@@ -17,6 +18,8 @@ from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 GraphMaker = Callable[..., CostedGraph]
+
+MODULES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -76,6 +79,28 @@ def test_gurobi_says_why_a_model_is_too_large(random_graph: GraphMaker) -> None:
     model = exact_model(exact_columns(random_graph(100, 1), 16))
     with pytest.raises(UnsupportedError, match=f"licence does not cover .* {model.rows} rows"):
         SOLVERS["gurobi"](model, Search(Budget(5)))
+
+
+def test_gurobi_says_that_it_has_no_licence(
+    random_graph: GraphMaker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A licence file that is not there is a reason to give up, not an error."""
+    monkeypatch.setenv("GRB_LICENSE_FILE", str(tmp_path / "gurobi.lic"))
+    model = exact_model(exact_columns(random_graph(5, 1), 2))
+    with pytest.raises(UnsupportedError, match=r"licence does not cover .*: Unable to open"):
+        SOLVERS["gurobi"](model, Search(Budget(5)))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_missing_module_is_named(
+    random_graph: GraphMaker, monkeypatch: pytest.MonkeyPatch, solver: str
+) -> None:
+    """A solver that is not installed is unsupported."""
+    module = MODULES[solver]
+    monkeypatch.setitem(sys.modules, module, None)
+    model = exact_model(exact_columns(random_graph(5, 1), 2))
+    with pytest.raises(UnsupportedError, match=f"^solver module {module} is not installed.$"):
+        SOLVERS[solver](model, Search(Budget(5)))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -1,7 +1,7 @@
 """How `boundmark solve` shows an answer, a module a problem."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from boundmark.benchmarks.cli.answers import microbatch, pipeline
 from boundmark.benchmarks.solve import Answer
@@ -15,6 +15,9 @@ class Presentation(Protocol):
 
     def unit(self, answer: Answer) -> str:
         """Return what follows a number of ticks."""
+
+    def facts(self, answer: Answer) -> dict[str, Any]:
+        """Return what `--json` prints beside what all problems have in common."""
 
     def print_solution(self, answer: Answer) -> None:
         """Print the solution, if there is one, as people want to see it."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from boundmark.bounds.pipeline.solver_module import require_module
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray, Relaxation
 
 
@@ -21,7 +22,13 @@ def solve(relaxation: Relaxation, price: float, seconds: float, threads: int) ->
     """Return a nearly optimal point; None if the time was too short.
 
     Nothing here has to be exact: the certificate is made from the multipliers, whatever they are.
+
+    Raises
+    ------
+    UnsupportedError
+        If HiGHS is not installed.
     """
+    require_module("highspy")
     import highspy
 
     matrix = csr_matrix(

@@ -8,6 +8,7 @@ import numpy as np
 from boundmark.bounds.pipeline.mip.floating_model import FloatingModel
 from boundmark.bounds.pipeline.mip.linear_model import LinearModel
 from boundmark.bounds.pipeline.mip.solvers.search import Improving, Outcome, Search
+from boundmark.bounds.pipeline.solver_module import require_module
 from boundmark.problems.errors import UnsupportedError
 
 
@@ -19,6 +20,7 @@ def solve(model: LinearModel, search: Search) -> Outcome:
     UnsupportedError
         If there is no licence, or none for a model of this size.
     """
+    require_module("gurobipy")
     import gurobipy
 
     try:

@@ -11,10 +11,12 @@ import numpy as np
 from boundmark.bounds.pipeline.mip.floating_model import FloatingModel
 from boundmark.bounds.pipeline.mip.linear_model import LinearModel
 from boundmark.bounds.pipeline.mip.solvers.search import Improving, Outcome, Search
+from boundmark.bounds.pipeline.solver_module import require_module
 
 
 def solve(model: LinearModel, search: Search) -> Outcome:
     """Minimise a model with HiGHS."""
+    require_module("highspy")
     import highspy
 
     floating = FloatingModel.of(model)

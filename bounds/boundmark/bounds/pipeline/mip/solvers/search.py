@@ -70,7 +70,7 @@ class Solve(Protocol):
     Raises
     ------
     UnsupportedError
-        If the model is beyond what the solver's licence allows.
+        If the solver is not installed, or its licence does not cover the model.
     """
 
     def __call__(self, model: LinearModel, search: Search) -> Outcome:

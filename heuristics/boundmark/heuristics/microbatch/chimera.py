@@ -1,0 +1,121 @@
+"""`chimera-direct`: two pipelines in opposite directions (Li and Hoefler, Chimera, SC 2021)."""
+
+from collections.abc import Sequence
+
+from boundmark.heuristics.microbatch.first_fit import first_fit, in_slots, loads_in_slots
+from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.reporting import report_pattern
+from boundmark.heuristics.microbatch.stages import (
+    Stage,
+    backward_blocks,
+    forward_blocks,
+    one_stage_a_device,
+    pipeline_stages,
+)
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance, Placement
+
+
+def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Report Chimera on a placement of two pipelines, one a mirror image of the other.
+
+    Chimera's unit has D/2 micro-batches of each pipeline, and "direct concatenation" lets the next
+    unit's forward blocks fill the bubbles. Here the same devices hold as much, at most D/2
+    micro-batches of a pipeline, but there is one micro-batch of each a period, as in papers/tessel:
+    the shortest period, in slots, in which both pipelines find room, every block at the first time
+    when its device is free.
+
+    Raises
+    ------
+    UnsupportedError
+        If the placement has another form, or a micro-batch of each pipeline does not fit.
+    """
+    placement = instance.placement
+    pipelines = opposite_pipelines(placement)
+    limits = _limits(instance, pipelines)
+    slots = in_slots(placement)
+    sequences = [[*forward_blocks(stages), *backward_blocks(stages)] for stages in pipelines]
+    # With a period of all blocks together, each micro-batch is done before the next one begins.
+    for period in range(max(loads_in_slots(placement, slots)), sum(slots) + 1):
+        for lead in range(period):
+            starts = first_fit(placement, sequences, slots, period, (0, lead), limits)
+            if starts is not None:
+                report_pattern(instance, Pattern.of_starts(placement, starts, period), progress)
+                return
+    raise UnsupportedError("one micro-batch of each pipeline does not fit on the devices together.")
+
+
+def opposite_pipelines(placement: Placement) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+    """Return the stages of two independent pipelines that go through the devices either way.
+
+    Raises
+    ------
+    UnsupportedError
+        If the placement has another form.
+    """
+    parts = _components(placement)
+    if len(parts) != 2:
+        raise UnsupportedError(
+            f"the placement has {len(parts)} independent pipelines; expected two, as in an X-shape."
+        )
+    first, second = (pipeline_stages(placement, part) for part in parts)
+    for stages in (first, second):
+        one_stage_a_device(stages)
+    if [stage.device for stage in first] != [stage.device for stage in reversed(second)]:
+        raise UnsupportedError(
+            "the pipelines are no mirror images; expected both to use the same devices, "
+            "in opposite directions."
+        )
+    if any(stage.weight is not None for stage in (*first, *second)):
+        raise UnsupportedError("backward blocks are split; expected whole ones.")
+    return first, second
+
+
+def _limits(
+    instance: MicrobatchInstance, pipelines: Sequence[Sequence[Stage]]
+) -> dict[int, tuple[int, int]]:
+    """Return for each backward block its forward block, and how many may be in flight between.
+
+    For stage s of D they are min(D/2, D - s), fewer where memory is short, at least 1.
+    """
+    size = len(pipelines[0])
+    limits: dict[int, tuple[int, int]] = {}
+    for stages, others in (pipelines, pipelines[::-1]):
+        for number, (stage, other) in enumerate(zip(stages, reversed(others), strict=True)):
+            if stage.backward is None:
+                continue
+            blocks, capacity = instance.placement.blocks, instance.capacity[stage.device]
+            count = max(1, min(size // 2, size - number))
+            left = capacity - blocks[other.forward].memory
+            while count > 1 and count * blocks[stage.forward].memory > left:
+                count -= 1
+            limits[stage.backward] = (stage.forward, count)
+    return limits
+
+
+def _components(placement: Placement) -> list[list[int]]:
+    """Return the blocks of each weakly connected part."""
+    parts: list[list[int]] = []
+    unseen = set(range(placement.dag.nodes))
+    while unseen:
+        waiting = [min(unseen)]
+        part = set()
+        while waiting:
+            block = waiting.pop()
+            if block not in part:
+                part.add(block)
+                waiting += placement.dag.producers_of(block).tolist()
+                waiting += placement.dag.consumers_of(block).tolist()
+        unseen -= part
+        parts.append(sorted(part))
+    return parts
+
+
+CHIMERA_DIRECT = Method(
+    name="chimera-direct",
+    problem="microbatch",
+    kind="heuristic",
+    summary="Two pipelines in opposite directions, D/2 micro-batches in flight (Chimera, 2021).",
+    run=run,
+)

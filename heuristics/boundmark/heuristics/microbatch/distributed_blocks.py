@@ -1,0 +1,125 @@
+"""Blocks on several devices, inserted into device orders of the other blocks."""
+
+import itertools
+from collections.abc import Sequence
+
+from boundmark.heuristics.microbatch.device_orders import DeviceOrders
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.microbatch import Placement
+
+
+def inserted(
+    placement: Placement, own_orders: DeviceOrders, micro_batches: int
+) -> tuple[DeviceOrders, IntArray]:
+    """Return the device orders of all blocks, and their start times, shape (N, K).
+
+    A distributed block is due as soon as what it waits for is done, and, if it waits for nothing,
+    as soon as it is the turn of a block that needs it. From then on, its devices begin nothing
+    else. Other blocks start as early as their devices' own orders let them.
+
+    Raises
+    ------
+    UnsupportedError
+        If devices would wait for each other for ever.
+    """
+    simulation = _Simulation(placement, own_orders, micro_batches)
+    now = 0
+    while simulation.left:
+        while simulation.start_blocks(now):
+            pass
+        later = [free for free in simulation.free if free > now]
+        if not later and simulation.left:
+            raise UnsupportedError("devices would wait for each other for ever with this order.")
+        now = min(later, default=now)
+    return simulation.orders, frozen(simulation.starts)
+
+
+class _Simulation:
+    """What has started so far; ends are -1 until then."""
+
+    def __init__(self, placement: Placement, own_orders: DeviceOrders, micro_batches: int) -> None:
+        self.placement, self.own_orders, self.micro_batches = placement, own_orders, micro_batches
+        size = placement.dag.nodes
+        self.left = size * micro_batches
+        self.starts = [[0] * size for _ in range(micro_batches)]
+        self.ends = [[-1] * size for _ in range(micro_batches)]
+        self.free = [0] * placement.devices
+        self.orders: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
+        self.position = [0] * placement.devices
+        self.producers = [placement.dag.producers_of(i).tolist() for i in range(size)]
+        self.consumers = [placement.dag.consumers_of(i).tolist() for i in range(size)]
+        self.next_number = {
+            i: 0 for i, block in enumerate(placement.blocks) if len(block.devices) > 1
+        }
+
+    def start_blocks(self, now: int) -> bool:
+        """Start what can start at this time; return whether anything did."""
+        has_started = False
+        reserved: set[int] = set()
+        due = [(number, i) for i, number in self.next_number.items() if self._is_due(i, now)]
+        for number, i in sorted(due):
+            devices = self.placement.blocks[i].devices
+            if reserved.isdisjoint(devices) and all(self.free[d] <= now for d in devices):
+                self.next_number[i] += 1
+                self._start(i, number, now)
+                has_started = True
+            reserved.update(devices)
+        for device, order in enumerate(self.own_orders):
+            at = self.position[device]
+            if device in reserved or self.free[device] > now or at == len(order):
+                continue
+            i, number = order[at]
+            if self._has_inputs(i, number, now):
+                self.position[device] += 1
+                self._start(i, number, now)
+                has_started = True
+        return has_started
+
+    def _start(self, i: int, number: int, now: int) -> None:
+        block = self.placement.blocks[i]
+        self.starts[number][i] = now
+        self.ends[number][i] = now + block.duration
+        self.left -= 1
+        for device in block.devices:
+            self.free[device] = now + block.duration
+            self.orders[device].append((i, number))
+
+    def _is_due(self, i: int, now: int) -> bool:
+        number = self.next_number[i]
+        if number == self.micro_batches or not self._has_inputs(i, number, now):
+            return False
+        return bool(self.producers[i]) or self._is_wanted(i, number, now)
+
+    def _has_inputs(self, i: int, number: int, now: int) -> bool:
+        return all(0 <= self.ends[number][producer] <= now for producer in self.producers[i])
+
+    def _is_wanted(self, i: int, number: int, now: int) -> bool:
+        """Whether it is the turn of a block that needs the result."""
+        for consumer in self.consumers[i]:
+            if consumer in self.next_number:
+                if self._is_wanted(consumer, number, now):
+                    return True
+                continue
+            (device,) = self.placement.blocks[consumer].devices
+            order, at = self.own_orders[device], self.position[device]
+            if self.free[device] <= now and order[at : at + 1] == [(consumer, number)]:
+                return True
+        return not self.consumers[i]
+
+
+def has_chain(placement: Placement, blocks: Sequence[int]) -> bool:
+    """Whether each block needs the one before, directly or through distributed blocks alone."""
+    return all(_reaches(placement, first, second) for first, second in itertools.pairwise(blocks))
+
+
+def _reaches(placement: Placement, first: int, second: int) -> bool:
+    waiting, seen = [first], {first}
+    while waiting:
+        for consumer in placement.dag.consumers_of(waiting.pop()).tolist():
+            if consumer == second:
+                return True
+            if consumer not in seen and len(placement.blocks[consumer].devices) > 1:
+                seen.add(consumer)
+                waiting.append(consumer)
+    return False

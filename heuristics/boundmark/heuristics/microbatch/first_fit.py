@@ -1,0 +1,67 @@
+"""Modulo schedules by first fit: each block starts when its device is free in every period."""
+
+from collections.abc import Mapping, Sequence
+
+from boundmark.problems.microbatch import Placement
+
+# The busiest device needs about this many slots, whatever the durations in ticks.
+SLOTS = 32
+
+
+def in_slots(placement: Placement) -> list[int]:
+    """Return the duration of each block in slots, rounded up."""
+    ticks = -(-max(placement.loads) // SLOTS)
+    return [-(-block.duration // ticks) for block in placement.blocks]
+
+
+def loads_in_slots(placement: Placement, slots: Sequence[int]) -> list[int]:
+    """Return the slots that each device computes for one micro-batch."""
+    return [sum(slots[i] for i in members) for members in placement.on_device]
+
+
+def first_fit(
+    placement: Placement,
+    sequences: Sequence[Sequence[int]],
+    slots: Sequence[int],
+    period: int,
+    leads: Sequence[int],
+    limits: Mapping[int, tuple[int, int]],
+) -> list[int] | None:
+    """Return a start slot for each block of micro-batch 0, or None if some block finds no room.
+
+    Parameters
+    ----------
+    sequences
+        Blocks on one device each; in a sequence, each waits for the one before. The sequences are
+        as long as each other and laid out side by side, first blocks first.
+    leads
+        For each sequence the slot before which it does not start.
+    limits
+        For some blocks a block before, and the number of periods within which to start after it.
+    """
+    busy = [[False] * period for _ in range(placement.devices)]
+    starts = [0] * len(slots)
+    ready = list(leads)
+    for step in zip(*sequences, strict=True):
+        for number, block in enumerate(step):
+            (device,) = placement.blocks[block].devices
+            start = _free_from(busy[device], ready[number], slots[block])
+            if start is None:
+                return None
+            if block in limits:
+                opened, periods = limits[block]
+                if start - starts[opened] > periods * period:
+                    return None
+            for slot in range(start, start + slots[block]):
+                busy[device][slot % period] = True
+            starts[block], ready[number] = start, start + slots[block]
+    return starts
+
+
+def _free_from(busy: Sequence[bool], ready: int, length: int) -> int | None:
+    """Return the first slot from `ready` on with as many free ones in every period, or None."""
+    period = len(busy)
+    for start in range(ready, ready + period):
+        if not any(busy[slot % period] for slot in range(start, start + length)):
+            return start
+    return None

@@ -1,0 +1,156 @@
+"""`interleaved-1f1b`: several stages a device in turn (Narayanan et al., SC 2021, Section 2.2)."""
+
+import itertools
+from collections.abc import Sequence
+
+from boundmark.heuristics.microbatch.device_orders import DeviceOrders, earliest_starts, fits
+from boundmark.heuristics.microbatch.first_fit import first_fit, in_slots, loads_in_slots
+from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.reporting import check_memory, report_pattern
+from boundmark.heuristics.microbatch.stages import (
+    Stage,
+    backward_blocks,
+    forward_blocks,
+    pipeline_stages,
+)
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance, Placement, Schedule
+from boundmark.problems.microbatch.measures import makespan
+
+
+def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Report the interleaved 1F1B schedule on a placement with stage s on device s mod D.
+
+    The published order goes through groups of D micro-batches; it is reported for a multiple of D
+    micro-batches if it is shorter. The other order has a micro-batch a period.
+
+    Raises
+    ------
+    UnsupportedError
+        If the placement has another form, or a micro-batch does not fit.
+    """
+    placement = instance.placement
+    chunks = stages_in_turn(placement)
+    devices, count = len(chunks), instance.micro_batches
+    pattern = fitting_pattern(instance, chunks)
+    if not count:
+        report_pattern(instance, pattern, progress)
+        return
+    found = [pattern.orders(count)]
+    if count % devices == 0:
+        found.append(published_orders(placement, chunks, count))
+    fitting = [orders for orders in found if fits(instance, orders)]
+    if not fitting:
+        check_memory(instance, found[0])
+    schedules = [earliest_starts(placement, orders, count) for orders in fitting]
+    progress.solution(Schedule(min(schedules, key=lambda starts: makespan(placement, starts))))
+
+
+def stages_in_turn(placement: Placement) -> tuple[tuple[Stage, ...], ...]:
+    """Return the stages of each device, by the order in which data first reaches the devices.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are not several rounds of stages through the devices, always in the same order.
+    """
+    stages = pipeline_stages(placement)
+    devices = list(dict.fromkeys(stage.device for stage in stages))
+    rounds, rest = divmod(len(stages), len(devices))
+    if rounds < 2 or rest or [stage.device for stage in stages] != devices * rounds:
+        raise UnsupportedError(
+            f"the stages are on the devices {[stage.device for stage in stages]} in turn; "
+            "expected the same sequence of devices, at least twice."
+        )
+    if any(stage.weight is not None for stage in stages):
+        raise UnsupportedError("backward blocks are split; expected whole ones.")
+    return tuple(stages[first :: len(devices)] for first in range(len(devices)))
+
+
+def published_orders(
+    placement: Placement, chunks: Sequence[Sequence[Stage]], micro_batches: int
+) -> DeviceOrders:
+    """Return the published order for a multiple of D micro-batches.
+
+    A device goes through D micro-batches with its first stage, then with the next one, and so on;
+    backward likewise from its last stage on. Before its first backward block, device d of D with V
+    stages each has run 2 (D - d - 1) + (V - 1) D + 1 forward blocks.
+    """
+    devices, rounds = len(chunks), len(chunks[0])
+    orders: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
+    for position, stages in enumerate(chunks):
+        forward: list[tuple[int, int]] = []
+        backward: list[tuple[int, int]] = []
+        for turn in range(micro_batches * rounds):
+            group, within = divmod(turn, devices * rounds)
+            stage, number = divmod(within, devices)
+            number += group * devices
+            forward.append((stages[stage].forward, number))
+            block = stages[rounds - 1 - stage].backward
+            if block is not None:
+                backward.append((block, number))
+        ahead = 2 * (devices - position - 1) + (rounds - 1) * devices
+        orders[stages[0].device] = _alternating(forward, backward, ahead)
+    return orders
+
+
+def _alternating(
+    forward: list[tuple[int, int]], backward: list[tuple[int, int]], ahead: int
+) -> list[tuple[int, int]]:
+    """Return some forward turns, then one of each kind in turn, then what is left."""
+    if not backward:
+        return forward
+    pairs = list(zip(forward[ahead:], backward, strict=False))
+    return [*forward[:ahead], *itertools.chain.from_iterable(pairs), *backward[len(pairs) :]]
+
+
+def fitting_pattern(instance: MicrobatchInstance, chunks: Sequence[Sequence[Stage]]) -> Pattern:
+    """Return a pattern with a micro-batch a period that fits, or holds as little as can be.
+
+    The first choice wastes no time: each device has a slot in the period for each of its blocks,
+    and a block starts in the first slot of its own after what it waits for. Where that needs too
+    much memory, blocks start as early as they can, and the period grows until all fits.
+    """
+    placement = instance.placement
+    pattern = _slotted(placement, chunks)
+    slots = in_slots(placement)
+    stages = list(itertools.chain.from_iterable(zip(*chunks, strict=True)))
+    sequence = [*forward_blocks(stages), *backward_blocks(stages)]
+    for period in range(max(loads_in_slots(placement, slots)), sum(slots) + 1):
+        if fits(instance, pattern.orders(pattern.micro_batches)):
+            break
+        starts = first_fit(placement, [sequence], slots, period, (0,), {})
+        if starts is not None:
+            pattern = Pattern.of_starts(placement, starts, period)
+    return pattern
+
+
+def _slotted(placement: Placement, chunks: Sequence[Sequence[Stage]]) -> Pattern:
+    """Return the pattern with a forward and a backward block of a device in turn."""
+    period = max(placement.loads)
+    slot: dict[int, int] = {}
+    lead = 0
+    for stages in chunks:
+        time = lead
+        for stage, opposite in zip(stages, reversed(stages), strict=True):
+            for block in (stage.forward, opposite.backward):
+                if block is not None:
+                    slot[block] = time
+                    time += placement.blocks[block].duration
+        lead += placement.blocks[stages[0].forward].duration
+    starts = [0] * len(placement.blocks)
+    for i in placement.dag.topological_order.tolist():
+        inputs = placement.dag.producers_of(i).tolist()
+        ready = max((starts[p] + placement.blocks[p].duration for p in inputs), default=0)
+        starts[i] = ready + (slot[i] - ready) % period
+    return Pattern.of_starts(placement, starts, period)
+
+
+INTERLEAVED_1F1B = Method(
+    name="interleaved-1f1b",
+    problem="microbatch",
+    kind="heuristic",
+    summary="1F1B with several stages a device in turn (Narayanan et al., 2021).",
+    run=run,
+)

@@ -1,0 +1,82 @@
+"""`1f1b-plus`: 1F1B with blocks on several devices in between (papers/tessel, Section VI-A)."""
+
+from boundmark.heuristics.microbatch.device_orders import fits
+from boundmark.heuristics.microbatch.distributed_blocks import has_chain, inserted
+from boundmark.heuristics.microbatch.one_forward_one_backward import in_flight_counts, stage_turns
+from boundmark.heuristics.microbatch.pattern import Pattern, mean_period
+from boundmark.heuristics.microbatch.reporting import report_orders, report_pattern
+from boundmark.heuristics.microbatch.stages import (
+    Stage,
+    backward_blocks,
+    forward_blocks,
+    one_stage_a_device,
+    pipeline_stages,
+)
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance, Placement
+
+
+def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Report 1F1B with distributed blocks "inserted closely to their neighbouring operators".
+
+    For a period, the pattern is the one that the middle of many micro-batches settles into. Where
+    memory is short, fewer micro-batches are in flight.
+
+    Raises
+    ------
+    UnsupportedError
+        If the other blocks are no chain of stages, one a device, or a micro-batch does not fit.
+    """
+    placement = instance.placement
+    stages = stages_beside_distributed_blocks(placement)
+    for limit in range(len(stages), 0, -1):
+        own: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
+        count = instance.micro_batches or 8 * len(stages) + 8
+        in_flight = in_flight_counts(instance, stages, limit)
+        for stage, most in zip(stages, in_flight, strict=True):
+            own[stage.device] = list(Pattern((tuple(stage_turns(stage, most)),)).orders(count)[0])
+        orders, starts = inserted(placement, own, count)
+        if instance.micro_batches:
+            if limit == 1 or fits(instance, orders):
+                report_orders(instance, orders, progress)
+                return
+            continue
+        steady = starts[len(starts) // 2].tolist()
+        pattern = Pattern.of_starts(placement, steady, mean_period(starts))
+        if limit == 1 or fits(instance, pattern.orders(pattern.micro_batches)):
+            report_pattern(instance, pattern, progress)
+            return
+
+
+def stages_beside_distributed_blocks(placement: Placement) -> tuple[Stage, ...]:
+    """Return the stages of the blocks that are on one device.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are no other blocks, or these are no chain of stages with a device each.
+    """
+    single = [i for i, block in enumerate(placement.blocks) if len(block.devices) == 1]
+    if len(single) == len(placement.blocks):
+        raise UnsupportedError(
+            "no block is on several devices; expected one, or method 1f1b for other placements."
+        )
+    stages = pipeline_stages(placement, single)
+    one_stage_a_device(stages)
+    if not has_chain(placement, [*forward_blocks(stages), *backward_blocks(stages)]):
+        raise UnsupportedError(
+            "the blocks on one device form several branches; expected one chain of stages."
+        )
+    if any(stage.weight is not None for stage in stages):
+        raise UnsupportedError("backward blocks are split; expected whole ones.")
+    return stages
+
+
+ONE_FORWARD_ONE_BACKWARD_PLUS = Method(
+    name="1f1b-plus",
+    problem="microbatch",
+    kind="heuristic",
+    summary="1F1B with distributed blocks next to their neighbours (Tessel, Section VI-A).",
+    run=run,
+)

@@ -1,0 +1,129 @@
+"""From a pattern to the schedule that repeats it in the shortest period.
+
+All conditions on start times say that one is at least another plus a constant that the period makes
+smaller. So they can be kept if and only if no cycle of them adds up to more than 0, a longer period
+keeps what a shorter one does, and the longest paths are the earliest start times.
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.microbatch import Placement, Repetend, Schedule
+
+
+class _Conditions(NamedTuple):
+    """``start[later] >= start[earlier] + ticks - periods * P``, an array entry each."""
+
+    earlier: IntArray
+    later: IntArray
+    ticks: IntArray
+    periods: IntArray
+
+
+def repeating_schedule(placement: Placement, pattern: Pattern) -> Schedule:
+    """Return the earliest schedule that repeats the pattern, with the shortest period.
+
+    It has as many micro-batches as a repetition needs; what comes before and after the first
+    repetition is the same pattern, as far as there are micro-batches.
+
+    Raises
+    ------
+    UnsupportedError
+        If devices would wait for each other for ever.
+    """
+    period = shortest_period(placement, pattern)
+    count, blocks = pattern.micro_batches, len(placement.blocks)
+    starts = _earliest(_in_schedule(placement, pattern), period, count * blocks)
+    assert starts is not None, "what comes before and after a repetition needs no longer period"
+    return Schedule(frozen(starts.reshape(count, blocks)), Repetend(period, pattern.lags))
+
+
+def shortest_period(placement: Placement, pattern: Pattern) -> int:
+    """Return the shortest integer period in which the pattern can be repeated.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is none, since blocks wait for each other in a cycle.
+    """
+    conditions = _in_repetition(placement, pattern)
+    size = len(placement.blocks)
+    shortest = max(placement.loads)
+    longest = sum(block.duration for block in placement.blocks)
+    if _earliest(conditions, longest, size) is None:
+        raise UnsupportedError("devices would wait for each other for ever with this order.")
+    while shortest < longest:
+        middle = (shortest + longest) // 2
+        if _earliest(conditions, middle, size) is None:
+            shortest = middle + 1
+        else:
+            longest = middle
+    return shortest
+
+
+def _in_repetition(placement: Placement, pattern: Pattern) -> _Conditions:
+    """Return what holds between the blocks of one repetition."""
+    duration = [block.duration for block in placement.blocks]
+    rows = [
+        (first, second, duration[first], 0)
+        for order in pattern.turns
+        for (first, _), (second, _) in itertools.pairwise(order)
+    ]
+    rows += [
+        (order[-1][0], order[0][0], duration[order[-1][0]], 1) for order in pattern.turns if order
+    ]
+    lags = pattern.lags
+    for source, target in zip(placement.dag.sources, placement.dag.targets, strict=True):
+        rows.append((source, target, duration[source], lags[source] - lags[target]))
+    return _conditions(np.array(rows, dtype=np.int64))
+
+
+def _in_schedule(placement: Placement, pattern: Pattern) -> _Conditions:
+    """Return what holds in a schedule for as few micro-batches as can be, and when repeated."""
+    duration = np.array([block.duration for block in placement.blocks])
+    count, blocks, lags = pattern.micro_batches, len(placement.blocks), pattern.lags
+    parts = []
+    for repeated, order in zip(pattern.turns, pattern.orders(count), strict=True):
+        if order:
+            turns = np.array(order, dtype=np.int64)
+            cells = turns[:, 1] * blocks + turns[:, 0]
+            parts.append((cells[:-1], cells[1:], duration[turns[:-1, 0]], np.zeros(len(cells) - 1)))
+            (first, lag), (last, last_lag) = repeated[0], repeated[-1]
+            cells = np.array([[last_lag * blocks + last], [lag * blocks + first]])
+            parts.append((cells[0], cells[1], duration[[last]], np.ones(1)))
+    sources, targets = placement.dag.sources, placement.dag.targets
+    for more in range(count + 1):
+        number = np.arange(count + more)[:, None]
+        repetitions = np.clip(number - lags, 0, more)
+        cells = (number - repetitions) * blocks + np.arange(blocks)
+        parts.append(
+            (
+                cells[:, sources].ravel(),
+                cells[:, targets].ravel(),
+                np.broadcast_to(duration[sources], (count + more, len(sources))).ravel(),
+                (repetitions[:, targets] - repetitions[:, sources]).ravel(),
+            )
+        )
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return _conditions(np.unique(np.stack(columns, axis=1).astype(np.int64), axis=0))
+
+
+def _conditions(rows: IntArray) -> _Conditions:
+    return _Conditions(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3])
+
+
+def _earliest(conditions: _Conditions, period: int, size: int) -> IntArray | None:
+    """Return the least start times from 0 on that keep the conditions, None if there are none."""
+    starts = np.zeros(size, dtype=np.int64)
+    weights = conditions.ticks - conditions.periods * period
+    for _ in range(size + 1):
+        before = starts.copy()
+        np.maximum.at(starts, conditions.later, starts[conditions.earlier] + weights)
+        if np.array_equal(starts, before):
+            return starts
+    return None

@@ -1,0 +1,57 @@
+"""How methods that know the order of blocks report a schedule."""
+
+from boundmark.heuristics.microbatch.device_orders import (
+    DeviceOrders,
+    earliest_starts,
+    peak_memory,
+)
+from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.repetition import repeating_schedule
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Progress
+from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+
+
+def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Progress) -> None:
+    """Report what a pattern gives: with a repetend, or for the instance's micro-batches.
+
+    Raises
+    ------
+    UnsupportedError
+        If a device would hold more than its capacity.
+    """
+    if instance.micro_batches:
+        report_orders(instance, pattern.orders(instance.micro_batches), progress)
+        return
+    check_memory(instance, pattern.orders(pattern.micro_batches))
+    progress.solution(repeating_schedule(instance.placement, pattern))
+
+
+def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: Progress) -> None:
+    """Report the earliest schedule of the instance's micro-batches in these orders.
+
+    Raises
+    ------
+    UnsupportedError
+        If a device would hold more than its capacity, or wait for ever.
+    """
+    check_memory(instance, orders)
+    starts = earliest_starts(instance.placement, orders, instance.micro_batches)
+    progress.solution(Schedule(starts))
+
+
+def check_memory(instance: MicrobatchInstance, orders: DeviceOrders) -> None:
+    """Refuse orders with which a device holds more than its capacity.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is one.
+    """
+    for device, order in enumerate(orders):
+        peak = peak_memory(instance.placement, order)
+        if peak > instance.capacity[device]:
+            raise UnsupportedError(
+                f"this order of blocks holds {peak} on device {device}; "
+                f"expected at most {instance.capacity[device]}."
+            )

@@ -1,0 +1,114 @@
+"""The stages of a pipeline among the blocks of a placement."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from boundmark.heuristics.microbatch.device_orders import peak_memory
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch.partners import backward_partners, forward_partners
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A forward block and what follows it on the same device; None where there is no such block."""
+
+    device: int
+    forward: int
+    backward: int | None
+    weight: int | None
+
+    @property
+    def is_training(self) -> bool:
+        """Whether there is a backward block."""
+        return self.backward is not None
+
+
+def pipeline_stages(
+    placement: Placement, among: Collection[int] | None = None
+) -> tuple[Stage, ...]:
+    """Return the stages in the order in which data flows forward.
+
+    Parameters
+    ----------
+    among
+        Blocks that count; all of them by default.
+
+    Raises
+    ------
+    UnsupportedError
+        If a block has several devices, or the blocks are not one forward block, one backward block
+        in training, and perhaps one of kind weight for each stage.
+    """
+    chosen = set(range(len(placement.blocks)) if among is None else among)
+    for i in sorted(chosen):
+        block = placement.blocks[i]
+        if len(block.devices) > 1:
+            raise UnsupportedError(
+                f"block {block.name!r} is on {len(block.devices)} devices; "
+                "expected stages on one device each."
+            )
+    backward_of = {forward: i for i, forward in forward_partners(placement).items()}
+    weight_of = {backward: i for i, backward in backward_partners(placement).items()}
+    stages = []
+    for i in placement.dag.topological_order.tolist():
+        block = placement.blocks[i]
+        if i in chosen and block.kind == "forward":
+            backward = backward_of.get(i)
+            weight = None if backward is None else weight_of.get(backward)
+            stages.append(Stage(block.devices[0], i, backward, weight))
+    found = [i for s in stages for i in (s.forward, s.backward, s.weight) if i is not None]
+    if set(found) != chosen or len(found) != len(chosen):
+        stray = placement.blocks[min(chosen - set(found), default=min(chosen))].name
+        raise UnsupportedError(
+            f"block {stray!r} belongs to no stage; expected a forward block on the same device, "
+            "and the same number of both."
+        )
+    if not stages or len({stage.is_training for stage in stages}) != 1:
+        raise UnsupportedError("some stages have no backward block; expected all or none to have.")
+    return tuple(stages)
+
+
+def forward_blocks(stages: Sequence[Stage]) -> list[int]:
+    """Return the forward blocks in the order in which data reaches them."""
+    return [stage.forward for stage in stages]
+
+
+def backward_blocks(stages: Sequence[Stage]) -> list[int]:
+    """Return the backward blocks in the order in which gradients reach them."""
+    return [stage.backward for stage in reversed(stages) if stage.backward is not None]
+
+
+def one_stage_a_device(stages: Sequence[Stage]) -> None:
+    """Refuse stages that share a device.
+
+    Raises
+    ------
+    UnsupportedError
+        If two do.
+    """
+    devices = [stage.device for stage in stages]
+    for device in devices:
+        if devices.count(device) > 1:
+            raise UnsupportedError(
+                f"device {device} has {devices.count(device)} stages; expected one a device."
+            )
+
+
+def most_in_flight(instance: MicrobatchInstance, stage: Stage, most: int) -> int:
+    """Return how many forward blocks of a stage may run before the first backward block.
+
+    Raises
+    ------
+    UnsupportedError
+        If the device has no room for one.
+    """
+    capacity = instance.capacity[stage.device]
+    for count in range(most, 0, -1):
+        turns = [(i, 0) for i in (stage.backward, stage.weight) if i is not None]
+        order = [(stage.forward, number) for number in range(count)] + turns
+        if peak_memory(instance.placement, order) <= capacity:
+            return count
+    raise UnsupportedError(
+        f"a micro-batch does not fit on device {stage.device}, which has {capacity} of memory."
+    )

@@ -1,0 +1,65 @@
+"""`zb-h1`: split backward blocks fill 1F1B's bubbles (Qi et al., Zero Bubble, ICLR 2024)."""
+
+from boundmark.heuristics.microbatch.device_orders import peak_memory
+from boundmark.heuristics.microbatch.one_forward_one_backward import in_flight_counts
+from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.reporting import report_pattern
+from boundmark.heuristics.microbatch.stages import Stage, one_stage_a_device, pipeline_stages
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance
+
+
+def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Report ZB-H1 on a placement with one stage a device and split backward blocks.
+
+    Stage s keeps 1F1B's micro-batches in flight between forward and backward block, and computes
+    the gradients of its weights s micro-batches later, so that all devices hold as much as 1F1B's
+    first one; less late where memory is short.
+
+    Raises
+    ------
+    UnsupportedError
+        If the placement has another form, or a micro-batch does not fit.
+    """
+    placement = instance.placement
+    stages = pipeline_stages(placement)
+    one_stage_a_device(stages)
+    for stage in stages:
+        if stage.weight is None:
+            raise UnsupportedError(
+                f"device {stage.device} has no block of kind weight; "
+                "expected split backward blocks."
+            )
+    turns: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
+    in_flight = in_flight_counts(instance, stages)
+    for number, (stage, count) in enumerate(zip(stages, in_flight, strict=True)):
+        delay = number
+        while delay and not _fits(instance, stage, count, delay):
+            delay -= 1
+        turns[stage.device] = _turns(stage, count, delay)
+    report_pattern(instance, Pattern.aligned(placement, turns), progress)
+
+
+def _turns(stage: Stage, in_flight: int, delay: int) -> list[tuple[int, int]]:
+    """Return the turns of a stage whose weight block comes `delay` micro-batches later."""
+    assert stage.backward is not None
+    assert stage.weight is not None
+    return [(stage.forward, delay + in_flight - 1), (stage.backward, delay), (stage.weight, 0)]
+
+
+def _fits(instance: MicrobatchInstance, stage: Stage, in_flight: int, delay: int) -> bool:
+    """Whether the device can hold what is in flight and what waits for its weight block."""
+    turns = _turns(stage, in_flight, delay)
+    alone = Pattern((tuple(turns),))
+    order = alone.orders(alone.micro_batches)[0]
+    return peak_memory(instance.placement, order) <= instance.capacity[stage.device]
+
+
+ZB_H1 = Method(
+    name="zb-h1",
+    problem="microbatch",
+    kind="heuristic",
+    summary="1F1B with split backward blocks, weights' gradients delayed (Zero Bubble, 2024).",
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""Drawings of schedules: devices downwards, time to the right."""

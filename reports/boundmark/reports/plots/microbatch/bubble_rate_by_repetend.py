@@ -1,0 +1,53 @@
+"""Bubble rate over the micro-batches in a repetend (the form of papers/tessel, Figure 11)."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from boundmark.reports.natural_order import natural_order
+from boundmark.reports.plots.style import legend_below, looks, new_figure
+
+
+def bubble_rate_by_repetend_data(schedules: pd.DataFrame) -> pd.DataFrame:
+    """Return the smallest bubble rate of verified schedules with at most so many micro-batches.
+
+    Of each placement at its largest memory, over all methods, for the numbers that occur;
+    placements whose schedules all have the same number are left out.
+    """
+    having = schedules[
+        (schedules["micro_batches"] == 0)
+        & schedules["repetend_micro_batches"].notna()
+        & schedules["bubble_rate"].notna()
+    ]
+    key = ["dataset", "instance"]
+    largest = having.groupby(key)["memory"].transform("max")
+    having = having[(having["memory"] == largest).fillna(False).astype(bool)]
+    points = having.groupby([*key, "memory", "repetend_micro_batches"])["bubble_rate"].min()
+    table = points.reset_index()
+    several = table.groupby(key)["repetend_micro_batches"].transform("size") > 1
+    table = table[several].assign(
+        bubble_rate=lambda frame: frame.groupby(key)["bubble_rate"].cummin()
+    )
+    return table.reset_index(drop=True)
+
+
+def draw_bubble_rate_by_repetend(data: pd.DataFrame) -> Figure:
+    """Draw one step function a placement."""
+    names = natural_order(data["instance"])
+    largest = int(data["repetend_micro_batches"].max())
+    figure = new_figure(height=3.2 + 0.18 * -(-len(names) // 4))
+    axes = figure.subplots()
+    for name, look in looks(names).items():
+        line = data[data["instance"] == name]
+        numbers = [*line["repetend_micro_batches"].astype("int64"), largest]
+        rates = [*line["bubble_rate"], line["bubble_rate"].iloc[-1]]
+        axes.plot(
+            numbers, [100 * rate for rate in rates], drawstyle="steps-post",
+            color=look.color, linestyle=look.linestyle, marker=look.marker,
+            markevery=slice(0, len(line)), label=name,
+        )  # fmt: skip
+    axes.set(xlabel="micro-batches in a repetition (at most)", ylabel="bubble rate (%)")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylim(bottom=-0.03 * axes.get_ylim()[1])
+    legend_below(figure, axes)
+    return figure

@@ -1,0 +1,1 @@
+"""Tables of `microbatch`: what verified schedules are like."""

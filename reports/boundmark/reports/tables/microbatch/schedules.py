@@ -1,0 +1,96 @@
+"""The schedules that tasks found, with what they are like beside their objective."""
+
+from typing import Any
+
+import pandas as pd
+
+from boundmark.problems.errors import BoundmarkError, StoreError
+from boundmark.problems.microbatch import PROBLEM, MicrobatchInstance, Schedule
+from boundmark.reports.documents import read_document
+from boundmark.reports.store import ResultStore
+from boundmark.reports.tables.rows import rows
+from boundmark.reports.tables.runtime_by_k import charged_seconds
+
+COLUMNS = [
+    "dataset",
+    "instance",
+    "parameters",
+    "instance_sha256",
+    "memory",
+    "micro_batches",
+    "method",
+    "method_kind",
+    "seed",
+    "status",
+    "seconds",
+    "objective",
+    "devices",
+    "keeps_memory",
+    "bubble_rate",
+    "repetend_micro_batches",
+    "solution_sha256",
+]
+
+
+def schedule_table(tasks: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
+    """Return one row a task of `microbatch`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of the tasks; `micro_batches`, 0 if the period counts; `seconds`, failures charged
+        as in the tables of time; `devices` and `keeps_memory` (whether blocks hold any) of the
+        instance; `bubble_rate` of the verified objective; `repetend_micro_batches`, the number of
+        micro-batches that take part in a repetition (N_R of papers/tessel). What the stored
+        instance and solution would say is missing if they are.
+
+    Raises
+    ------
+    StoreError
+        If a stored instance or solution is damaged.
+    """
+    own = tasks[tasks["problem"] == PROBLEM.name]
+    seconds = charged_seconds(own).where(own["status"] != "unsupported")
+    own = own.assign(seconds=seconds, micro_batches=own["micro_batches"].fillna(0))
+    instances = {sha: stored_instance(store, sha) for sha in own["instance_sha256"].unique()}
+    found = [_of_task(task, instances[task.instance_sha256], store) for task in rows(own)]
+    names = ["devices", "keeps_memory", "bubble_rate", "repetend_micro_batches"]
+    more = pd.DataFrame(found, columns=names, index=own.index)
+    kinds: Any = {"devices": "Int64", "keeps_memory": "boolean", "bubble_rate": "float64"}
+    more = more.astype({**kinds, "repetend_micro_batches": "Int64"})
+    return pd.concat([own, more], axis=1)[COLUMNS].reset_index(drop=True)
+
+
+def stored_instance(store: ResultStore, sha256: str) -> MicrobatchInstance | None:
+    """Return an instance of the folder, None if it is not there."""
+    document = read_document(store.instances, sha256)
+    try:
+        return None if document is None else MicrobatchInstance.from_json(document)
+    except BoundmarkError as error:
+        raise StoreError(f"instance {sha256}: {error}") from error
+
+
+def stored_schedule(store: ResultStore, sha256: Any) -> Schedule | None:
+    """Return a solution of the folder, None if there is none or it is not there."""
+    document = None if pd.isna(sha256) else read_document(store.solutions, sha256)
+    try:
+        return None if document is None else Schedule.from_json(document)
+    except BoundmarkError as error:
+        raise StoreError(f"solution {sha256}: {error}") from error
+
+
+def _of_task(task: Any, instance: MicrobatchInstance | None, store: ResultStore) -> tuple[Any, ...]:
+    if instance is None:
+        return None, None, None, None
+    placement = instance.placement
+    keeps_memory = any(block.memory for block in placement.blocks)
+    if pd.isna(task.objective):
+        return placement.devices, keeps_memory, None, None
+    work = sum(placement.loads) * max(1, instance.micro_batches)
+    rate = 1 - work / (placement.devices * int(task.objective))
+    schedule = stored_schedule(store, task.solution_sha256)
+    involved = None
+    if schedule and schedule.repetend:
+        members = schedule.repetend.members
+        involved = int(members.max() - members.min()) + 1
+    return placement.devices, keeps_memory, rate, involved

@@ -1,0 +1,80 @@
+import json
+from pathlib import Path
+
+import pytest
+import vipr_checker
+from brute_force import instance
+from command_line import Boundmark
+
+from boundmark.bounds.pipeline import mip_tree
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+from boundmark.reports.documents import write_document
+
+SAMPLE = instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
+
+
+class Reports:
+    """Keeps the last certificate."""
+
+    last: Certificate
+
+    def bound(self, bound: Certificate) -> None:
+        """Keep one."""
+        self.last = bound
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the files of an instance and of its tree, as a run stores them."""
+    folder = tmp_path_factory.mktemp("stored")
+    reports = Reports()
+    mip_tree.run(SAMPLE, Budget(20), 0, reports)  # type: ignore[arg-type]
+    return stored_as(
+        folder, SAMPLE
+    ), folder / f"{write_document(folder, reports.last.to_json())}.json"
+
+
+def stored_as(folder: Path, sample: PipelineInstance) -> Path:
+    """Store an instance and return its file."""
+    return folder / f"{write_document(folder, sample.to_json())}.json"
+
+
+def test_file_is_complete(boundmark: Boundmark, stored: tuple[Path, Path], tmp_path: Path) -> None:
+    """The file that the command writes proves the bound that it prints."""
+    out = tmp_path / "tree.vipr"
+    printed = boundmark("export", *stored, out).stdout
+    bound = json.loads(stored[1].read_text())["bound"]
+    assert f"the minimum is at least {bound}," in printed
+    assert vipr_checker.check(out).bound == bound
+    assert boundmark("export", *stored, out, "--quiet").stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == [out.name]
+
+
+def test_nothing_is_written_without_proof(
+    boundmark: Boundmark, stored: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The file that is to blame is named, and what was there stays."""
+    out = tmp_path / "tree.vipr"
+    out.write_text("older")
+    instance_file, certificate = stored
+    other = stored_as(tmp_path, instance([1], [], 1))
+    missing = tmp_path / "missing.json"
+    false = tmp_path / "false.json"
+    document = json.loads(certificate.read_text())
+    false.write_text(json.dumps({**document, "bound": document["bound"] + 1}))
+    for files, expected in (
+        ((other, certificate), f"{certificate}: the certificate's instance_sha256 is not"),
+        ((instance_file, false), f"{false}: the certificate's bound is more than it proves"),
+        ((missing, certificate), f"{missing}: the file cannot be read."),
+        ((certificate, certificate), f"{certificate}: the instance's format is not"),
+        ((instance_file, instance_file), f"{instance_file}: the certificate is not an object"),
+    ):
+        done = boundmark("export", *files, out, check=False)
+        assert done.returncode == 2
+        assert expected in done.stderr.replace("\n", " ")
+        assert out.read_text() == "older"
+    done = boundmark("export", *stored, tmp_path / "nowhere" / "tree.vipr", check=False)
+    assert "cannot be written" in done.stderr
+    assert not list(tmp_path.glob(".*"))

@@ -1,0 +1,183 @@
+"""Every table of `microbatch` on results small enough to compute by hand."""
+
+import math
+from typing import Any
+
+import pandas as pd
+import pytest
+from schedules import v_shape
+
+from boundmark.problems.errors import StoreError
+from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Repetend, Schedule
+from boundmark.reports.gantt.chosen import chosen_for_drawing
+from boundmark.reports.plots.microbatch.bubble_rate_by_memory import bubble_rate_by_memory_data
+from boundmark.reports.plots.microbatch.bubble_rate_by_repetend import bubble_rate_by_repetend_data
+from boundmark.reports.store import ResultStore
+from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.tables.methods import method_table
+from boundmark.reports.tables.microbatch.best import best_schedules
+from boundmark.reports.tables.microbatch.bubble_rates import bubble_rates
+from boundmark.reports.tables.microbatch.communication import communication_table
+from boundmark.reports.tables.microbatch.schedules import schedule_table
+from boundmark.reports.tables.microbatch.search_time import mean_ratios, search_time
+from boundmark.reports.tables.tasks import with_parameters_and_names
+
+
+def table_of(store: ResultStore) -> pd.DataFrame:
+    """Return the schedules of a folder."""
+    return schedule_table(with_parameters_and_names(store.results()), store)
+
+
+@pytest.fixture
+def schedules(store: ResultStore) -> pd.DataFrame:
+    """Return the schedules of the folder with every sort of outcome."""
+    return table_of(store)
+
+
+@pytest.fixture
+def best(store: ResultStore, schedules: pd.DataFrame) -> pd.DataFrame:
+    """Return the best ones."""
+    return best_schedules(schedules, certified_table(store.results()))
+
+
+def of(table: pd.DataFrame, parameters: str, method: str) -> Any:
+    """Return the one row of an instance and method."""
+    (row,) = table[(table["parameters"] == parameters) & (table["method"] == method)].itertuples()
+    return row
+
+
+def test_what_schedules_are_like(schedules: pd.DataFrame) -> None:
+    """Bubble rates follow from verified objectives, repetends from stored solutions."""
+    good, poor = of(schedules, "memory=8", "modulo"), of(schedules, "memory=8", "naive")
+    assert (good.devices, good.keeps_memory, good.bubble_rate) == (4, True, 0.0)
+    assert (poor.bubble_rate, poor.repetend_micro_batches) == (0.75, 1)
+    assert good.repetend_micro_batches == 4
+    six = of(schedules, "memory=8, micro_batches=6", "modulo")
+    assert six.bubble_rate == pytest.approx(1 - 6 * 16 / (4 * 36))
+    nothing = of(schedules, "memory=8", "slow")
+    assert math.isnan(nothing.bubble_rate)
+    assert nothing.seconds == 12.0
+    assert math.isnan(of(schedules, "memory=4", "slow").seconds)
+
+
+def test_without_the_stored_instance_nothing_is_made_up(store: ResultStore) -> None:
+    """The bubble rate is missing, the objective stays."""
+    for path in store.instances.iterdir():
+        path.unlink()
+    row = of(table_of(store), "memory=8", "modulo")
+    assert row.objective == 4
+    assert math.isnan(row.bubble_rate)
+
+
+def test_refuses_changed_instances(store: ResultStore) -> None:
+    """Their name is the hash of what they should be."""
+    path = store.instances / f"{v_shape()[0].sha256}.json"
+    path.write_text(path.read_text().replace("[8,8,8,8]", "[9,9,9,9]"))
+    with pytest.raises(StoreError, match="was changed; expected the content with the hash"):
+        table_of(store)
+
+
+def test_bubble_rates(schedules: pd.DataFrame) -> None:
+    """Bounds have none; who found nothing has a status instead."""
+    rates = bubble_rates(schedules)
+    assert set(rates["method"]) == {"modulo", "naive", "slow"}
+    assert of(rates, "memory=4", "modulo").bubble_rate == 0.0
+    assert of(rates, "memory=8", "slow").status == "timeout"
+    assert of(rates, "memory=4", "slow").status == "unsupported"
+
+
+def test_search_times_are_relative_to_modulo(schedules: pd.DataFrame) -> None:
+    """Where it ended ok; a task that did not counts with what it took, and is marked."""
+    times = search_time(schedules)
+    assert of(times, "memory=8", "naive").ratio == pytest.approx(5.0)
+    assert of(times, "memory=4", "naive").ratio == pytest.approx(2.5)
+    slow = of(times, "memory=8", "slow")
+    assert slow.is_limited
+    assert slow.ratio == pytest.approx(120.0)
+    assert math.isnan(of(times, "memory=1", "naive").ratio)
+    means = mean_ratios(times).set_index("method")
+    assert means.at["naive", "mean_ratio"] == pytest.approx(math.sqrt(12.5))
+    assert means.loc["naive", ["instances", "limited"]].tolist() == [2, 0]
+    assert means.loc["slow", ["instances", "limited"]].tolist() == [1, 1]
+
+
+def test_without_modulo_there_are_no_ratios(schedules: pd.DataFrame) -> None:
+    """Times stay."""
+    times = search_time(schedules[schedules["method"] != "modulo"])
+    assert times["ratio"].isna().all()
+    assert times["seconds"].notna().any()
+    assert len(mean_ratios(times)) == 0
+
+
+def test_best_schedules(best: pd.DataFrame) -> None:
+    """One an instance, with the bound that others certified."""
+    known = best.set_index("parameters")
+    assert known.at["memory=8", "method"] == "modulo"
+    assert known.at["memory=8", "optimal"]
+    assert known.at["memory=8", "bound_method"] == "device-load"
+    assert known.at["memory=4", "gap"] == pytest.approx(1 / 3)
+    assert known.at["memory=1", "method"] == "naive"
+    assert len(best) == 4
+
+
+def test_one_drawing_a_placement(best: pd.DataFrame) -> None:
+    """With the least memory that allows the smallest bubble rate; makespans come last."""
+    chosen = chosen_for_drawing(best)
+    assert chosen["parameters"].tolist() == ["memory=4", "memory=8, micro_batches=6"]
+
+
+def test_methods(store: ResultStore) -> None:
+    """Means with the instances behind them; those on which nobody can be compared are left out."""
+    tasks = with_parameters_and_names(store.results())
+    table = method_table(tasks, certified_table(store.results())).set_index("method")
+    modulo, naive, slow = table.loc["modulo"], table.loc["naive"], table.loc["slow"]
+    assert (modulo["instances"], modulo["solved"]) == (3, 3)
+    assert modulo["upper"] == pytest.approx((4 / 3) ** (1 / 3))
+    assert (naive["instances"], naive["solved"], naive["shared"]) == (3, 2, 2)
+    assert naive["shared_upper"] == pytest.approx(math.sqrt(4 * 16 / 3))
+    assert (slow["solved"], slow["timed"], slow["failed"]) == (0, 1, 2)
+    assert table.at["device-load", "lower"] == pytest.approx(math.sqrt(3 / 4))
+    assert table.at["modulo", "bounded"] == 1
+
+
+def test_lines_over_memory(best: pd.DataFrame) -> None:
+    """Periods only."""
+    data = bubble_rate_by_memory_data(best).sort_values("memory")
+    assert data["memory"].tolist() == [1, 4, 8]
+    assert data["bubble_rate"].tolist() == [0.75, 0.0, 0.0]
+    assert data["optimal"].tolist() == [False, False, True]
+
+
+def test_steps_over_repetends(schedules: pd.DataFrame) -> None:
+    """At the largest memory, the least bubble rate never rises."""
+    data = bubble_rate_by_repetend_data(schedules)
+    assert data["repetend_micro_batches"].tolist() == [1, 4]
+    assert data["bubble_rate"].tolist() == [0.75, 0.0]
+
+
+def test_transfers_cost_time(best: pd.DataFrame) -> None:
+    """Beside blocks less than between them, and longer ones more."""
+    chosen = chosen_for_drawing(best)
+    drawn = {sha: v_shape() for sha in chosen["instance_sha256"]}
+    table = communication_table(chosen, drawn)
+    assert set(table["parameters"]) == {"memory=4"}
+    assert table["transfer"].tolist() == [0.25, 0.5, 1.0]
+    assert (table["non_blocking"] >= 1).all()
+    assert (table["blocking"] > table["non_blocking"]).all()
+    assert table["blocking"].is_monotonic_increasing
+    assert len(communication_table(chosen, {})) == 0
+
+
+def test_a_chain_of_two_by_hand() -> None:
+    """One micro-batch a tick: transfers of half a tick are hidden, except the last, or are not."""
+    blocks = [Block("a", "forward", 1, 0, (0,)), Block("b", "forward", 1, 0, (1,))]
+    instance = MicrobatchInstance.of(Placement.from_blocks(blocks, [(0, 1)], 2))
+    schedule = Schedule([[0, 1]], Repetend(1, [0, 0]))
+    row = {
+        "dataset": "d", "instance": "i", "parameters": "", "instance_sha256": "s", "method": "m",
+        "micro_batches": 0,
+    }  # fmt: skip
+    table = communication_table(pd.DataFrame([row]), {"s": (instance, schedule)})
+    half = table[table["transfer"] == 0.5].iloc[0]
+    assert half["non_blocking"] == pytest.approx((33 + 0.5) / 33)
+    assert half["blocking"] == pytest.approx((33 + 32 * 0.5) / 33)
