@@ -98,7 +98,7 @@ def test_warm_up_and_cool_down_are_as_short_as_can_be() -> None:
         sample.placement, waiting.schedule.starts
     )
     # Without time, what there is has to do.
-    same = completed(sample, waiting, 0, 1)
+    same = call(completed, sample, waiting, 0, 1)
     assert same.to_json() == waiting.schedule.to_json()
 
 
