@@ -12,6 +12,7 @@ from other_process import call
 from recording import record
 
 from boundmark.bounds import checker
+from boundmark.datasets import shapes
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import MicrobatchInstance
 
@@ -45,6 +46,7 @@ TIGHT = {
         MicrobatchInstance.of(v_shape(), memory=1, micro_batches=2),
     ),
     "memory-latency, amounts": ("memory-latency", MicrobatchInstance.of(IN_TWO_PARTS, memory=2)),
+    "modulo-tree": ("modulo-tree", MicrobatchInstance.of(v_shape(), memory=1)),
     "memory-latency, unit": (
         "memory-latency",
         MicrobatchInstance.of(
@@ -116,6 +118,23 @@ def pairs_of(document: Document) -> Iterator[Document]:
         yield less
 
 
+@given(instances((0,)))
+def test_trees_prove_nothing_false(sample: MicrobatchInstance) -> None:
+    """Whatever periods are refuted are below the optimum, and the checker agrees."""
+    for bound in call(record, "modulo-tree", sample).bounds:
+        document: Any = bound
+        assert bound.bound <= optimum(sample)
+        assert checker.check_certificate(sample.to_json(), document.to_json()) == bound.bound
+
+
+@pytest.mark.parametrize(("member", "memory", "period"), [("m-4-train", 4, 7), ("v-4-train", 3, 8)])
+def test_trees_prove_what_memory_costs(member: str, memory: int, period: int) -> None:
+    """With little memory, periods without bubbles are refuted, up to the optimum."""
+    sample = MicrobatchInstance.of(shapes.load(member), memory=memory)
+    assert call(record, "modulo-tree", sample).bounds[-1].bound == period
+    assert call(record, "modulo", sample).bounds[-1].bound == period
+
+
 @pytest.mark.parametrize("name", [name for name in TIGHT if name.startswith("memory")])
 def test_pairs_are_all_that_a_device_holds(name: str, certificates: dict[str, Document]) -> None:
     """A pair less, or an amount more, is rejected."""
@@ -139,6 +158,18 @@ def test_pairs_are_all_that_a_device_holds(name: str, certificates: dict[str, Do
         ("memory-latency", {"device": 0, "pairs": [[1, 2, 1]]}, "not an allocation and a release"),
         ("memory-latency", {"device": 0, "pairs": [[0, 3, 2]]}, "not an allocation and a release"),
         ("memory-latency", {"device": 0, "pairs": [[0, 3, -1]]}, "amount of a pair is not an int"),
+        ("modulo-tree", {"bound": 6, "order": [0], "pairs": []}, "not have every block once"),
+        ("modulo-tree", {"bound": 6, "order": [0, 1, 2, 3], "pairs": []}, "one list for each"),
+        (
+            "modulo-tree",
+            {"bound": 7, "order": [0, 1, 2, 3], "pairs": [[[0, 3, 1]], [[1, 2, 1]]]},
+            "the tree does not refute a period",
+        ),
+        (
+            "modulo-tree",
+            {"bound": 10**6, "order": [0, 1, 2, 3], "pairs": [[], []]},
+            "bound of the payload is not an integer from 1 to 1024",
+        ),
     ],
 )
 def test_malformed_payloads(
@@ -174,6 +205,13 @@ PAYLOAD = (
     JSON
     | st.fixed_dictionaries({"device": st.integers(-1, 2), "blocks": st.lists(st.integers(-1, 5))})
     | st.fixed_dictionaries({"device": st.integers(-1, 2), "pairs": st.lists(PAIR) | JSON})
+    | st.fixed_dictionaries(
+        {
+            "bound": st.integers(0, 9),
+            "order": st.permutations(range(4)) | st.permutations(range(3)) | JSON,
+            "pairs": st.lists(st.lists(PAIR, max_size=2), max_size=2),
+        }
+    )
 )
 KINDS = sorted(kind for kind, problem in checker.KINDS.items() if problem == "microbatch")
 
