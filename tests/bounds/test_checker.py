@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from brute_force import instance, optimum
 from hypothesis import given
 from hypothesis import strategies as st
+from mutation import JSON, mutants
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
@@ -140,30 +141,6 @@ TIGHT = {
 CERTIFICATES = {name: certificate(method, sample) for name, (method, sample) in TIGHT.items()}
 
 
-def mutants(value: Any) -> Iterator[Any]:
-    """Yield the value with one thing changed, everywhere and in many ways."""
-    if isinstance(value, dict):
-        yield {**value, "more": 1}
-        for key in value:
-            yield {other: value[other] for other in value if other != key}
-            for mutant in mutants(value[key]):
-                yield {**value, key: mutant}
-    elif isinstance(value, list):
-        for i in range(len(value)):
-            yield value[:i] + value[i + 1 :]
-            yield [*value[:i], value[i], *value[i:]]
-            yield [*value[:i], *value[i + 1 : i + 2], value[i], *value[i + 2 :]]
-            for mutant in mutants(value[i]):
-                yield [*value[:i], mutant, *value[i + 1 :]]
-    elif isinstance(value, int):
-        yield from {value - 1, value + 1, -value, 0, 10 * value, value // 10, value + 2**60} - {
-            value
-        }
-        yield from (float(value), str(value), True, None, [value])
-    elif isinstance(value, str):
-        yield from (value + "1", value[:-1], value.upper(), 1, None)
-
-
 @pytest.mark.parametrize("name", TIGHT)
 def test_tight_bound_is_the_optimum(name: str) -> None:
     """The samples are what the tests below take them for."""
@@ -235,20 +212,6 @@ def test_mutated_instance_is_rejected() -> None:
                 checker.check_certificate(mutant, CERTIFICATES["share"])
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda children: (
-        st.lists(children, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(
-                ["node", "io_weight", "edges", "amounts", "flows", "threshold", "ignored"]
-            ),
-            children,
-            max_size=4,
-        )
-    ),
-    max_leaves=20,
-)
 FLOW = st.fixed_dictionaries(
     {
         "node": st.integers(-1, 6) | JSON,

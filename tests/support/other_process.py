@@ -6,6 +6,7 @@ CP-SAT (ortools) and HiGHS (highspy) cannot be loaded by one process.
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import ParamSpec, TypeVar
 
@@ -19,5 +20,13 @@ def _process() -> ProcessPoolExecutor:
 
 
 def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what a module's function returns there; arguments and result are pickled."""
-    return _process().submit(function, *args, **kwargs).result()
+    """Return what a function returns there; it, its arguments and its result are pickled.
+
+    Functions of test modules cannot be: those are not on the import path.
+    """
+    try:
+        return _process().submit(function, *args, **kwargs).result()
+    except BrokenProcessPool:
+        # The next test gets a new process.
+        _process.cache_clear()
+        raise

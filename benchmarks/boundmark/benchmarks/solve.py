@@ -24,7 +24,7 @@ DEFAULT_ROUNDS: Mapping[str, Sequence[Sequence[str]]] = {
         ("ideal-dp", "share", "node-cut", "mean-work", "max-work", "slicegraph", "balanced-work"),
         ("memetic", "certify"),
     ),
-    "microbatch": (("device-load", "memory-latency", "modulo"),),
+    "microbatch": (("device-load", "memory-latency", "modulo"), ("modulo-tree",)),
 }
 
 

@@ -66,6 +66,19 @@ def releases_what_it_holds(instance: MicrobatchInstance) -> bool:
     )
 
 
+def least_capacity(instance: MicrobatchInstance, period: int) -> int:
+    """Return what the fullest device has to hold at some time in a schedule of a period."""
+    checked: Instance = check_instance(instance.to_json())
+    held = [
+        sum(
+            amount * ((from_block(checked, first)[last] or 0) + checked.duration[last])
+            for first, last, amount in longest_pairs(checked, device) or ()
+        )
+        for device in range(instance.placement.devices)
+    ]
+    return -(-max(held) // period)
+
+
 def longest_pairs(instance: Instance, device: int) -> list[list[int]] | None:
     """Return (allocation, release, amount) for all that a device holds, for longest in total.
 

@@ -29,6 +29,12 @@ memory-latency/1
     N, it is at most the capacity times what remains between the longest path to the first block
     that changes the memory and the longest path after the last one. The capacity is rounded down
     to a multiple of the greatest common divisor of all changes.
+modulo-tree/1
+    A schedule that repeats gives each block a phase, its start modulo P. For each period from the
+    largest load up to the bound, blocks get phases one after another in the given order, the first
+    one 0, until two of them overlap on a device, or a device would have to hold more than its
+    capacity with any phases of the others (see `phases.PhaseTree`); allocations are paired with
+    releases as above. If this ends without phases for all blocks, the period is impossible.
 """
 
 from collections.abc import Callable
@@ -36,6 +42,7 @@ from typing import Any
 
 from .instance import Instance, read_instance
 from .one_device import device_load, memory_latency
+from .phases import modulo_tree
 from .schedule import objective
 
 SOLUTION_FIELDS = frozenset({"starts", "repetend"})
@@ -43,6 +50,7 @@ SOLUTION_FIELDS = frozenset({"starts", "repetend"})
 KINDS: dict[str, Callable[[Instance, Any], int]] = {
     "device-load/1": device_load,
     "memory-latency/1": memory_latency,
+    "modulo-tree/1": modulo_tree,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

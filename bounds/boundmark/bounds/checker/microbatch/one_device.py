@@ -32,48 +32,54 @@ def memory_latency(instance: Instance, payload: Any) -> int:
     """Return what the time for which a device has to hold memory proves."""
     payload = fields(payload, "the payload", {"device", "pairs"})
     device = integer(payload["device"], "device of the payload", 0, len(instance.capacity) - 1)
+    pairs = read_pairs(instance, device, payload["pairs"])
+    changing = [i for i, change in enumerate(instance.memory) if change]
+    changing = [i for i in changing if device in instance.device_sets[i]]
+    unit = math.gcd(*(instance.memory[i] for i in changing))
+    if not unit:
+        raise Rejected("the device of the payload holds nothing")
+    capacity = instance.capacity[device] // unit * unit
+    held = sum(amount * (path + instance.duration[last]) for _, last, amount, path in pairs)
+    if not instance.micro_batches:
+        return -(-held // capacity)
+    head, tail = heads(instance), tails(instance)
+    return (
+        min(head[block] for block in changing)
+        - (-instance.micro_batches * held // capacity)
+        + min(tail[block] for block in changing)
+    )
+
+
+def read_pairs(instance: Instance, device: int, value: Any) -> list[tuple[int, int, int, int]]:
+    """Return (allocation, release, amount, longest path between) for all that a device holds.
+
+    Raises
+    ------
+    Rejected
+        If the pairs are not that.
+    """
+    if type(value) is not list or not all(type(pair) is list and len(pair) == 3 for pair in value):
+        raise Rejected("pairs of the payload is not a list of triples")
     left = {
         block: change
         for block, change in enumerate(instance.memory)
         if change and device in instance.device_sets[block]
     }
-    unit = math.gcd(*left.values())
-    capacity = instance.capacity[device] // unit * unit if unit else 0
-    if not capacity:
-        raise Rejected("the device of the payload holds nothing")
-    held = 0
     after: dict[int, list[int | None]] = {}
-    for first, last, amount in _pairs(payload["pairs"], len(instance.duration)):
+    pairs = []
+    for entry in value:
+        first, last = integers(entry[:2], "block of a pair", 0, len(instance.duration) - 1)
+        amount = integer(entry[2], "amount of a pair", 1, LARGEST_AMOUNT)
         if not left.get(first, 0) >= amount <= -left.get(last, 0):
             raise Rejected("a pair of the payload is not an allocation and a release on the device")
         if first not in after:
             after[first] = from_block(instance, first)
-        latency = after[first][last]
-        if latency is None:
+        path = after[first][last]
+        if path is None:
             raise Rejected("a release in a pair of the payload does not wait for the allocation")
         left[first] -= amount
         left[last] += amount
-        held += amount * (latency + instance.duration[last])
+        pairs.append((first, last, amount, path))
     if any(left.values()):
         raise Rejected("pairs of the payload are not all that the device allocates and releases")
-    if not instance.micro_batches:
-        return -(-held // capacity)
-    head, tail = heads(instance), tails(instance)
-    return (
-        min(head[block] for block in left)
-        - (-instance.micro_batches * held // capacity)
-        + min(tail[block] for block in left)
-    )
-
-
-def _pairs(value: Any, blocks: int) -> list[tuple[int, int, int]]:
-    if type(value) is not list or not all(type(pair) is list and len(pair) == 3 for pair in value):
-        raise Rejected("pairs of the payload is not a list of triples")
-    return [
-        (
-            integer(first, "block of a pair", 0, blocks - 1),
-            integer(last, "block of a pair", 0, blocks - 1),
-            integer(amount, "amount of a pair", 1, LARGEST_AMOUNT),
-        )
-        for first, last, amount in value
-    ]
+    return pairs

@@ -2,9 +2,10 @@
 
 from boundmark.bounds.microbatch import device_load, memory_latency
 from boundmark.bounds.microbatch.modulo.completion import completed
+from boundmark.bounds.microbatch.modulo.less_memory import with_less_memory
 from boundmark.bounds.microbatch.modulo.makespan import MOST_BLOCKS, left_shifted, minimise
 from boundmark.bounds.microbatch.modulo.period_search import PeriodSearch
-from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, SteadyStateModel
+from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
@@ -16,7 +17,7 @@ KIND = "modulo/1"
 
 # Shares of the time that is left: for less memory and shorter ends at a given period, and for the
 # period where the makespan counts.
-POLISH_SHARE = 0.01
+POLISH_SHARE = 0.015
 PERIOD_SHARE = 0.3
 
 # Polishing changes nothing about the objective.
@@ -132,11 +133,7 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
 def _polished(instance: MicrobatchInstance, state: SteadyState, budget: Budget) -> Schedule:
     """Return a schedule of the same period with less memory and short ends."""
     if len(set(state.stages)) > 1:
-        model = SteadyStateModel(instance, state.period, state.period)
-        model.minimise_memory()
-        model.hint(state)
-        outcome = model.solve(_polish_seconds(budget), budget.threads)
-        state = outcome.state or state
+        state = with_less_memory(instance, state, _polish_seconds(budget), budget.threads)
     return completed(instance, state, _polish_seconds(budget), budget.threads)
 
 

@@ -12,7 +12,8 @@ from boundmark.problems.microbatch import MicrobatchInstance
 # much easier model than a variable one.
 FEW_PERIODS = 256
 
-# Seconds of the first searches; those that decide nothing are repeated with four times as many.
+# Seconds of the first searches. Those that decide nothing are repeated with as many and with linear
+# relaxations, then with twice as many without, and so on.
 FIRST_SECONDS = 1.0
 
 
@@ -47,7 +48,7 @@ class PeriodSearch:
             self._found(start)
             upper = start.period
         impossible: set[int] = set()
-        share = FIRST_SECONDS
+        share, is_linear = FIRST_SECONDS, False
         while self.lower < upper or self.best is None:
             for shortest, longest in list(self._ranges(upper, impossible)):
                 if longest < self.lower:
@@ -58,7 +59,7 @@ class PeriodSearch:
                 model = SteadyStateModel(self.instance, shortest, longest)
                 if shortest < longest:
                     model.minimise_period()
-                outcome = model.solve(min(share, left), budget.threads)
+                outcome = model.solve(min(share, left), budget.threads, is_linear=is_linear)
                 if outcome.verdict == "impossible":
                     impossible.update({shortest} if shortest == longest else ())
                     if longest + 1 == upper and shortest == self.lower:
@@ -73,7 +74,9 @@ class PeriodSearch:
                     break
             if self.best is None and self.lower >= upper:
                 return
-            share *= 4
+            if is_linear:
+                share *= 2
+            is_linear = not is_linear
 
     def _ranges(self, upper: int, impossible: set[int]) -> Iterator[tuple[int, int]]:
         """Yield the periods to search, the shortest first."""
