@@ -1,6 +1,6 @@
 """Start times under the constraints of papers/tessel, Equation 1, found by Z3."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -101,7 +101,10 @@ def _solve(question: Question, budget: Budget, seed: int, encode: Any) -> list[i
         changing = [i for i in jobs if question.memory[i]]
         # Where everything fits at once, there is nothing to constrain.
         if sum(max(0, question.memory[i]) for i in jobs) > question.room[device]:
-            solver.add(encode(question, device, changing, starts))
+            for constraint in encode(question, device, changing, starts):
+                if budget.is_spent():
+                    raise OutOfTimeError
+                solver.add(constraint)
     solver.set("random_seed", seed % 2**31)
     solver.set("timeout", int(min(1000 * budget.remaining() + 1, LONGEST_TIMEOUT)))
     answer = solver.check()
@@ -127,7 +130,7 @@ def _unordered(question: Question) -> list[tuple[int, int]]:
     return sorted((i, j) for i, j in pairs if (i, j) not in ordered and (j, i) not in ordered)
 
 
-def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any]) -> list[Any]:
+def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any]) -> Iterator[Any]:
     """Add up what changes in each time slot (papers/tessel, Section V)."""
     import z3
 
@@ -138,29 +141,26 @@ def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any
         )
     zero, room = (z3.IntVal(value, ctx=starts[0].ctx) for value in (0, question.room[device]))
     changes = [(starts[i], z3.IntVal(question.memory[i], ctx=starts[0].ctx)) for i in jobs]
-    held, constraints = zero, []
+    held = zero
     for slot in range(question.horizon):
         now = z3.IntVal(slot, ctx=starts[0].ctx)
         held = z3.Sum([held, *(z3.If(start == now, memory, zero) for start, memory in changes)])
-        constraints.append(held <= room)
-    return constraints
+        yield held <= room
 
 
-def _pairs(question: Question, device: int, jobs: list[int], starts: list[Any]) -> list[Any]:
+def _pairs(question: Question, device: int, jobs: list[int], starts: list[Any]) -> Iterator[Any]:
     """Add up, for each job that allocates, what started before it on the device."""
     import z3
 
-    return [
-        z3.Sum([z3.If(starts[j] <= starts[i], question.memory[j], 0) for j in jobs])
-        <= question.room[device]
-        for i in jobs
-        if question.memory[i] > 0
-    ]
+    for i in jobs:
+        if question.memory[i] > 0:
+            held = z3.Sum([z3.If(starts[j] <= starts[i], question.memory[j], 0) for j in jobs])
+            yield held <= question.room[device]
 
 
 # "timeline" is the published encoding; "pairs" says the same with terms for pairs of blocks in
 # place of blocks and ticks.
-ENCODINGS: dict[str, Callable[[Question, int, list[int], list[Any]], list[Any]]] = {
+ENCODINGS: dict[str, Callable[[Question, int, list[int], list[Any]], Iterator[Any]]] = {
     "timeline": _timeline,
     "pairs": _pairs,
 }
