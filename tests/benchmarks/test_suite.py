@@ -33,12 +33,22 @@ def test_instances_can_have_methods_of_their_own() -> None:
     """They are added to the suite's, for the instances of that group only."""
     text = VALID + 'methods = ["share"]\n[[instances]]\ndataset = "onnx-light"\nk = [2]\n'
     suite = parse_suite("mine", text)
-    by_dataset = {
-        source.dataset: [choice.method.name for choice in suite.methods_for(source)]
+    own = {
+        source.dataset: [choice.method.name for choice in source.methods]
         for source in suite.load_instances()
     }
-    assert by_dataset["regal-style"] == ["mean-work", "random-100", "share"]
-    assert by_dataset["onnx-light"] == ["mean-work", "random-100"]
+    assert own == {"regal-style": ["share"], "onnx-light": []}
+
+
+def test_methods_of_a_group_are_for_its_parameters() -> None:
+    """The same member may be in another group with other ones."""
+    text = VALID + 'methods = ["share"]\n[[instances]]\ndataset = "regal-style"\n'
+    text += 'members = ["erdos-renyi-1"]\nk = [3]\n'
+    own = {
+        source.instance.parameters["k"]: [choice.method.name for choice in source.methods]
+        for source in parse_suite("mine", text).load_instances()
+    }
+    assert own == {2: ["share"], 3: []}
 
 
 def test_k_above_the_number_of_nodes_is_left_out() -> None:

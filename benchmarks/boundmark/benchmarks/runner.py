@@ -144,7 +144,7 @@ def plan(suite: Suite, sources: Iterable[NamedInstance], directory: Path) -> Ite
         path = folder / f"{source.instance.sha256}.json"
         if not path.exists():
             write_document(folder, source.instance.to_json())
-        for choice in suite.methods_for(source):
+        for choice in (*suite.methods, *source.methods):
             for seed in suite.seeds if choice.method.seeded else suite.seeds[:1]:
                 task = _task(suite, source, path, choice, seed)
                 yield PlannedTask(task, source, choice.method.kind)

@@ -82,11 +82,18 @@ class InstanceGroup:
 
 @dataclass(frozen=True)
 class NamedInstance:
-    """An instance and where it comes from."""
+    """An instance and where it comes from.
+
+    Attributes
+    ----------
+    methods
+        Those for this instance beyond the suite's.
+    """
 
     dataset: str
     member: str
     instance: Instance
+    methods: tuple[MethodChoice, ...] = ()
 
     @property
     def label(self) -> str:
@@ -116,16 +123,6 @@ class Suite:
     methods: tuple[MethodChoice, ...]
     threads: int = 1
     seeds: tuple[int, ...] = field(default=(1,))
-
-    def methods_for(self, source: NamedInstance) -> tuple[MethodChoice, ...]:
-        """Return the suite's methods and those of the groups that an instance is in."""
-        own = (
-            choice
-            for group in self.instances
-            if source.dataset == group.dataset and source.member in group.members
-            for choice in group.methods
-        )
-        return (*self.methods, *own)
 
     def load_instances(
         self, on_missing: Callable[[str], None] = lambda reason: None
@@ -163,7 +160,7 @@ class Suite:
                     chosen = dict(zip(group.parameters, values, strict=True))
                     instance = problem.instance(adapted, **chosen)
                     if not instance.is_redundant:
-                        yield NamedInstance(group.dataset, member, instance)
+                        yield NamedInstance(group.dataset, member, instance, group.methods)
 
 
 def suite_names() -> tuple[str, ...]:

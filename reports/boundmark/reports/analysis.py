@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.reports.gantt.boxes import schedule_boxes
 from boundmark.reports.gantt.chosen import chosen_for_drawing
 from boundmark.reports.store import ResultStore
@@ -20,6 +21,7 @@ from boundmark.reports.tables.heuristics_by_k import heuristics_by_k, reference_
 from boundmark.reports.tables.methods import method_table
 from boundmark.reports.tables.microbatch.best import best_schedules
 from boundmark.reports.tables.microbatch.bubble_rates import bubble_rates
+from boundmark.reports.tables.microbatch.communication import communication_table
 from boundmark.reports.tables.microbatch.schedules import (
     schedule_table,
     stored_instance,
@@ -47,6 +49,8 @@ class Analysis:
         Of the tasks that are in no table by k.
     schedules, bubble_rates, search_time, search_time_ratios, best_schedules
         Of the problem `microbatch`.
+    communication
+        Of the schedules drawn.
     drawings
         Boxes of schedules, by instance hash.
     environment
@@ -68,6 +72,7 @@ class Analysis:
     bubble_rates: pd.DataFrame
     search_time: pd.DataFrame
     search_time_ratios: pd.DataFrame
+    communication: pd.DataFrame
     drawings: Mapping[str, pd.DataFrame]
     failures: pd.DataFrame
     contradicted_claims: pd.DataFrame
@@ -87,6 +92,7 @@ class Analysis:
             "bubble_rates": self.bubble_rates,
             "search_time": self.search_time,
             "search_time_ratios": self.search_time_ratios,
+            "communication": self.communication,
             "failures": self.failures,
             "contradicted_claims": self.contradicted_claims,
         }
@@ -111,6 +117,8 @@ def analyse(store: ResultStore) -> Analysis:
     schedules = schedule_table(tasks, store)
     best = best_schedules(schedules, certified)
     times = search_time(schedules)
+    chosen = chosen_for_drawing(best)
+    drawn = _stored(chosen, store)
     return Analysis(
         tasks=tasks,
         certified=certified,
@@ -127,7 +135,8 @@ def analyse(store: ResultStore) -> Analysis:
         bubble_rates=bubble_rates(schedules),
         search_time=times,
         search_time_ratios=mean_ratios(times),
-        drawings=_drawings(best, store),
+        communication=communication_table(chosen, drawn),
+        drawings={sha: schedule_boxes(*pair) for sha, pair in drawn.items()},
         failures=failures(tasks),
         contradicted_claims=contradicted_claims(tasks, certified),
         environment=_environment(store),
@@ -139,14 +148,16 @@ def has_k(table: pd.DataFrame) -> "pd.Series[bool]":
     return (table["problem"] == PIPELINE) & table["k"].notna()
 
 
-def _drawings(best: pd.DataFrame, store: ResultStore) -> dict[str, pd.DataFrame]:
-    drawings = {}
-    for row in rows(chosen_for_drawing(best)):
+def _stored(
+    chosen: pd.DataFrame, store: ResultStore
+) -> dict[str, tuple[MicrobatchInstance, Schedule]]:
+    found = {}
+    for row in rows(chosen):
         instance = stored_instance(store, row.instance_sha256)
         schedule = stored_schedule(store, row.solution_sha256)
         if instance is not None and schedule is not None:
-            drawings[row.instance_sha256] = schedule_boxes(instance, schedule)
-    return drawings
+            found[row.instance_sha256] = (instance, schedule)
+    return found
 
 
 def _environment(store: ResultStore) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from boundmark.reports.sections.heuristics import heuristic_section
 from boundmark.reports.sections.instances import instance_section
 from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.microbatch.bubble_rates import bubble_rate_section
+from boundmark.reports.sections.microbatch.communication import communication_section
 from boundmark.reports.sections.microbatch.drawings import drawing_section
 from boundmark.reports.sections.microbatch.instances import (
     instance_section as microbatch_instances,
@@ -120,6 +121,7 @@ def problem_sections(analysis: Analysis, plots: Mapping[str, Plot], problem: str
             search_time_section(
                 analysis.search_time, analysis.search_time_ratios, named("search_time")
             ),
+            communication_section(analysis.communication, named("communication")),
             drawing_section(drawings, int(drawable) - len(drawings)),
         ]
     elif problem == PIPELINE:

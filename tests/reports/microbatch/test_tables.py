@@ -8,6 +8,7 @@ import pytest
 from schedules import v_shape
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Repetend, Schedule
 from boundmark.reports.gantt.chosen import chosen_for_drawing
 from boundmark.reports.plots.microbatch.bubble_rate_by_memory import bubble_rate_by_memory_data
 from boundmark.reports.plots.microbatch.bubble_rate_by_repetend import bubble_rate_by_repetend_data
@@ -16,6 +17,7 @@ from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.tables.methods import method_table
 from boundmark.reports.tables.microbatch.best import best_schedules
 from boundmark.reports.tables.microbatch.bubble_rates import bubble_rates
+from boundmark.reports.tables.microbatch.communication import communication_table
 from boundmark.reports.tables.microbatch.schedules import schedule_table
 from boundmark.reports.tables.microbatch.search_time import mean_ratios, search_time
 from boundmark.reports.tables.tasks import with_parameters_and_names
@@ -151,3 +153,31 @@ def test_steps_over_repetends(schedules: pd.DataFrame) -> None:
     data = bubble_rate_by_repetend_data(schedules)
     assert data["repetend_micro_batches"].tolist() == [1, 4]
     assert data["bubble_rate"].tolist() == [0.75, 0.0]
+
+
+def test_transfers_cost_time(best: pd.DataFrame) -> None:
+    """Beside blocks less than between them, and longer ones more."""
+    chosen = chosen_for_drawing(best)
+    drawn = {sha: v_shape() for sha in chosen["instance_sha256"]}
+    table = communication_table(chosen, drawn)
+    assert set(table["parameters"]) == {"memory=4"}
+    assert table["transfer"].tolist() == [0.25, 0.5, 1.0]
+    assert (table["non_blocking"] >= 1).all()
+    assert (table["blocking"] > table["non_blocking"]).all()
+    assert table["blocking"].is_monotonic_increasing
+    assert len(communication_table(chosen, {})) == 0
+
+
+def test_a_chain_of_two_by_hand() -> None:
+    """One micro-batch a tick: transfers of half a tick are hidden, except the last, or are not."""
+    blocks = [Block("a", "forward", 1, 0, (0,)), Block("b", "forward", 1, 0, (1,))]
+    instance = MicrobatchInstance.of(Placement.from_blocks(blocks, [(0, 1)], 2))
+    schedule = Schedule([[0, 1]], Repetend(1, [0, 0]))
+    row = {
+        "dataset": "d", "instance": "i", "parameters": "", "instance_sha256": "s", "method": "m",
+        "micro_batches": 0,
+    }  # fmt: skip
+    table = communication_table(pd.DataFrame([row]), {"s": (instance, schedule)})
+    half = table[table["transfer"] == 0.5].iloc[0]
+    assert half["non_blocking"] == pytest.approx((33 + 0.5) / 33)
+    assert half["blocking"] == pytest.approx((33 + 32 * 0.5) / 33)

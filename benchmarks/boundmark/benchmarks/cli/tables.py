@@ -20,8 +20,7 @@ def print_certified_table(directory: Path) -> None:
     console = Console()
     for problem, part in certified.groupby("problem"):
         console.print(
-            f"{problem}: gap in % between best verified cost and best certified bound "
-            "(* proven optimal)"
+            f"{problem}: gap in %, best verified cost over best certified bound (* optimal)"
         )
         console.print(_gap_table(part))
 
@@ -32,7 +31,7 @@ def _gap_table(certified: pd.DataFrame) -> Table:
     table.add_column("instance")
     table.add_column("nodes", justify="right")
     for parameters in columns:
-        table.add_column(parameters or "gap", justify="right")
+        table.add_column(_heading(parameters), justify="right", no_wrap=True)
     for (dataset, instance), rows in certified.groupby(["dataset", "instance"], sort=False):
         by_parameters = rows.set_index("parameters")
         cells = [
@@ -46,6 +45,12 @@ def _gap_table(certified: pd.DataFrame) -> Table:
     table.add_row("geometric mean", "", *means)
     table.add_row("instances", "", *(integer(len(part)) for part in gaps))
     return table
+
+
+def _heading(parameters: str) -> str:
+    """Return the parameters in lines, so that columns stay narrow."""
+    parts = parameters.split(", ")
+    return "\n".join(x if len(x) < 6 else x.replace("=", "\n") for x in parts) or "gap"
 
 
 def _gap(row: Any) -> str:

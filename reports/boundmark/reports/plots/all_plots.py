@@ -23,6 +23,7 @@ from boundmark.reports.plots.microbatch.bubble_rate_by_repetend import (
     bubble_rate_by_repetend_data,
     draw_bubble_rate_by_repetend,
 )
+from boundmark.reports.plots.microbatch.communication import draw_communication
 from boundmark.reports.plots.microbatch.gantt import draw_gantt, gantt_data
 from boundmark.reports.plots.microbatch.search_time import draw_search_time, search_time_data
 from boundmark.reports.plots.performance_profile import (
@@ -62,6 +63,11 @@ CAPTIONS = {
         "Bubble rate over micro-batches in a repetition",
         "Smallest bubble rate of any verified schedule in whose repetition at most so many "
         "micro-batches take part, at the largest memory of each placement.",
+    ),
+    "communication": (
+        "Blocking and non-blocking communication",
+        "Simulated makespan of the best schedule of a placement over that without transfers; each "
+        "transfer takes that part of the shortest block.",
     ),
     "search_time": (
         "Search time",
@@ -118,6 +124,7 @@ def write_plots(analysis: Analysis, folder: Path) -> tuple[dict[str, Plot], list
             search_time_data(analysis.search_time),
             lambda data: draw_search_time(data, searching),
         ),
+        "communication": (analysis.communication, draw_communication),
     }
     sketches = {name: _Sketch(*CAPTIONS[name], *chosen[name]) for name in chosen}
     sketches |= _gantts(analysis)
@@ -156,7 +163,7 @@ def _gantts(analysis: Analysis) -> dict[str, _Sketch]:
         caption = (
             f"By {row.method}: {objective} {integer(row.objective)}, "
             f"{'proven optimal' if row.optimal else 'not proven optimal'}, bubble rate "
-            f"{percent(row.bubble_rate)} %."
+            f"{percent(row.bubble_rate)}\N{NO-BREAK SPACE}%."
         )
         if len(data) < len(boxes):
             caption += f" Only the first {integer(data['end'].max())} ticks are drawn."

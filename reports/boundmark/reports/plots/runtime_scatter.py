@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from boundmark.reports.natural_order import natural_order
-from boundmark.reports.plots.style import Look, new_figure, plain_log_ticks
+from boundmark.reports.plots.style import Look, legend_columns, new_figure, plain_log_ticks
 
 PANELS = 3
 
@@ -64,5 +64,7 @@ def draw_runtime_scatter(data: pd.DataFrame, looks: Mapping[str, Look]) -> Figur
         )
         for method in methods
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(methods)))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=legend_columns(figure, methods)
+    )
     return figure

@@ -7,6 +7,7 @@ marker and a dash pattern of its own.
 
 import io
 import re
+from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)))
+
+# What an entry of a legend takes, at the size of text below.
+LEGEND_MARK_INCHES, LEGEND_LETTER_INCHES = 0.75, 0.075
 
 # Stands for the colour of the surrounding text, which SVG calls currentColor.
 _INK = "#010101"
@@ -75,10 +79,17 @@ def new_figure(width: float = 7.4, height: float = 3.6) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def legend_columns(figure: Figure, labels: Sequence[str], most: int = 4) -> int:
+    """Return how many columns a legend below the figure may have."""
+    widest = LEGEND_MARK_INCHES + LEGEND_LETTER_INCHES * max(map(len, labels), default=0)
+    return max(1, min(most, len(labels), int(figure.get_figwidth() / widest)))
+
+
 def legend_below(figure: Figure, axes: Axes, columns: int = 4) -> None:
     """Put the legend of an axes below the whole figure."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+    columns = legend_columns(figure, labels, columns)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
 def plain_log_ticks(axis: Any, low: float, high: float) -> None:

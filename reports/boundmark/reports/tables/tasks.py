@@ -101,12 +101,18 @@ def _names(tasks: pd.DataFrame) -> "pd.Series[Any]":
 
 def _differing(texts: "pd.Series[Any]", methods: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return the parameters of each task that not all tasks of its method share."""
-    given = texts.map(lambda text: _json("params", text) if text is not None else {})
-    shown = pd.Series("", index=texts.index, dtype="object")
-    for _, part in given.groupby(methods):
-        names = sorted({name for params in part for name in params})
-        open_names = [n for n in names if len({repr(params.get(n)) for params in part}) > 1]
-        for at, params in part.items():
-            values = (f"{n}={params[n]}" if n in params else f"no {n}" for n in open_names)
-            shown[at] = ", ".join(values)
-    return shown
+    given = [_json("params", text) if text is not None else {} for text in texts]
+    by_method: dict[str, list[dict[str, Any]]] = {}
+    for method, params in zip(methods, given, strict=True):
+        by_method.setdefault(method, []).append(params)
+    differing = {method: _open_names(several) for method, several in by_method.items()}
+    shown = [
+        ", ".join(f"{n}={params[n]}" if n in params else f"no {n}" for n in differing[method])
+        for method, params in zip(methods, given, strict=True)
+    ]
+    return pd.Series(shown, index=texts.index, dtype="object")
+
+
+def _open_names(several: list[dict[str, Any]]) -> list[str]:
+    names = sorted({name for params in several for name in params})
+    return [n for n in names if len({repr(params.get(n)) for params in several}) > 1]

@@ -5,7 +5,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from boundmark.reports.natural_order import natural_order
-from boundmark.reports.plots.style import looks, new_figure
+from boundmark.reports.plots.style import legend_columns, looks, new_figure
+
+# Distance between lines as a fraction of the axis, so that they do not cover each other.
+OFFSET = 0.008
 
 
 def bubble_rate_by_memory_data(best: pd.DataFrame) -> pd.DataFrame:
@@ -29,10 +32,13 @@ def draw_bubble_rate_by_memory(data: pd.DataFrame) -> Figure:
     styles = looks(names)
     for axes, devices in zip(panels, counts, strict=True):
         part = data[data["devices"] == devices]
-        for name in natural_order(part["instance"]):
+        reach = float(part["memory"].max() - part["memory"].min())
+        lines = natural_order(part["instance"])
+        for at, name in enumerate(lines):
             line = part[part["instance"] == name].sort_values("memory")
             look = styles[name]
-            memory = line["memory"].astype("int64")
+            shift = (at - (len(lines) - 1) / 2) * OFFSET * reach
+            memory = line["memory"].astype("float64") + shift
             axes.plot(
                 memory, 100 * line["bubble_rate"],
                 color=look.color, linestyle=look.linestyle, label=name,
@@ -45,7 +51,7 @@ def draw_bubble_rate_by_memory(data: pd.DataFrame) -> Figure:
             )  # fmt: skip
         axes.set(xlabel="memory of a device", title=f"{devices} devices")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylim(bottom=0.0)
+    panels[0].set_ylim(bottom=-0.03 * panels[0].get_ylim()[1])
     panels[0].set_ylabel("bubble rate (%)")
-    figure.legend(loc="outside lower center", ncols=min(4, len(names)))
+    figure.legend(loc="outside lower center", ncols=legend_columns(figure, names))
     return figure

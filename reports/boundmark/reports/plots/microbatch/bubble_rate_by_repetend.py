@@ -11,7 +11,7 @@ from boundmark.reports.plots.style import legend_below, looks, new_figure
 def bubble_rate_by_repetend_data(schedules: pd.DataFrame) -> pd.DataFrame:
     """Return the smallest bubble rate of verified schedules with at most so many micro-batches.
 
-    Of each placement at its largest memory, over all methods, the points at which the rate falls;
+    Of each placement at its largest memory, over all methods, for the numbers that occur;
     placements whose schedules all have the same number are left out.
     """
     having = schedules[
@@ -48,6 +48,6 @@ def draw_bubble_rate_by_repetend(data: pd.DataFrame) -> Figure:
         )  # fmt: skip
     axes.set(xlabel="micro-batches in a repetition (at most)", ylabel="bubble rate (%)")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(bottom=-0.03 * axes.get_ylim()[1])
     legend_below(figure, axes)
     return figure

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from boundmark.reports.natural_order import natural_order
 from boundmark.reports.plots.runtime_scatter import SMALLEST_SECONDS
-from boundmark.reports.plots.style import Look, new_figure, plain_log_ticks
+from boundmark.reports.plots.style import Look, legend_columns, new_figure, plain_log_ticks
 
 INCHES_A_PLACEMENT = 0.45
 
@@ -36,7 +36,7 @@ def draw_search_time(data: pd.DataFrame, looks: Mapping[str, Look]) -> Figure:
             shown = (data["method"] == method) & (data["is_limited"] == limited)
             axes.plot(
                 [names.index(name) + shift for name in data["instance"][shown]], seconds[shown],
-                linestyle="none", marker=look.marker, markersize=4,
+                linestyle="none", marker=look.marker, markersize=4, clip_on=False,
                 markerfacecolor=fill, markeredgecolor=look.color,
             )  # fmt: skip
     axes.set(yscale="log", ylabel="search time (s)", xlim=(-0.5, len(names) - 0.5))
@@ -50,5 +50,7 @@ def draw_search_time(data: pd.DataFrame, looks: Mapping[str, Look]) -> Figure:
                label=name)
         for name in methods
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(methods)))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=legend_columns(figure, methods)
+    )
     return figure

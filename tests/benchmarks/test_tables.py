@@ -1,0 +1,45 @@
+"""What `report` prints."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from boundmark.benchmarks.cli.tables import print_certified_table
+from boundmark.reports.store import ResultStore
+
+
+def add(store: ResultStore, problem: str, instance: str, objective: int, **params: int) -> None:
+    """Store a task that found an objective, and proved a bound of 4."""
+    name = f"{problem}-{instance}-{params}"
+    store.append(
+        {
+            "task_id": name, "problem": problem, "dataset": "d", "instance": instance,
+            "instance_sha256": name, "instance_params": json.dumps(params), "nodes": 7,
+            "method": "m", "method_kind": "exact", "params": "{}", "status": "ok",
+            "objective": objective, "bound_certified": 4,
+            "started_at": "2026-01-02T03:04:05+00:00",
+        },
+        [],
+    )  # fmt: skip
+
+
+def test_a_table_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a column for every set of parameters, in their order, and means with their n."""
+    store = ResultStore.create_or_open(tmp_path)
+    add(store, "pipeline", "net", 6, k=2)
+    add(store, "microbatch", "v", 5, memory=16)
+    add(store, "microbatch", "v", 4, memory=4)
+    add(store, "microbatch", "x", 5, memory=4)
+    add(store, "other", "thing", 8)
+    print_certified_table(tmp_path)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    heads = [words[0] for words in lines if words[1:3] == ["gap", "in"]]
+    assert heads == ["microbatch:", "other:", "pipeline:"]
+    assert ["memory", "memory"] in lines
+    assert ["instance", "nodes", "4", "16"] in lines
+    assert ["d/v", "7", "*", "25.0"] in lines
+    assert ["geometric", "mean", "11.8", "25.0"] in lines
+    assert ["instances", "2", "1"] in lines
+    assert ["instance", "nodes", "gap"] in lines
+    assert ["d/net", "7", "50.0"] in lines
