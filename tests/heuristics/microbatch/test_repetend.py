@@ -12,7 +12,7 @@ from boundmark.heuristics.microbatch.repetend import (
     held_before,
     longest_path,
     most_in_flight,
-    shortest_period,
+    period_of,
     shortest_repetend,
 )
 from boundmark.heuristics.microbatch.start_times import Find
@@ -68,17 +68,17 @@ def test_period_of_figure_6() -> None:
     sample = v_shape()
     # Device 0: F0 at 0, B0 at 3. Device 1: F1 at 1, B1 at 2, so it has time from 4 on.
     starts = (0, 1, 2, 4)
-    assert shortest_period(sample, (0, 0, 0, 0), starts) == 6
+    assert period_of(sample, (0, 0, 0, 0), starts) == 6
     # B0 is of the micro-batch before: it need not wait, and devices do not idle.
-    assert shortest_period(sample, (1, 0, 0, 0), (0, 0, 1, 3)) == 5
-    assert shortest_period(sample, (1, 1, 1, 0), (0, 1, 2, 1)) == 3
+    assert period_of(sample, (1, 0, 0, 0), (0, 0, 1, 3)) == 5
+    assert period_of(sample, (1, 1, 1, 0), (0, 1, 2, 1)) == 3
 
 
 def test_period_with_dependencies_over_several_repetitions() -> None:
     """What is needed two repetitions later may take two periods."""
     sample = placement([("A", 3, 0, (0,)), ("B", 1, 0, (1,))], [(0, 1)], 2)
-    assert shortest_period(sample, (2, 0), (5, 0)) == 4
-    assert shortest_period(sample, (1, 0), (5, 0)) == 8
+    assert period_of(sample, (2, 0), (5, 0)) == 4
+    assert period_of(sample, (1, 0), (5, 0)) == 8
 
 
 def test_too_long_is_none(find: Find) -> None:

@@ -128,15 +128,13 @@ def shortest_repetend(
         else:
             first = min(starts)
             starts = [start - first for start in starts]
-            best = TimedRepetend(
-                members, tuple(starts), shortest_period(placement, members, starts)
-            )
+            best = TimedRepetend(members, tuple(starts), period_of(placement, members, starts))
             most = best.period - 1
         period = (least + most) // 2
     return best
 
 
-def shortest_period(placement: Placement, members: Sequence[int], starts: Sequence[int]) -> int:
+def period_of(placement: Placement, members: Sequence[int], starts: Sequence[int]) -> int:
     """Return t_R of Equation 4 for the start times of a repetend."""
     ends = [start + block.duration for start, block in zip(starts, placement.blocks, strict=True)]
     executing = [
