@@ -67,5 +67,7 @@ def store(tmp_path: Path, add: Add) -> ResultStore:
     add(store, "b3", memory=4, bound_certified=3, **load)
     add(store, "b4", memory=4, status="unsupported", **slow)
     add(store, "c1", v_shape, micro_batches=6, bound_certified=36, bound_kind="head/1")
+    add(store, "c2", one_after_another, micro_batches=6, **naive)
+    add(store, "d0", memory=1, **failed)
     add(store, "d1", one_after_another, memory=1, **naive)
     return store

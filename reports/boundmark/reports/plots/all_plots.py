@@ -71,8 +71,8 @@ CAPTIONS = {
     ),
     "search_time": (
         "Search time",
-        "One mark an instance and method, filled if all its tasks ended ok, otherwise at its time "
-        "limit or above; seeds averaged.",
+        "One mark an instance and method, seeds averaged; hollow where a task used its whole time "
+        "or failed, so that it needs that time at least.",
     ),
 }
 

@@ -33,10 +33,10 @@ def method_section(methods: pd.DataFrame) -> Section | None:
     )  # fmt: skip
     notes = (
         "n: instances that the method was run on. UB/LB: geometric mean of its verified objective "
-        "over the best certified bound of the instance; shared: over the instances on which all "
-        "methods that found any solution found one, the only ones that compare on equal terms. "
-        "LB/UB: geometric mean of its certified bound over the best verified objective. 1 is best "
-        "in all three. In brackets: the number of instances behind a mean.",
+        "over the best certified bound of the instance; shared: the same, of methods that were run "
+        "on every instance, over the instances that all of these solved, which compares them on "
+        "equal terms. LB/UB: geometric mean of its certified bound over the best verified "
+        "objective. 1 is best in all three. The small number: instances behind a mean.",
         "Seconds: geometric mean of wall-clock time, shifted by 1 s; a task that did not end ok "
         "counts with its time limit, or with the time it took if that is longer.",
         "Failures: where a method delivered nothing, the instance is left out of its mean. What a "

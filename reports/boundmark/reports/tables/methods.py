@@ -31,11 +31,12 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         Columns `problem`, `method`, `method_kind`; `instances` that it was run on; `solved`, those
         where it has a verified solution and some method a certified bound, and `upper`, the
-        geometric mean of UB/LB over them; `shared`, those where all methods with any solution have
-        one, and `shared_upper` over these; `bounded`, those where it has a certified bound and some
-        method a solution, and `lower`, the geometric mean of its LB/UB; `timed`, those where it
-        ran, and `mean_seconds`, the shifted geometric mean of its wall-clock seconds; `failed`,
-        its tasks that did not end `ok`.
+        geometric mean of UB/LB over them; `shared`, those solved by all methods that were run on
+        all instances of the problem and solved any, and `shared_upper` over these, for such
+        methods; `bounded`, those where it has a certified bound and some method a solution, and
+        `lower`, the geometric mean of its LB/UB; `timed`, those where it ran, and `mean_seconds`,
+        the shifted geometric mean of its wall-clock seconds; `failed`, its tasks that did not end
+        `ok`.
     """
     rows = []
     for problem, part in tasks.groupby("problem"):
@@ -44,7 +45,8 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         uppers = per_instance(part, "objective").div(best[1].where(best[1] > 0), axis=0)
         lowers = per_instance(part, "bound_certified").div(best[0].where(best[0] > 0), axis=0)
         lowers = lowers.where(lowers > 0)
-        shared = uppers.dropna(axis=1, how="all").dropna()
+        everywhere = part.groupby("method")["instance_sha256"].nunique() == len(known)
+        shared = uppers.loc[:, everywhere].dropna(axis=1, how="all").dropna()
         ran = part[part["status"] != "unsupported"]
         seconds = per_instance(ran.assign(seconds=charged_seconds(ran)), "seconds")
         for method, own in part.groupby("method"):
