@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
 from boundmark.bounds.pipeline import (
+    bottleneck_guess_tree,
+    bottleneck_tree,
     ideal_dp,
     max_work,
     mean_work,
@@ -90,6 +92,36 @@ TIGHT = {
             transfer=[3, 2, 1, 2],
             param_load=[5, 0, 2, 4],
             cache=5,
+        ),
+    ),
+    "bottleneck-tree": (
+        bottleneck_tree.METHOD,
+        instance([3, 7, 3, 4], [(0, 2), (1, 3)], 2, transfer=[5, 3, 1, 0]),
+    ),
+    "bottleneck-tree, overflow": (
+        bottleneck_tree.METHOD,
+        instance(
+            [6, 3, 4, 3],
+            [(0, 1), (1, 3), (2, 3)],
+            2,
+            transfer=[2, 3, 3, 1],
+            param_load=[6, 4, 1, 5],
+            cache=5,
+        ),
+    ),
+    "bottleneck-guess-tree": (
+        bottleneck_guess_tree.METHOD,
+        instance([7, 3, 6, 5], [(0, 1), (0, 2), (1, 3)], 2, transfer=[5, 0, 2, 2]),
+    ),
+    "bottleneck-guess-tree, overflow": (
+        bottleneck_guess_tree.METHOD,
+        instance(
+            [3, 6, 5, 1],
+            [(0, 1), (0, 3), (1, 3), (2, 3)],
+            2,
+            transfer=[2, 5, 2, 2],
+            param_load=[0, 5, 1, 5],
+            cache=4,
         ),
     ),
     "share, overflow": (share.METHOD, instance([1, 1], [], 2, param_load=[5, 5], cache=2)),
@@ -229,7 +261,8 @@ LEAF = st.fixed_dictionaries(
     {
         name: st.lists(st.integers(0, 7), max_size=8) | st.lists(st.integers(-1, 99), max_size=3)
         for name in TREE_ROWS
-    }
+    },
+    optional={"demand": st.lists(st.integers(0, 7), max_size=4)},
 )
 PAYLOAD = (
     JSON
@@ -242,7 +275,8 @@ PAYLOAD = (
             "threshold": st.integers(-5, 50),
             "flows": st.lists(FLOW, max_size=1),
             "nodes": st.lists(LEAF | st.lists(st.integers(-1, 6), max_size=3) | JSON, max_size=4),
-        }
+        },
+        optional={"demand": st.lists(st.integers(0, 99), min_size=5, max_size=7) | JSON},
     )
     | st.fixed_dictionaries(
         {"threshold": st.integers(-5, 50), "ignored": st.lists(st.integers(-1, 6)) | JSON}

@@ -59,14 +59,18 @@ def test_bounds_and_solutions_enclose_the_optimum(method: Method) -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_reports_improve(method: Method) -> None:
-    """A method does not report what it has already beaten."""
+    """A method does not report what it has already beaten.
+
+    A schedule with the same period may be better in what the period leaves open.
+    """
     sample = LARGER[method.problem]
     try:
         recorder = run(method, sample)
     except UnsupportedError:
         return
     objectives = [sample.objective(solution) for solution in recorder.solutions]
-    assert objectives == sorted(set(objectives), reverse=True)
+    kept = objectives if method.problem == "microbatch" else set(objectives)
+    assert objectives == sorted(kept, reverse=True)
     certified = [bound.bound for bound in recorder.bounds if isinstance(bound, Certificate)]
     assert certified == sorted(set(certified))
 

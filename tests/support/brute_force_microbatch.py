@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from hypothesis import strategies as st
 
 from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement
+from boundmark.problems.microbatch.block import Kind
 
 # Name, duration, change of memory, devices.
 BlockText = tuple[str, int, int, tuple[int, ...]]
@@ -14,10 +15,11 @@ BlockText = tuple[str, int, int, tuple[int, ...]]
 def placement(
     blocks: Sequence[BlockText], edges: Sequence[tuple[int, int]], devices: int
 ) -> Placement:
-    """Build a placement from tuples; names that begin with B are backward blocks."""
+    """Build a placement from tuples; names begin with B for backward, with W for weight."""
+    kinds: dict[str, Kind] = {"B": "backward", "W": "weight"}
     return Placement.from_blocks(
         [
-            Block(name, "backward" if name[0] == "B" else "forward", duration, memory, where)
+            Block(name, kinds.get(name[0], "forward"), duration, memory, where)
             for name, duration, memory, where in blocks
         ],
         edges,

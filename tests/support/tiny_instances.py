@@ -61,7 +61,10 @@ def _microbatch() -> Iterator[MicrobatchInstance]:
 
 
 def _placements() -> Iterator[Placement]:
-    """Yield shapes on two devices: V, M, two V's, a sharded block in the middle, inference."""
+    """Yield shapes on two devices: V, M, two V's, a sharded block in the middle, inference.
+
+    Then two rounds of stages, opposite pipelines, and a split backward block.
+    """
     yield v_shape()
     yield placement(
         [("S", 1, 0, (0, 1)), ("F", 1, 1, (0,)), ("F", 2, 1, (1,)), ("B", 2, -1, (1,)),
@@ -81,3 +84,14 @@ def _placements() -> Iterator[Placement]:
         2,
     )  # fmt: skip
     yield placement([("F", 2, 0, (0,)), ("F", 3, 0, (1,)), ("F", 1, 0, (0,))], [(0, 1), (1, 2)], 2)
+    yield placement(
+        [("F", 1, 0, (0,)), ("F", 2, 0, (1,)), ("F", 1, 0, (0,)), ("F", 1, 0, (1,))],
+        [(0, 1), (1, 2), (2, 3)],
+        2,
+    )
+    yield placement(
+        [("F", 1, 0, (0,)), ("F", 2, 0, (1,)), ("F", 2, 0, (1,)), ("F", 1, 0, (0,))],
+        [(0, 1), (2, 3)],
+        2,
+    )
+    yield placement([("F", 1, 1, (0,)), ("B", 1, 0, (0,)), ("W", 2, -1, (0,))], [(0, 1), (1, 2)], 2)

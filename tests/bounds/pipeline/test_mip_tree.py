@@ -5,9 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from brute_force import cost, instances, partitions
-from hypothesis import given
-from hypothesis import strategies as st
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
@@ -15,8 +12,6 @@ from boundmark.bounds.pipeline import mip_tree
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.bounds.pipeline.tree import search
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
-from boundmark.bounds.pipeline.tree.relaxation import relax
-from boundmark.bounds.pipeline.tree.windows import branch, share_windows, shares
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.costed_graph import CostedGraph
@@ -35,52 +30,6 @@ class Reports:
     def bound(self, bound: Certificate) -> None:
         """Keep one."""
         self.bounds.append(bound)
-
-
-def stages_as_columns(
-    sample: PipelineInstance, assignment: tuple[int, ...], y: np.ndarray, width: int
-) -> np.ndarray:
-    """Return the open y columns that a partition sets to 1; all other columns are 0."""
-    columns = np.zeros(width)
-    for v, b in np.argwhere(y >= 0):
-        columns[y[v, b]] = assignment[v] <= b
-    return columns
-
-
-@given(instances(), st.data())
-def test_every_partition_below_the_threshold_satisfies_all_rows(
-    sample: PipelineInstance, data: st.DataObject
-) -> None:
-    """Neither windows nor rows lose a partition whose stages cost at most the threshold."""
-    assignments = list(partitions(sample))
-    assignment = data.draw(st.sampled_from(assignments))
-    objective = cost(sample, assignment)
-    threshold = objective + data.draw(st.integers(0, 3))
-    amounts = shares(share_table(sample.graph), threshold)
-    assert amounts is not None
-    windows = share_windows(sample.graph.dag, amounts, sample.k)
-    for _ in range(data.draw(st.integers(0, 3))):
-        node = data.draw(st.integers(0, sample.nodes - 1))
-        stage = data.draw(st.integers(0, sample.k - 1))
-        earlier, later = branch(sample.graph.dag, windows, node, stage)
-        windows = earlier if assignment[node] <= stage else later
-    assert (windows.first <= assignment).all()
-    assert (assignment <= windows.last).all()
-    relaxation = relax(sample, amounts, windows)
-    columns = stages_as_columns(sample, assignment, relaxation.y, len(relaxation.upper))
-    columns[-1] = objective
-    matrix = np.zeros((len(relaxation.lower), len(relaxation.upper)))
-    np.add.at(matrix, (relaxation.rows, relaxation.columns), relaxation.values)
-    # Tensors and overflow: as little as their own rows ask for.
-    is_tensor = np.isin(relaxation.family, (2, 3))
-    is_overflow = relaxation.family == 4
-    for own in (is_tensor, is_overflow):
-        lacking = relaxation.lower[own] - matrix[own] @ columns
-        for row, amount in zip(np.flatnonzero(own), lacking, strict=True):
-            first = int(relaxation.columns[relaxation.rows == row][0])
-            columns[first] = max(columns[first], amount)
-    assert (columns <= relaxation.upper + 1e-9).all()
-    assert (matrix @ columns >= relaxation.lower - 1e-6).all()
 
 
 def test_beats_the_share_bound(random_graph: Callable[..., CostedGraph]) -> None:

@@ -4,10 +4,13 @@ from typing import Any
 
 import click
 
+from boundmark.benchmarks.cli.execute import execute
 from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.listing import datasets, methods, suites
+from boundmark.benchmarks.cli.microbatches import microbatches
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import run
+from boundmark.benchmarks.cli.simulate import simulate
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.benchmarks.cli.verify import verify
 from boundmark.problems.errors import BoundmarkError
@@ -29,7 +32,19 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    commands=[run, report, verify, export, solve, methods, datasets, suites],
+    commands=[
+        run,
+        report,
+        verify,
+        export,
+        solve,
+        microbatches,
+        simulate,
+        execute,
+        methods,
+        datasets,
+        suites,
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="boundmark")

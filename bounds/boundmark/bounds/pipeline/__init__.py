@@ -1,6 +1,8 @@
 """Lower bounds and exact methods for `pipeline`."""
 
 from boundmark.bounds.pipeline import (
+    bottleneck_guess_tree,
+    bottleneck_tree,
     certify,
     ideal_dp,
     max_work,
@@ -18,6 +20,8 @@ METHODS: tuple[Method, ...] = (
     node_cut.METHOD,
     share.METHOD,
     mip_tree.METHOD,
+    bottleneck_tree.METHOD,
+    bottleneck_guess_tree.METHOD,
     ideal_dp.METHOD,
     certify.METHOD,
     *mip.METHODS,

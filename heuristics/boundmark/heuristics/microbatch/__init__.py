@@ -7,6 +7,8 @@ from boundmark.heuristics.microbatch.one_forward_one_backward import ONE_FORWARD
 from boundmark.heuristics.microbatch.one_forward_one_backward_plus import (
     ONE_FORWARD_ONE_BACKWARD_PLUS,
 )
+from boundmark.heuristics.microbatch.tessel import TESSEL
+from boundmark.heuristics.microbatch.time_optimal import TIME_OPTIMAL
 from boundmark.heuristics.microbatch.zero_bubble import ZB_H1
 from boundmark.problems.method import Method
 
@@ -17,4 +19,6 @@ METHODS: tuple[Method, ...] = (
     INTERLEAVED_1F1B,
     CHIMERA_DIRECT,
     ZB_H1,
+    TESSEL,
+    TIME_OPTIMAL,
 )

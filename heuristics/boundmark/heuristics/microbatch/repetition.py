@@ -88,13 +88,12 @@ def _in_schedule(placement: Placement, pattern: Pattern) -> _Conditions:
     duration = np.array([block.duration for block in placement.blocks])
     count, blocks, lags = pattern.micro_batches, len(placement.blocks), pattern.lags
     parts = []
-    for order in pattern.orders(count):
-        turns = np.array(order, dtype=np.int64).reshape(-1, 2)
-        cells = turns[:, 1] * blocks + turns[:, 0]
-        parts.append((cells[:-1], cells[1:], duration[turns[:-1, 0]], np.zeros(len(cells) - 1)))
-    for turns_here in pattern.turns:
-        if turns_here:
-            (first, lag), (last, last_lag) = turns_here[0], turns_here[-1]
+    for repeated, order in zip(pattern.turns, pattern.orders(count), strict=True):
+        if order:
+            turns = np.array(order, dtype=np.int64)
+            cells = turns[:, 1] * blocks + turns[:, 0]
+            parts.append((cells[:-1], cells[1:], duration[turns[:-1, 0]], np.zeros(len(cells) - 1)))
+            (first, lag), (last, last_lag) = repeated[0], repeated[-1]
             cells = np.array([[last_lag * blocks + last], [lag * blocks + first]])
             parts.append((cells[0], cells[1], duration[[last]], np.ones(1)))
     sources, targets = placement.dag.sources, placement.dag.targets

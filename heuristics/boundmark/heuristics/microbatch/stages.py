@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from boundmark.heuristics.microbatch.device_orders import peak_memory
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import MicrobatchInstance, Placement
-from boundmark.problems.microbatch.block import Kind
+from boundmark.problems.microbatch.partners import backward_partners, forward_partners
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,21 @@ def pipeline_stages(
                 f"block {block.name!r} is on {len(block.devices)} devices; "
                 "expected stages on one device each."
             )
+    backward_of = {forward: i for i, forward in forward_partners(placement).items()}
+    weight_of = {backward: i for i, backward in backward_partners(placement).items()}
     stages = []
     for i in placement.dag.topological_order.tolist():
         block = placement.blocks[i]
         if i in chosen and block.kind == "forward":
-            backward = _following(placement, i, "backward", chosen)
-            weight = None if backward is None else _following(placement, backward, "weight", chosen)
+            backward = backward_of.get(i)
+            weight = None if backward is None else weight_of.get(backward)
             stages.append(Stage(block.devices[0], i, backward, weight))
     found = [i for s in stages for i in (s.forward, s.backward, s.weight) if i is not None]
     if set(found) != chosen or len(found) != len(chosen):
         stray = placement.blocks[min(chosen - set(found), default=min(chosen))].name
         raise UnsupportedError(
-            f"block {stray!r} belongs to no stage; expected a forward block and the "
-            "backward block that needs its result on the same device."
+            f"block {stray!r} belongs to no stage; expected a forward block on the same device, "
+            "and the same number of both."
         )
     if not stages or len({stage.is_training for stage in stages}) != 1:
         raise UnsupportedError("some stages have no backward block; expected all or none to have.")
@@ -110,16 +112,3 @@ def most_in_flight(instance: MicrobatchInstance, stage: Stage, most: int) -> int
     raise UnsupportedError(
         f"a micro-batch does not fit on device {stage.device}, which has {capacity} of memory."
     )
-
-
-def _following(placement: Placement, block: int, kind: Kind, among: set[int]) -> int | None:
-    """Return the block of a kind on the same device that needs the result, if there is just one."""
-    devices = placement.blocks[block].devices
-    found = [
-        i
-        for i in placement.dag.consumers_of(block).tolist()
-        if i in among
-        and placement.blocks[i].kind == kind
-        and placement.blocks[i].devices == devices
-    ]
-    return found[0] if len(found) == 1 else None

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import mean_work
 from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.tree.formulation import exact
 from boundmark.bounds.pipeline.tree.search import Tree
 from boundmark.bounds.pipeline.vipr.export import write_vipr
 from boundmark.problems.certificate import Certificate
@@ -35,7 +36,7 @@ def with_proved_bound(sample: PipelineInstance, payload: Document) -> Document:
 
 def tree_certificate(sample: PipelineInstance, threshold: int, steps: int) -> Document | None:
     """Return the certificate of a tree that has been branched on up to so many times."""
-    tree = Tree(sample, share_table(sample.graph), Budget(60))
+    tree = Tree(sample, share_table(sample.graph), exact(sample.k), Budget(60))
     if not tree.start(threshold):
         return None
     while steps and tree.bound <= threshold and tree.grow():

@@ -13,16 +13,36 @@ objective is when the last block of that many micro-batches ends. If it is 0, th
 right for any number of micro-batches from N on, and the objective is P.
 
 OPT is the least objective of any schedule. Kinds of certificates for OPT >= bound:
+
+device-load/1
+    A device runs the given blocks of each micro-batch one after another. If the period counts, it
+    does so once a period, so P is at least what they take. If the makespan of N counts, the first
+    of them cannot start before the longest path to it, for some of them; after the last one, the
+    longest path from it has to follow; and in between they take N times as long.
+memory-latency/1
+    The pairs (allocation, release, amount) are all that a device allocates and releases for a
+    micro-batch; each release waits for its allocation, so the amount is held for the longest path
+    between their starts at least. While a release runs, the device does not hold more than its
+    capacity less what is released, because nothing else starts. So the amounts may be taken as held
+    until the release ends. Their sum over time, at least held = amount (path + duration) over all
+    pairs, is at most P times the capacity (Little's law): P >= held / capacity. For the makespan of
+    N, it is at most the capacity times what remains between the longest path to the first block
+    that changes the memory and the longest path after the last one. The capacity is rounded down
+    to a multiple of the greatest common divisor of all changes.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from .instance import Instance, read_instance
+from .one_device import device_load, memory_latency
 from .schedule import objective
 
 SOLUTION_FIELDS = frozenset({"starts", "repetend"})
 
-KINDS: dict[str, Callable[[Instance, Any], int]] = {}
+KINDS: dict[str, Callable[[Instance, Any], int]] = {
+    "device-load/1": device_load,
+    "memory-latency/1": memory_latency,
+}
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -36,6 +36,11 @@ mip-tree/1
     can be in. A tree branches on these; at each leaf, non-negative multipliers of the rows of a
     linear relaxation bound the cost of the dearest stage (see `tree.leaf_bound`). OPT is at least
     the least of t + 1 and the leaves' bounds.
+bottleneck-tree/1, bottleneck-guess-tree/1
+    Whatever nodes demand of their stages, some stage j has at least the mean over k, and at least
+    what any one node demands. The tree's blocks are j, what is before it and what is after it, each
+    of at most k - 1 stages; or there is a tree for each j, with j and k - 1 - j stages and the
+    windows from shares. A block of m stages has at most m times a stage's cost, cache and shares.
 
 A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
 the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:
@@ -46,7 +51,7 @@ out is at most a io(S) + work(S) - work[v].
 from .ideals import ideal_dp
 from .instance import objective, read_instance
 from .single_stage import max_work, mean_work, node_cut, share
-from .tree import mip_tree
+from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
 
 SOLUTION_FIELDS = frozenset({"stages"})
 
@@ -56,6 +61,8 @@ KINDS = {
     "node-cut/1": node_cut,
     "share/1": share,
     "mip-tree/1": mip_tree,
+    "bottleneck-tree/1": bottleneck_tree,
+    "bottleneck-guess-tree/1": bottleneck_guess_tree,
     "ideal-dp/1": ideal_dp,
 }
 

@@ -1,85 +1,119 @@
-"""The kind mip-tree: branchings, and a linear inequality at each leaf."""
+"""The kinds mip-tree and bottleneck-tree: branchings, and a linear inequality at each leaf."""
 
+import itertools
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..graph import topological_order
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .flows import io_bounds
 from .instance import Instance
-from .windows import TREE_SHARE_UNITS, narrowed, share_windows
+from .windows import TREE_SHARE_UNITS, Windows, narrowed, share_windows
 
 TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
 LARGEST_TREE_GRAPH = 2**12
 
+# Blocks, given by how many stages each has at most, and the first and last block of each node.
+Program = tuple[list[int], Windows]
+
 
 def mip_tree(graph: Instance, payload: Any) -> int:
-    """Return the least of what the leaves prove."""
-    payload = fields(payload, "the payload", {"threshold", "flows", "nodes"})
+    """Return what a tree over the stages proves."""
+    return _trees(graph, payload, set(), lambda windows: [([1] * graph.k, windows)])
+
+
+def bottleneck_tree(graph: Instance, payload: Any) -> int:
+    """Return what a tree proves of a stage with the mean demand, wherever it is."""
+    anywhere = [0] * len(graph.work), [2] * len(graph.work)
+    program = [graph.k - 1, 1, graph.k - 1], anywhere
+    return _trees(graph, payload, {"demand"}, lambda _: [program])
+
+
+def bottleneck_guess_tree(graph: Instance, payload: Any) -> int:
+    """Return what a tree for each position j of such a stage proves."""
+
+    def programs(windows: Windows) -> Iterator[Program]:
+        for j in range(graph.k):
+            first, last = ([(stage >= j) + (stage > j) for stage in side] for side in windows)
+            yield [j, 1, graph.k - 1 - j], (first, last)
+
+    return _trees(graph, payload, {"demand"}, programs)
+
+
+def _trees(
+    graph: Instance, payload: Any, more: set[str], programs: Callable[[Windows], Iterable[Program]]
+) -> int:
+    """Return the least of what the leaves prove, of one tree for each program."""
+    payload = fields(payload, "the payload", {"threshold", "flows", "nodes"} | more)
     threshold = integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
     if len(graph.work) > LARGEST_TREE_GRAPH or graph.k > LARGEST_TREE_GRAPH:
         raise Rejected("the instance is too large for a tree")
+    demand = integers(payload.get("demand", []), "demand of the payload", 0, LARGEST_AMOUNT)
+    if more and len(demand) != len(graph.work):
+        raise Rejected("demand of the payload is not one for each node")
     io, node_cost = io_bounds(graph, threshold, payload["flows"])
-    if node_cost > threshold:
+    wanted = [(work, threshold - taken) for work, taken in zip(graph.work, io, strict=True)]
+    if node_cost > threshold or any(work > room for work, room in wanted):
         return threshold + 1
-    if any(work > threshold - taken for work, taken in zip(graph.work, io, strict=True)):
-        return threshold + 1
-    shares = [
-        work * TREE_SHARE_UNITS // max(threshold - taken, 1)
-        for work, taken in zip(graph.work, io, strict=True)
-    ]
+    shares = [work * TREE_SHARE_UNITS // max(room, 1) for work, room in wanted]
     connected = topological_order(graph.edges) or []
     order = [*connected, *set(range(len(graph.work))).difference(connected)]
     nodes = payload["nodes"]
     if type(nodes) is not list:
         raise Rejected("nodes of the payload is not a list")
-    waiting = [share_windows(graph, order, shares)]
+    roots = iter(programs(share_windows(graph, order, shares)))
+    waiting: list[Program] = []
     proved = threshold + 1
     for node in nodes:
         if not waiting:
+            waiting.extend(itertools.islice(roots, 1))
+        if not waiting:
             raise Rejected("nodes of the payload has more entries than the tree")
-        first, last = waiting.pop()
+        merged, (first, last) = waiting.pop()
         if type(node) is list:
             if len(node) != 2:
                 raise Rejected("a branching is not a node and a stage")
             v = integer(node[0], "node of a branching", 0, len(graph.work) - 1)
-            b = integer(node[1], "stage of a branching", 0, graph.k - 1)
+            b = integer(node[1], "stage of a branching", 0, len(merged) - 1)
             later, earlier = list(first), list(last)
             later[v], earlier[v] = max(first[v], b + 1), min(last[v], b)
-            waiting.append(narrowed(graph, order, later, last))
-            waiting.append(narrowed(graph, order, first, earlier))
+            waiting.append((merged, narrowed(graph, order, later, last)))
+            waiting.append((merged, narrowed(graph, order, first, earlier)))
         else:
-            bound = _leaf_bound(graph, shares, first, last, node)
+            leaf = fields(node, "a leaf", {*TREE_ROWS, *more})
+            bound = _leaf_bound(graph, (merged, (first, last)), shares, demand, leaf)
             if bound is not None:
                 proved = min(proved, bound)
-    if waiting:
+    if waiting or next(roots, None) is not None:
         raise Rejected("nodes of the payload has fewer entries than the tree")
     return max(proved, 0)
 
 
 def _leaf_bound(
-    graph: Instance, shares: list[int], first: list[int], last: list[int], leaf: Any
+    graph: Instance, program: Program, shares: list[int], demand: list[int], leaf: dict[str, Any]
 ) -> int | None:
     """Return what a leaf's multipliers prove of the dearest stage; None if there is no partition.
 
     Adds up the rows, each times its multiplier, to ``total z >= L`` and minimises L over the box of
-    all columns: y(v, b), whether v is in stage b or earlier; c(u, b), whether the tensor of u
-    enters or leaves stage b; o(b), the overflow of stage b; with x(v, b) = y(v, b) - y(v, b - 1).
+    all columns: y(v, b), whether v is in block b or earlier; c(u, b), whether the tensor of u
+    enters or leaves block b; o(b), the overflow of block b; with x(v, b) = y(v, b) - y(v, b - 1).
     Each row holds for every partition whose stages, numbered as data flows, cost at most the
-    threshold, and whose nodes are in the stages from first to last:
+    threshold, and whose nodes are in the blocks from first to last, of merged[b] stages at most:
 
-    cost, b            z >= work x(., b) + transfer c(., b) + o(b)
-    share, b           1 >= shares x(., b), shares being in units of 1 / TREE_SHARE_UNITS
-    overflow, b        o(b) >= param_load x(., b) - cache
+    cost, b            merged[b] z >= work x(., b) + transfer c(., b) + o(b)
+    share, b           merged[b] >= shares x(., b), shares being in units of 1 / TREE_SHARE_UNITS
+    overflow, b        o(b) >= param_load x(., b) - merged[b] cache
+    demand, 0          demand x(., 1) >= the mean over the stages, or the largest of a node
     enters, (u, w), b  c(u, b) >= x(w, b) - x(u, b)
     leaves, (u, w), b  c(u, b) >= x(u, b) - x(w, b)
     edge, (u, w), b    y(u, b) >= y(w, b)
     later, v, b        y(v, b + 1) >= y(v, b)
     """
+    merged, (first, last) = program
     if any(low > high for low, high in zip(first, last, strict=True)):
         return None
-    n, m, k = len(graph.work), len(graph.edges), graph.k
-    leaf = fields(leaf, "a leaf", set(TREE_ROWS))
+    n, m, k = len(graph.work), len(graph.edges), len(merged)
     y: dict[tuple[int, int], int] = defaultdict(int)
     c: dict[tuple[int, int], int] = defaultdict(int)
     o: dict[int, int] = defaultdict(int)
@@ -94,14 +128,18 @@ def _leaf_bound(
         for b, amount in _multipliers(leaf, name, k):
             row_weights[b] += amount
     for b, (cost, overflow, share) in enumerate(zip(*weights, strict=True)):
-        total += cost
-        constant -= overflow * graph.cache + share * TREE_SHARE_UNITS
+        total += merged[b] * cost
+        constant -= merged[b] * (overflow * graph.cache + share * TREE_SHARE_UNITS)
         o[b] += cost - overflow
         for v in range(n):
             if first[v] <= b <= last[v]:
                 amount = cost * graph.work[v] + overflow * graph.param_load[v] + share * shares[v]
                 add_x(v, b, amount)
             c[v, b] += cost * graph.transfer[v]
+    for _, weight in _multipliers(leaf, "demand", 1) if demand else ():
+        constant += weight * max(max(demand), -(-sum(demand) // graph.k))
+        for v in range(n):
+            add_x(v, 1, -weight * demand[v])
     for name, sign in (("enters", 1), ("leaves", -1)):
         for row, amount in _multipliers(leaf, name, m * k):
             (u, w), b = graph.edges[row // k], row % k
@@ -129,8 +167,8 @@ def _leaf_bound(
 
 
 def _multipliers(leaf: dict[str, Any], name: str, rows: int) -> list[tuple[int, int]]:
-    """Return rows and multipliers, these scaled so that the coefficients of shares are integers."""
-    scale = 1 if name == "share" else TREE_SHARE_UNITS
+    """Return rows and multipliers, these scaled so that those of shares are integers."""
+    scale = 1 if name in ("share", "demand") else TREE_SHARE_UNITS
     values = integers(leaf[name], f"{name} of a leaf", 0, LARGEST_AMOUNT)
     if len(values) % 2 or any(row >= rows for row in values[::2]):
         raise Rejected(f"{name} of a leaf is not a list of rows and multipliers")

@@ -6,10 +6,11 @@ from .instance import Instance
 
 TREE_SHARE_UNITS = 2**30
 
+# First and last stage of each node.
+Windows = tuple[list[int], list[int]]
 
-def narrowed(
-    graph: Instance, order: list[int], first: list[int], last: list[int]
-) -> tuple[list[int], list[int]]:
+
+def narrowed(graph: Instance, order: list[int], first: list[int], last: list[int]) -> Windows:
     """Narrow the nodes' stages, first to last, to those that respect the edges."""
     first, last = list(first), list(last)
     consumers: dict[int, list[int]] = defaultdict(list)
@@ -24,9 +25,7 @@ def narrowed(
     return first, last
 
 
-def share_windows(
-    graph: Instance, order: list[int], shares: list[int]
-) -> tuple[list[int], list[int]]:
+def share_windows(graph: Instance, order: list[int], shares: list[int]) -> Windows:
     """Return the stages that are left if all that a node depends on must fit before it."""
     before, after = [0] * len(order), [0] * len(order)
     producers: dict[int, list[int]] = defaultdict(list)

@@ -1,17 +1,19 @@
 """The linear relaxation at a threshold: how cheap the dearest stage can be.
 
-Columns are y(v, b), 1 if node v is in stage b or earlier (papers/mtpp, Section 3.1), for the stages
-where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves stage b; o(b), the
-overflow of stage b; s, by how much shares may be too large, at a price; and z, the cost of the
-dearest stage. With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
+Columns are y(v, b), 1 if node v is in block b or earlier (papers/mtpp, Section 3.1), for the blocks
+where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves block b; o(b), the
+overflow of block b; s, by how much shares may be too large, at a price; and z, the cost of the
+dearest stage. A block stands for merged(b) stages (see `blocks`), in the exact program for one.
+With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
 
     later     y(v, b + 1) - y(v, b) >= 0
     edge      y(u, b) - y(w, b) >= 0                      for an edge (u, w)
     enters    c(u, b) - x(w, b) + x(u, b) >= 0            stronger than the paper's Equation 9
     leaves    c(u, b) - x(u, b) + x(w, b) >= 0            stronger than the paper's Equation 10
-    overflow  o(b) - param_load x(., b) >= -cache
-    share     s - shares x(., b) >= -1                    holds only below the threshold
-    cost      z - work x(., b) - transfer c(., b) - o(b) >= 0
+    overflow  o(b) - param_load x(., b) >= -merged(b) cache
+    share     s - shares x(., b) >= -merged(b)            holds only below the threshold
+    cost      merged(b) z - work x(., b) - transfer c(., b) - o(b) >= 0
+    demand    s + demand x(., 1) >= least                 only if a block is singled out
 
 Non-negative multipliers of these rows prove a bound on z, optimal ones or not: the checker adds up
 the rows and minimises the sum over the box. So an interior-point method without crossover serves.
@@ -24,13 +26,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from boundmark.bounds.pipeline.tree.blocks import MIDDLE, Blocks
 from boundmark.bounds.pipeline.tree.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.costed_graph import CostedGraph
 
 FloatArray = npt.NDArray[np.float64]
 
-FAMILIES = ("later", "edge", "enters", "leaves", "overflow", "share", "cost")
+FAMILIES = ("later", "edge", "enters", "leaves", "overflow", "share", "cost", "demand")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +50,9 @@ class Relaxation:
         The columns' upper bounds; all lower bounds are 0.
     family, number
         What each row is, as an index into `FAMILIES` and the number by which certificates know it:
-        v k + b, or e k + b for edge e, or b.
+        v K + b, or e K + b for edge e, or b, where K is the number of blocks.
     y
-        Column of y(v, b), shape (n, k), or -1 where it is fixed.
+        Column of y(v, b), shape (n, K), or -1 where it is fixed.
     """
 
     rows: IntArray
@@ -75,10 +78,10 @@ class _Rows:
         self.family: list[IntArray] = []
         self.number: list[IntArray] = []
 
-    def new(self, family: str, number: IntArray, lower: float = 0.0) -> IntArray:
+    def new(self, family: str, number: IntArray, lower: npt.ArrayLike = 0.0) -> IntArray:
         rows = np.arange(self.count, self.count + len(number))
         self.count += len(number)
-        self.lower.append(np.full(len(number), lower))
+        self.lower.append(np.broadcast_to(np.asarray(lower, float), rows.shape))
         self.family.append(np.full(len(number), FAMILIES.index(family)))
         self.number.append(number)
         return rows
@@ -101,63 +104,75 @@ class _Rows:
         self.add_y(rows, v, b - 1, -np.asarray(values, float))
 
 
-def relax(instance: PipelineInstance, amounts: IntArray, windows: Windows) -> Relaxation:
+def relax(graph: CostedGraph, blocks: Blocks, amounts: IntArray, windows: Windows) -> Relaxation:
     """Build the relaxation.
 
     Parameters
     ----------
     amounts
         Each node's share of a stage in units of 1 / SHARE_UNITS, shape (n,).
+    windows
+        First and last block of each node.
     """
-    graph, dag, k = instance.graph, instance.graph.dag, instance.k
+    dag, count = graph.dag, len(blocks.merged)
     first, last = windows.first, windows.last
-    stages = np.arange(k)
-    is_open = (stages >= first[:, None]) & (stages < last[:, None])
-    y = np.full((dag.nodes, k), -1, dtype=np.int64)
+    numbers = np.arange(count)
+    costed = np.flatnonzero(blocks.is_costed)
+    is_open = (numbers >= first[:, None]) & (numbers < last[:, None])
+    y = np.full((dag.nodes, count), -1, dtype=np.int64)
     y[is_open] = np.arange(int(is_open.sum()))
     rows = _Rows(y, windows)
 
     v, b = np.nonzero(is_open[:, 1:] & is_open[:, :-1])
-    later = rows.new("later", v * k + b)
+    later = rows.new("later", v * count + b)
     rows.add_y(later, v, b + 1, 1.0)
     rows.add_y(later, v, b, -1.0)
 
     e, b = np.nonzero(is_open[dag.sources] & is_open[dag.targets])
-    edge = rows.new("edge", e * k + b)
+    edge = rows.new("edge", e * count + b)
     rows.add_y(edge, dag.sources[e], b, 1.0)
     rows.add_y(edge, dag.targets[e], b, -1.0)
 
-    may_be_in = (stages >= first[:, None]) & (stages <= last[:, None])
-    c = np.full((dag.nodes, k), -1, dtype=np.int64)
-    touched = np.zeros((dag.nodes, k), dtype=bool)
+    may_be_in = (numbers >= first[:, None]) & (numbers <= last[:, None]) & blocks.is_costed
+    c = np.full((dag.nodes, count), -1, dtype=np.int64)
+    touched = np.zeros((dag.nodes, count), dtype=bool)
     np.logical_or.at(touched, dag.sources, may_be_in[dag.targets] | may_be_in[dag.sources])
     c[touched] = int(is_open.sum()) + np.arange(int(touched.sum()))
     overflow = int(is_open.sum()) + int(touched.sum())
-    excess = overflow + k
+    excess = overflow + count
     z = excess + 1
     for family, inner, outer in (
         ("enters", dag.targets, dag.sources),
         ("leaves", dag.sources, dag.targets),
     ):
         e, b = np.nonzero(may_be_in[inner])
-        cut = rows.new(family, e * k + b)
+        cut = rows.new(family, e * count + b)
         rows.add(cut, c[dag.sources[e], b], 1.0)
         rows.add_x(cut, inner[e], b, -1.0)
         rows.add_x(cut, outer[e], b, 1.0)
 
     v, b = np.nonzero(may_be_in)
-    streamed = rows.new("overflow", stages, lower=-float(graph.cache))
-    rows.add(streamed, overflow + stages, 1.0)
-    rows.add_x(streamed[b], v, b, -graph.param_load[v])
-    share = rows.new("share", stages, lower=-1.0)
-    rows.add(share, np.full(k, excess), 1.0)
-    rows.add_x(share[b], v, b, -amounts[v] / SHARE_UNITS)
-    cost = rows.new("cost", stages)
-    rows.add(cost, np.full(k, z), 1.0)
-    rows.add(cost, overflow + stages, -1.0)
-    rows.add_x(cost[b], v, b, -graph.work[v])
+    at = np.searchsorted(costed, b)
+    merged = blocks.merged[costed]
+    streamed = rows.new("overflow", costed, lower=-float(graph.cache) * merged)
+    rows.add(streamed, overflow + costed, 1.0)
+    rows.add_x(streamed[at], v, b, -graph.param_load[v])
+    share = rows.new("share", costed, lower=-merged)
+    rows.add(share, np.full(len(costed), excess), 1.0)
+    rows.add_x(share[at], v, b, -amounts[v] / SHARE_UNITS)
+    cost = rows.new("cost", costed)
+    rows.add(cost, np.full(len(costed), z), merged)
+    rows.add(cost, overflow + costed, -1.0)
+    rows.add_x(cost[at], v, b, -graph.work[v])
     u, b = np.nonzero(touched)
-    rows.add(cost[b], c[u, b], -graph.transfer[u])
+    rows.add(cost[np.searchsorted(costed, b)], c[u, b], -graph.transfer[u])
+    if blocks.demand is not None:
+        (v,) = np.nonzero(may_be_in[:, MIDDLE])
+        least = blocks.demand.least / SHARE_UNITS
+        demand = rows.new("demand", np.array([0]), lower=least)
+        rows.add(demand, np.array([excess]), 1.0)
+        amount = blocks.demand.amounts[v] / SHARE_UNITS
+        rows.add_x(np.broadcast_to(demand, v.shape), v, np.full_like(v, MIDDLE), amount)
 
     lower = np.concatenate(rows.lower)
     for at, values in rows.constants:

@@ -4,6 +4,8 @@ Every partition whose stages cost at most the threshold t is in some leaf, and e
 bound on its dearest stage. So at any moment, OPT is at least the smallest of t + 1 and the leaves'
 bounds. When all leaves are above t, a larger t comes next. The tree stays; the shares shrink a
 little, and a leaf is solved again only when it is the worst one.
+
+A formulation of several programs has a tree for each, and their leaves wait in one queue.
 """
 
 import heapq
@@ -15,9 +17,12 @@ import numpy as np
 
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
 from boundmark.bounds.pipeline.share import ShareTable
+from boundmark.bounds.pipeline.tree.blocks import Blocks
+from boundmark.bounds.pipeline.tree.branching import choice
+from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, Relaxation, relax
-from boundmark.bounds.pipeline.tree.windows import Windows, branch, share_windows, shares
+from boundmark.bounds.pipeline.tree.windows import Windows, branch, shares
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
@@ -28,14 +33,12 @@ MULTIPLIER_UNITS = 2**24
 # In thresholds: enough for an impossible leaf to be above its threshold.
 EXCESS_PRICE = 100
 
-# A column within this of 0 or 1 is as good as fixed.
-FRACTIONAL = 1e-4
-
 
 @dataclass(eq=False)
 class Node:
     """A node of the tree: a leaf until it is branched on."""
 
+    blocks: Blocks
     windows: Windows
     threshold: int
     optimum: float
@@ -46,7 +49,7 @@ class Node:
 
 @dataclass(eq=False)
 class Tree:
-    """A tree at a threshold.
+    """A tree at a threshold, or one for each program of a formulation.
 
     Attributes
     ----------
@@ -58,40 +61,45 @@ class Tree:
 
     instance: PipelineInstance
     table: ShareTable
+    formulation: Formulation
     budget: Budget
     threshold: int = 0
     amounts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    root: Node | None = None
+    roots: list[Node] = field(default_factory=list)
     leaves: list[tuple[float, int, Node]] = field(default_factory=list)
     ticket: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def start(self, threshold: int) -> bool:
-        """Solve the root at a threshold; return False if that took too long or is not possible."""
+        """Solve the roots at a threshold; return False if that took too long or is not possible."""
         amounts = shares(self.table, threshold)
         if amounts is None:
             return False
-        windows = share_windows(self.instance.graph.dag, amounts, self.instance.k)
-        root = self._solved(windows, threshold, amounts)
-        if root is None:
-            return False
-        self.root, self.threshold, self.amounts = root, threshold, amounts
+        roots = []
+        for blocks, windows in self.formulation.roots(self.instance.graph.dag, amounts):
+            root = self._solved(blocks, windows, threshold, amounts)
+            if root is None:
+                return False
+            roots.append(root)
+        self.roots, self.threshold, self.amounts = roots, threshold, amounts
         self.leaves = []
-        self._push(self.root)
+        for root in roots:
+            self._push(root)
         return True
 
     def raise_threshold(self, threshold: int) -> bool:
         """Keep the tree and go on at a larger threshold; return False if that is not possible."""
+        dag = self.instance.graph.dag
         amounts = shares(self.table, threshold)
-        if amounts is None or self.root is None:
+        if amounts is None or not self.roots:
             return False
         self.threshold, self.amounts = threshold, amounts
-        windows = share_windows(self.instance.graph.dag, amounts, self.instance.k)
-        waiting = [(self.root, windows)]
+        windows = [windows for _, windows in self.formulation.roots(dag, amounts)]
+        waiting = list(zip(self.roots, windows, strict=True))
         while waiting:
-            node, windows = waiting.pop()
-            node.windows = windows
+            node, own = waiting.pop()
+            node.windows = own
             if node.children is not None and node.choice is not None:
-                earlier, later = branch(self.instance.graph.dag, windows, *node.choice)
+                earlier, later = branch(dag, own, *node.choice)
                 waiting += [(node.children[0], earlier), (node.children[1], later)]
         return True
 
@@ -109,7 +117,7 @@ class Tree:
         """
         _, _, leaf = self.leaves[0]
         if leaf.threshold < self.threshold:
-            again = self._solved(leaf.windows, self.threshold, self.amounts)
+            again = self._solved(leaf.blocks, leaf.windows, self.threshold, self.amounts)
             if again is None:
                 return False
             heapq.heappop(self.leaves)
@@ -120,8 +128,10 @@ class Tree:
         if leaf.choice is None:
             return False
         earlier, later = branch(self.instance.graph.dag, leaf.windows, *leaf.choice)
-        children = [self._solved(side, self.threshold, self.amounts) for side in (earlier, later)]
-        first, second = children
+        first, second = (
+            self._solved(leaf.blocks, side, self.threshold, self.amounts)
+            for side in (earlier, later)
+        )
         if first is None or second is None:
             return False
         heapq.heappop(self.leaves)
@@ -131,65 +141,50 @@ class Tree:
         return True
 
     def payload(self) -> dict[str, Any]:
-        """Return the tree as certificates of kind ``mip-tree/1`` hold it."""
+        """Return what certificates of the formulation's kind hold."""
+        demand = self.formulation.demand
+        rows = TREE_ROWS if demand is None else (*TREE_ROWS, "demand")
         nodes: list[Any] = []
-        waiting = [self.root]
+        waiting = self.roots[::-1]
         while waiting:
             node = waiting.pop()
-            if node is None:
-                continue
             if node.children is None:
-                nodes.append(node.multipliers)
+                nodes.append({name: node.multipliers.get(name, []) for name in rows})
             else:
                 nodes.append(list(node.choice or ()))
                 waiting += [node.children[1], node.children[0]]
         flows = self.table.flows(self.threshold)
-        return {"threshold": self.threshold, "flows": flows, "nodes": nodes}
+        payload = {"threshold": self.threshold, "flows": flows, "nodes": nodes}
+        return payload if demand is None else {**payload, "demand": demand.amounts.tolist()}
 
     def _push(self, node: Node) -> None:
         heapq.heappush(self.leaves, (node.optimum, next(self.ticket), node))
 
-    def _solved(self, windows: Windows, threshold: int, amounts: IntArray) -> Node | None:
+    def _solved(
+        self, blocks: Blocks, windows: Windows, threshold: int, amounts: IntArray
+    ) -> Node | None:
         if not windows.are_possible:
-            return Node(windows, threshold, np.inf, _no_multipliers(), None)
-        relaxation = relax(self.instance, amounts, windows)
+            return Node(blocks, windows, threshold, np.inf, {}, None)
+        relaxation = relax(self.instance.graph, blocks, amounts, windows)
         price = EXCESS_PRICE * (threshold + 1)
         point = solve(relaxation, price, self.budget.remaining(), self.budget.threads)
         if point is None:
             return None
         return Node(
+            blocks,
             windows,
             threshold,
             point.optimum,
             _multipliers(relaxation, point),
-            _choice(relaxation, point, amounts),
+            choice(self.instance.graph, blocks, amounts, windows, relaxation, point),
         )
 
 
-def _no_multipliers() -> dict[str, list[int]]:
-    return {name: [] for name in TREE_ROWS}
-
-
 def _multipliers(relaxation: Relaxation, point: Point) -> dict[str, list[int]]:
-    result = _no_multipliers()
+    result = {}
     scaled = np.rint(point.multipliers * MULTIPLIER_UNITS).astype(np.int64)
     for i, name in enumerate(FAMILIES):
         used = (relaxation.family == i) & (scaled > 0)
         pairs = np.stack([relaxation.number[used], scaled[used]], axis=1)
         result[name] = pairs.ravel().tolist()
     return result
-
-
-def _choice(relaxation: Relaxation, point: Point, amounts: IntArray) -> tuple[int, int] | None:
-    """Return the node and stage to branch on: a large share that is far from decided."""
-    nodes, stages = np.nonzero(relaxation.y >= 0)
-    if not len(nodes):
-        return None
-    values = point.columns[relaxation.y[nodes, stages]]
-    undecided = np.minimum(values, 1 - values)
-    if undecided.max() < FRACTIONAL:
-        return None
-    best = int(np.argmax(undecided * amounts[nodes]))
-    if undecided[best] < FRACTIONAL:
-        best = int(undecided.argmax())
-    return int(nodes[best]), int(stages[best])

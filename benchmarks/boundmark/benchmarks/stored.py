@@ -1,0 +1,59 @@
+"""Instances and solutions in files, as `boundmark solve --out` and `run` leave them."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from boundmark.datasets.any_file import load_file
+from boundmark.datasets.source_file import naming, read_bytes
+from boundmark.problems.catalog import PROBLEMS
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.problem import SOLUTION_FORMAT, Solution
+
+InstanceKind = TypeVar("InstanceKind")
+
+
+def load_instance(path: Path, kind: type[InstanceKind]) -> InstanceKind:
+    """Read an instance of one problem.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file holds anything else.
+    """
+    found = load_file(path)
+    if not isinstance(found, kind):
+        raise InvalidInputError(
+            f"{path} holds a {type(found).__name__}; expected a {kind.__name__}."
+        )
+    return found
+
+
+def load_solution(path: Path, problem: str, instance_sha256: str) -> Solution:
+    """Read a solution of an instance.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file holds anything else, or a solution of another instance.
+    """
+    content = read_bytes(path)
+    with naming(path):
+        try:
+            value = json.loads(content)
+        except ValueError as error:
+            raise InvalidInputError(f"expected JSON, found {error}.") from error
+        if not isinstance(value, dict) or value.get("format") != SOLUTION_FORMAT:
+            raise InvalidInputError(f"format is not {SOLUTION_FORMAT!r}; expected a solution.")
+        document: Mapping[str, Any] = value
+        if document.get("problem") != problem:
+            raise InvalidInputError(
+                f"problem is {document.get('problem')!r}; expected {problem!r}."
+            )
+        if document.get("instance_sha256") != instance_sha256:
+            raise InvalidInputError(
+                f"instance_sha256 is {document.get('instance_sha256')!r}; "
+                f"expected that of the given instance, {instance_sha256!r}."
+            )
+        return PROBLEMS[problem].solution_from_json(document)

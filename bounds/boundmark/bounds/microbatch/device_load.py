@@ -1,0 +1,56 @@
+"""`device-load`: a device runs one block at a time.
+
+For the period, the bound is the work of the busiest device (papers/tessel, Algorithm 1, line 8).
+For the makespan, it is that of sets of blocks with long paths before and after them, as for heads
+and tails in one-machine scheduling (J. Carlier, "The one-machine sequencing problem", EJOR 1982).
+"""
+
+import itertools
+from typing import Any
+
+from boundmark.bounds.checker.microbatch.instance import Instance
+from boundmark.bounds.checker.microbatch.paths import heads, tails
+from boundmark.bounds.checker.verdicts import check_instance
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance
+
+KIND = "device-load/1"
+
+
+def run(
+    instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the bound."""
+    progress.bound(certificate(instance, METHOD.name))
+
+
+def certificate(instance: MicrobatchInstance, producer: str) -> Certificate:
+    """Return the best bound of this kind."""
+    checked: Instance = check_instance(instance.to_json())
+    head, tail = heads(checked), tails(checked)
+    best: tuple[int, int, list[int]] = (-1, 0, [])
+    for device, here in enumerate(instance.placement.on_device):
+        if not here:
+            continue
+        if not instance.micro_batches:
+            best = max(best, (instance.placement.loads[device], device, list(here)))
+            continue
+        for earliest, after in itertools.product({head[i] for i in here}, {tail[i] for i in here}):
+            blocks = [i for i in here if head[i] >= earliest and tail[i] >= after]
+            work = sum(checked.duration[i] for i in blocks)
+            bound = earliest + instance.micro_batches * work + after
+            if blocks:
+                best = max(best, (bound, device, blocks))
+    bound, device, blocks = best
+    payload = {"device": device, "blocks": blocks}
+    return Certificate.of(instance, KIND, bound, payload, producer)
+
+
+METHOD = Method(
+    name="device-load",
+    problem="microbatch",
+    kind="bound",
+    summary="The work of the busiest device; for makespans, between what is before and after it.",
+    run=run,
+)

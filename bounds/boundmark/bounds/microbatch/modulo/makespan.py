@@ -1,0 +1,101 @@
+"""The makespan of a given number of micro-batches, all blocks in one model."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.microbatch import MicrobatchInstance
+
+# Beyond, building the model takes seconds and its search gets nowhere.
+MOST_BLOCKS = 1500
+
+
+def left_shifted(instance: MicrobatchInstance, starts: IntArray) -> IntArray:
+    """Return the earliest starts, shape (N, K), that keep the order on each device.
+
+    What a device holds depends on that order alone.
+    """
+    placement = instance.placement
+    blocks, dag = placement.blocks, placement.dag
+    shifted = np.zeros_like(starts)
+    free = [0] * placement.devices
+    # What ends at a block's start began before it.
+    for at in np.argsort(starts, axis=None, kind="stable").tolist():
+        number, i = divmod(at, len(blocks))
+        ready = [int(shifted[number, u]) + blocks[u].duration for u in dag.producers_of(i).tolist()]
+        start = max([0, *ready, *(free[device] for device in blocks[i].devices)])
+        shifted[number, i] = start
+        for device in blocks[i].devices:
+            free[device] = start + blocks[i].duration
+    return frozen(shifted)
+
+
+def minimise(
+    instance: MicrobatchInstance,
+    known: IntArray | None,
+    bound: int,
+    horizon: int,
+    seconds: float,
+    threads: int,
+    on_starts: Callable[[IntArray], None],
+    on_bound: Callable[[int], None],
+) -> None:
+    """Search for start times, shape (N, K), that end by the horizon; report improvements.
+
+    Parameters
+    ----------
+    known
+        Start times to begin at.
+    bound
+        No makespan is below this one.
+    """
+    from ortools.sat.python import cp_model
+
+    placement = instance.placement
+    blocks = placement.blocks
+    jobs = list(itertools.product(range(instance.micro_batches), range(len(blocks))))
+    model = cp_model.CpModel()
+    start = {job: model.new_int_var(0, horizon, f"{job}") for job in jobs}
+    length = model.new_int_var(bound, horizon, "makespan")
+    dag = placement.dag
+    edges = list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
+    for m, i in jobs:
+        model.add(start[m, i] + blocks[i].duration <= length)
+        # papers/tessel, Property IV.1; a device runs one block at a time.
+        if m:
+            model.add(start[m - 1, i] + blocks[i].duration <= start[m, i])
+        if known is not None:
+            model.add_hint(start[m, i], int(known[m, i]))
+    for m, (u, v) in itertools.product(range(instance.micro_batches), edges):
+        model.add(start[m, u] + blocks[u].duration <= start[m, v])
+    for device, here in enumerate(placement.on_device):
+        on_device = [(m, i) for m, i in jobs if i in here]
+        model.add_no_overlap(
+            model.new_fixed_size_interval_var(start[m, i], blocks[i].duration, "")
+            for m, i in on_device
+        )
+        changes = [(start[m, i], blocks[i].memory) for m, i in on_device if blocks[i].memory]
+        if changes:
+            times, amounts = zip(*changes, strict=True)
+            model.add_reservoir_constraint(
+                times, amounts, -sum(map(abs, amounts)), instance.capacity[device]
+            )
+    model.minimize(length)
+
+    class Report(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            found = np.zeros((instance.micro_batches, len(blocks)), dtype=np.int64)
+            for job, variable in start.items():
+                found[job] = self.value(variable)
+            on_starts(left_shifted(instance, found))
+
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = threads
+    solver.parameters.random_seed = 1
+    solver.best_bound_callback = lambda value: on_bound(round(value))
+    status = solver.solve(model, Report())
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        on_bound(round(solver.best_objective_bound))

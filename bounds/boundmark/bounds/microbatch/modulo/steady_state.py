@@ -1,0 +1,222 @@
+"""Schedules without beginning or end: block i of micro-batch m starts at sigma(i) + m P.
+
+This is modulo scheduling (B. R. Rau, "Iterative Modulo Scheduling", MICRO 1994). Each start is
+written as sigma(i) = P s(i) + o(i), a stage and a phase 0 <= o(i) < P.
+
+- A device runs its blocks in the order of their phases, and the last one ends before the first one
+  starts again, a period later.
+- Of block i, floor((t - sigma(i)) / P) + 1 micro-batches have started by the time t. What a
+  micro-batch changes on a device adds up to 0, so the device holds, after the start of block j,
+  the sum over its blocks of -memory(i) s(i), and of memory(i) where o(i) <= o(j).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from boundmark.problems.arrays import frozen
+from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
+
+# Goals are added up in 64 bits.
+LARGEST_GOAL = 2**55
+
+Verdict = Literal["found", "impossible", "unknown"]
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """A period, and when each block of micro-batch 0 starts; the first one at 0 or later."""
+
+    period: int
+    starts: tuple[int, ...]
+
+    @cached_property
+    def stages(self) -> tuple[int, ...]:
+        """In which period each block starts, counted from the start of the micro-batch."""
+        return tuple(start // self.period for start in self.starts)
+
+    def expanded(self, micro_batches: int) -> Schedule:
+        """Return the schedule that cuts off micro-batches before 0 and from N on.
+
+        It has a repetend if N is at least the number of stages.
+        """
+        sigma, stages = np.array(self.starts), np.array(self.stages)
+        starts = sigma + self.period * np.arange(micro_batches)[:, None]
+        repetend = Repetend(self.period, frozen(stages.max() - stages))
+        return Schedule(
+            frozen(starts - starts.min()), repetend if micro_batches > stages.max() else None
+        )
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule for as few micro-batches as there are stages."""
+        return self.expanded(max(self.stages) + 1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search found out.
+
+    Attributes
+    ----------
+    state
+        Of the least period or the least memory found.
+    bound
+        No period of those asked for is possible below.
+    """
+
+    verdict: Verdict
+    state: SteadyState | None
+    bound: int
+
+
+class SteadyStateModel:
+    """The constraints on stages and phases, for periods from the shortest to the longest."""
+
+    def __init__(self, instance: MicrobatchInstance, shortest: int, longest: int) -> None:
+        from ortools.sat.python import cp_model
+
+        self._instance = instance
+        self._shortest = shortest
+        self._model = model = cp_model.CpModel()
+        blocks = instance.placement.blocks
+        count = len(blocks)
+        self._period: Any = (
+            shortest if shortest == longest else model.new_int_var(shortest, longest, "period")
+        )
+        # Where a whole number of periods lies between two sets of blocks, the later ones can come
+        # earlier: no dependency spans more than two stages, and nothing is held longer for it.
+        self._stage = [model.new_int_var(0, 2 * (count - 1), f"stage {i}") for i in range(count)]
+        self._phase = [model.new_int_var(0, longest - 1, f"phase {i}") for i in range(count)]
+        self._start = [self._start_of(i, longest) for i in range(count)]
+        # Any moment may be called the beginning of a period.
+        anchor = max(range(count), key=lambda i: len(blocks[i].devices))
+        model.add(self._phase[anchor] == 0)
+        dag = instance.placement.dag
+        for u, v in zip(dag.sources.tolist(), dag.targets.tolist(), strict=True):
+            model.add(self._start[u] + blocks[u].duration <= self._start[v])
+            model.add(self._stage[u] <= self._stage[v])
+        self._is_before: dict[tuple[int, int], Any] = {}
+        self._peaks = [self._add_device(device) for device in range(instance.placement.devices)]
+
+    def _start_of(self, block: int, longest: int) -> Any:
+        if isinstance(self._period, int):
+            return self._period * self._stage[block] + self._phase[block]
+        self._model.add(self._phase[block] < self._period)
+        most = 2 * len(self._stage) * longest
+        whole = self._model.new_int_var(0, most, f"whole periods {block}")
+        self._model.add_multiplication_equality(whole, self._period, self._stage[block])
+        return whole + self._phase[block]
+
+    def _add_device(self, device: int) -> Any:
+        """Add what one device can do; return the most that it holds."""
+        model, blocks = self._model, self._instance.placement.blocks
+        here = self._instance.placement.on_device[device]
+        phase = self._phase
+        model.add_no_overlap(
+            model.new_fixed_size_interval_var(phase[i], blocks[i].duration, f"{i} on {device}")
+            for i in here
+        )
+        for i in here:
+            model.add(blocks[i].duration <= self._period)
+            for j in here:
+                if i != j:
+                    model.add(phase[i] + blocks[i].duration <= phase[j] + self._period)
+        holding = [i for i in here if blocks[i].memory]
+        if not holding:
+            return 0
+        capacity = self._instance.capacity[device]
+        between = -sum(blocks[i].memory * self._stage[i] for i in holding)
+        peak = model.new_int_var(0, capacity, f"peak {device}")
+        for j in holding:
+            if blocks[j].memory > 0:
+                earlier = sum(blocks[i].memory * self._before(i, j) for i in holding if i != j)
+                model.add(between + earlier + blocks[j].memory <= peak)
+        # The mean over a period (Little's law): a device holds what a block releases until this
+        # has ended, since nothing can take its place before.
+        held = sum(
+            blocks[i].memory * -self._start[i] + max(0, -blocks[i].memory) * blocks[i].duration
+            for i in holding
+        )
+        model.add(held <= capacity * self._period)
+        return peak
+
+    def _before(self, i: int, j: int) -> Any:
+        """Return whether block i comes first in the period of two blocks on one device."""
+        if (j, i) in self._is_before:
+            return 1 - self._is_before[j, i]
+        if (i, j) not in self._is_before:
+            first = self._model.new_bool_var(f"{i} before {j}")
+            for earlier, later, literal in ((i, j, first), (j, i, first.negated())):
+                duration = self._instance.placement.blocks[earlier].duration
+                self._model.add(
+                    self._phase[earlier] + duration <= self._phase[later]
+                ).only_enforce_if(literal)
+            self._is_before[i, j] = first
+        return self._is_before[i, j]
+
+    def minimise_period(self) -> None:
+        """Ask for the least period."""
+        self._model.minimize(self._period)
+
+    def minimise_memory(self) -> None:
+        """Ask for the least that the fullest device holds, then the least sum, then few stages."""
+        model, capacity = self._model, self._instance.capacity
+        fullest = model.new_int_var(0, max(capacity), "fullest")
+        last = model.new_int_var(0, 2 * len(self._stage), "last stage")
+        for peak in self._peaks:
+            model.add(peak <= fullest)
+        model.add_max_equality(last, self._stage)
+        stages = 2 * len(self._stage) + 1
+        total = sum(capacity) + 1
+        goals = [(fullest, stages * total), (sum(self._peaks), stages), (last, 1)]
+        if stages * total * max(capacity) >= LARGEST_GOAL:
+            goals = [(fullest, stages), (last, 1)]
+        model.minimize(sum(weight * goal for goal, weight in goals))
+
+    def hint(self, state: SteadyState) -> None:
+        """Begin the search at a steady state."""
+        for stage, phase, start in zip(self._stage, self._phase, state.starts, strict=True):
+            self._model.add_hint(stage, start // state.period)
+            self._model.add_hint(phase, start % state.period)
+
+    def solve(self, seconds: float, threads: int) -> Outcome:
+        """Search; the same seed each time."""
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.num_workers = threads
+        solver.parameters.random_seed = 1
+        status = solver.solve(self._model)
+        if status == cp_model.MODEL_INVALID:
+            raise AssertionError(self._model.validate())
+        if status == cp_model.INFEASIBLE:
+            return Outcome("impossible", None, self._shortest)
+        bound = self._shortest
+        if not isinstance(self._period, int) and status != cp_model.UNKNOWN:
+            bound = max(bound, round(solver.best_objective_bound))
+        if status == cp_model.UNKNOWN:
+            return Outcome("unknown", None, bound)
+        period = solver.value(self._period)
+        starts = tuple(
+            period * solver.value(stage) + solver.value(phase)
+            for stage, phase in zip(self._stage, self._phase, strict=True)
+        )
+        return Outcome("found", _without_delay(self._instance, SteadyState(period, starts)), bound)
+
+
+def _without_delay(instance: MicrobatchInstance, state: SteadyState) -> SteadyState:
+    """Let each part of the micro-batch that is independent of others begin in the first period."""
+    count = len(state.starts)
+    dag = instance.placement.dag
+    part = list(range(count))
+    for u, v in zip(dag.sources.tolist(), dag.targets.tolist(), strict=True):
+        part = [part[u] if p == part[v] else p for p in part]
+    first = {p: min(state.stages[i] for i in range(count) if part[i] == p) for p in part}
+    return SteadyState(
+        state.period,
+        tuple(start - state.period * first[p] for start, p in zip(state.starts, part, strict=True)),
+    )

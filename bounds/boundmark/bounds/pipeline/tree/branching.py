@@ -1,0 +1,60 @@
+"""Which node to branch on, and at which block."""
+
+import numpy as np
+
+from boundmark.bounds.pipeline.tree.blocks import MIDDLE, Blocks
+from boundmark.bounds.pipeline.tree.linear_program import Point
+from boundmark.bounds.pipeline.tree.relaxation import FloatArray, Relaxation
+from boundmark.bounds.pipeline.tree.windows import Windows
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.costed_graph import CostedGraph
+
+# A column within this of 0 or 1 is as good as fixed.
+FRACTIONAL = 1e-4
+
+
+def choice(
+    graph: CostedGraph,
+    blocks: Blocks,
+    amounts: IntArray,
+    windows: Windows,
+    relaxation: Relaxation,
+    point: Point,
+) -> tuple[int, int] | None:
+    """Return the node and block to branch on; None if everything is decided.
+
+    The exact program branches on a large share whose block is far from decided. If a block is
+    singled out, who is in it matters more than what is before it, and a node among expensive
+    tensors matters most: its neighbours must follow it, or the block is dear.
+    """
+    is_open = relaxation.y >= 0
+    y = (np.arange(len(blocks.merged)) >= windows.last[:, None]).astype(np.float64)
+    y[is_open] = point.columns[relaxation.y[is_open]]
+    undecided = np.minimum(y, 1 - y)
+    if undecided.max() < FRACTIONAL:
+        return None
+    if blocks.demand is not None:
+        inside = y[:, MIDDLE] - y[:, MIDDLE - 1]
+        membership = np.minimum(inside, 1 - inside)
+        if membership.max() >= FRACTIONAL:
+            node = _heaviest(membership, _tensors_around(graph))
+            return node, int(undecided[node].argmax())
+    node, block = divmod(
+        _heaviest(undecided.ravel(), amounts.repeat(len(blocks.merged))), len(blocks.merged)
+    )
+    return node, block
+
+
+def _heaviest(undecided: FloatArray, weights: IntArray) -> int:
+    best = int(np.argmax(undecided * weights))
+    return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
+
+
+def _tensors_around(graph: CostedGraph) -> IntArray:
+    """Return what the tensors of each node alone in a stage cost, shape (n,)."""
+    dag = graph.dag
+    around = np.zeros(dag.nodes, dtype=np.int64)
+    np.add.at(around, dag.targets, graph.transfer[dag.sources])
+    producers = np.unique(dag.sources)
+    around[producers] += graph.transfer[producers]
+    return around

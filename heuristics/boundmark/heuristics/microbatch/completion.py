@@ -1,0 +1,71 @@
+"""Warm-up and cool-down for a repetend (papers/tessel, Section IV-C)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from boundmark.heuristics.microbatch.concatenation import concatenate
+from boundmark.heuristics.microbatch.phase import Phase
+from boundmark.heuristics.microbatch.repetend import TimedRepetend
+from boundmark.heuristics.microbatch.start_times import Find
+from boundmark.problems.microbatch import Placement, Schedule
+from boundmark.problems.microbatch.measures import makespan
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A repetend with start times for what comes before and after it."""
+
+    placement: Placement
+    repetend: TimedRepetend
+    warm_up: Phase
+    cool_down: Phase
+    warm_up_starts: list[int]
+    cool_down_starts: list[int]
+
+    @property
+    def schedule(self) -> Schedule:
+        """The three parts, put together."""
+        return concatenate(
+            self.placement,
+            self.repetend,
+            self.warm_up.by_job(self.warm_up_starts),
+            self.cool_down.by_job(self.cool_down_starts),
+        )
+
+
+def complete(
+    placement: Placement, capacity: Sequence[int], repetend: TimedRepetend, find: Find
+) -> Completion | None:
+    """Return a completion by one satisfiability check a phase, None if there is none."""
+    warm_up = Phase.warm_up(placement, capacity, repetend.members)
+    warm_up_starts = warm_up.any_starts(find)
+    if warm_up_starts is None:
+        return None
+    cool_down = Phase.cool_down(placement, capacity, repetend.members)
+    cool_down_starts = cool_down.any_starts(find)
+    if cool_down_starts is None:
+        return None
+    return Completion(placement, repetend, warm_up, cool_down, warm_up_starts, cool_down_starts)
+
+
+def shorten(completion: Completion, find: Find) -> Iterator[Schedule]:
+    """Yield shorter and shorter schedules until both phases are time-optimal on their own."""
+    warm_up, cool_down = completion.warm_up, completion.cool_down
+    shortest = _length(completion)
+
+    def completions() -> Iterator[Completion]:
+        last = completion
+        for starts, _ in warm_up.improve(completion.warm_up_starts, find):
+            last = replace(completion, warm_up_starts=starts)
+            yield last
+        for starts, _ in cool_down.improve(completion.cool_down_starts, find):
+            yield replace(last, cool_down_starts=starts)
+
+    for better in completions():
+        if (length := _length(better)) < shortest:
+            shortest = length
+            yield better.schedule
+
+
+def _length(completion: Completion) -> int:
+    return makespan(completion.placement, completion.schedule.starts)

@@ -1,0 +1,182 @@
+"""Blocks of several micro-batches with a beginning and an end, and their shortest schedule."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from boundmark.heuristics.microbatch.repetend import edges, held_before
+from boundmark.heuristics.microbatch.start_times import Find, Question
+from boundmark.problems.microbatch import Placement
+
+# When each (micro-batch, block) starts.
+Starts: TypeAlias = Mapping[tuple[int, int], int]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Blocks that are scheduled together: a warm-up, a cool-down, or all of them.
+
+    Attributes
+    ----------
+    jobs
+        Pairs (micro-batch, block), ascending.
+    room
+        Memory that each device has left when the phase begins.
+    """
+
+    placement: Placement
+    jobs: tuple[tuple[int, int], ...]
+    room: tuple[int, ...]
+
+    @classmethod
+    def warm_up(
+        cls, placement: Placement, capacity: Sequence[int], members: Sequence[int]
+    ) -> "Phase":
+        """Return what comes before the repetend (papers/tessel, Equation 5)."""
+        return cls(
+            placement,
+            tuple(
+                (number, i)
+                for number in range(max(members) + 1)
+                for i, member in enumerate(members)
+                if number < member
+            ),
+            tuple(capacity),
+        )
+
+    @classmethod
+    def cool_down(
+        cls, placement: Placement, capacity: Sequence[int], members: Sequence[int]
+    ) -> "Phase":
+        """Return what comes after the repetend (papers/tessel, Equation 6)."""
+        held = held_before(placement, [member + 1 for member in members])
+        return cls(
+            placement,
+            tuple(
+                (number, i)
+                for number in range(max(members) + 1)
+                for i, member in enumerate(members)
+                if number > member
+            ),
+            tuple(c - h for c, h in zip(capacity, held, strict=True)),
+        )
+
+    @classmethod
+    def whole(cls, placement: Placement, capacity: Sequence[int], micro_batches: int) -> "Phase":
+        """Return all blocks of all micro-batches."""
+        return cls(
+            placement,
+            tuple((m, i) for m in range(micro_batches) for i in range(len(placement.blocks))),
+            tuple(capacity),
+        )
+
+    @cached_property
+    def durations(self) -> tuple[int, ...]:
+        """Ticks of each job."""
+        return tuple(self.placement.blocks[i].duration for _, i in self.jobs)
+
+    @cached_property
+    def on_device(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the jobs on each device."""
+        return tuple(
+            tuple(
+                number
+                for number, (_, i) in enumerate(self.jobs)
+                if device in self.placement.blocks[i].devices
+            )
+            for device in range(self.placement.devices)
+        )
+
+    @cached_property
+    def orders(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of jobs of which the second waits for the first.
+
+        Micro-batches are alike, so that a block may have them in ascending order (Property IV.1).
+        """
+        number = {job: position for position, job in enumerate(self.jobs)}
+        pairs = [
+            ((m, i), (m, j))
+            for i, j in edges(self.placement.dag)
+            for m in {m for m, _ in self.jobs}
+        ]
+        pairs += [((m, i), (m + 1, i)) for m, i in self.jobs]
+        return tuple(
+            sorted((number[a], number[b]) for a, b in pairs if a in number and b in number)
+        )
+
+    @cached_property
+    def least_makespan(self) -> int:
+        """A lower bound: the load of a device, and the longest path."""
+        loads = [sum(self.durations[a] for a in here) for here in self.on_device]
+        ends = list(self.durations)
+        for a, b in sorted(self.orders, key=lambda pair: self._topological_position(pair[0])):
+            ends[b] = max(ends[b], ends[a] + self.durations[b])
+        return max(loads + ends)
+
+    def question(self, horizon: int) -> Question:
+        """Ask for start times such that all jobs have ended by a time."""
+        return Question(
+            self.durations,
+            tuple(self.placement.blocks[i].memory for _, i in self.jobs),
+            self.on_device,
+            self.room,
+            tuple((a, b, self.durations[a]) for a, b in self.orders),
+            horizon,
+        )
+
+    def any_starts(self, find: Find) -> list[int] | None:
+        """Return some start times, as early as the order of jobs on each device allows."""
+        if not self.jobs:
+            return []
+        starts = find(self.question(sum(self.durations)))
+        return None if starts is None else self.earliest(starts)
+
+    def improve(self, starts: list[int], find: Find) -> Iterator[tuple[list[int], int]]:
+        """Yield start times and a lower bound on the makespan until there are none better.
+
+        Bisection over makespans (Section V), where start times found tighten the interval to the
+        makespan that they have.
+        """
+        if not self.jobs:
+            return
+        least = self.least_makespan
+        while least < (length := self.makespan(starts)):
+            horizon = (least + length - 1) // 2
+            better = find(self.question(horizon))
+            if better is None:
+                least = horizon + 1
+            else:
+                starts = self.earliest(better)
+            yield starts, least
+
+    def earliest(self, starts: Sequence[int]) -> list[int]:
+        """Return the earliest start times with the same order of jobs on each device."""
+        devices = [self.placement.blocks[i].devices for _, i in self.jobs]
+        before: list[list[int]] = [[] for _ in self.jobs]
+        for a, b in self.orders:
+            before[b].append(a)
+        free = [0] * self.placement.devices
+        ends = [0] * len(self.jobs)
+        for b in sorted(range(len(self.jobs)), key=lambda job: starts[job]):
+            start = max([ends[a] for a in before[b]] + [free[d] for d in devices[b]])
+            ends[b] = start + self.durations[b]
+            for d in devices[b]:
+                free[d] = ends[b]
+        return [end - duration for end, duration in zip(ends, self.durations, strict=True)]
+
+    def makespan(self, starts: Sequence[int]) -> int:
+        """Return when the last job ends."""
+        return max(a + b for a, b in zip(starts, self.durations, strict=True))
+
+    def by_job(self, starts: Sequence[int]) -> Starts:
+        """Return the start times by micro-batch and block."""
+        return dict(zip(self.jobs, starts, strict=True))
+
+    def _topological_position(self, job: int) -> tuple[int, int]:
+        number, block = self.jobs[job]
+        return number, self._positions[block]
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        return {block: p for p, block in enumerate(self.placement.dag.topological_order.tolist())}

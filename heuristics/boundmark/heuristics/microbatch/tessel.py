@@ -1,0 +1,105 @@
+"""`tessel`: repetends one after another, each with its shortest period (papers/tessel).
+
+Algorithm 1 as published, with these readings of what the paper leaves open. A repetend as long as
+all its blocks one after another is accepted, as there is none shorter on a single device. The
+solver is only asked for repetends shorter than the best, which changes nothing but the time. The
+number of micro-batches in a repetend is limited by `most_in_flight`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from boundmark.heuristics.microbatch.completion import complete, shorten
+from boundmark.heuristics.microbatch.repetend import (
+    assignments,
+    most_in_flight,
+    shortest_repetend,
+)
+from boundmark.heuristics.microbatch.start_times import Find, OutOfTimeError, finder
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance, Placement, Schedule
+from boundmark.problems.microbatch.measures import makespan
+
+
+def run(
+    instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, *,
+    lazy: bool, largest_repetend: int, only_repetend: int, memory: str,
+) -> None:  # fmt: skip
+    """Report every better schedule.
+
+    Parameters
+    ----------
+    lazy
+        Whether warm-up and cool-down are only made short for the best repetend (Section V).
+    largest_repetend
+        How many micro-batches a repetend may involve at most; 0 for as many as there is memory for.
+    only_repetend
+        How many micro-batches a repetend must involve, whatever the memory; 0 for any number, as in
+        Algorithm 1.
+    memory
+        How Z3 is told what a device holds: ``"timeline"``, as published, or ``"pairs"``.
+    """
+    for name, value in (("largest_repetend", largest_repetend), ("only_repetend", only_repetend)):
+        if value < 0:
+            raise InvalidInputError(f"{name} is {value}; expected a number of micro-batches or 0.")
+    placement, count = instance.placement, instance.micro_batches
+    most = largest_repetend or most_in_flight(placement, instance.capacity)
+    sizes = [only_repetend] if only_repetend else list(range(1, most + 1))
+    if count:
+        sizes = [size for size in sizes if size <= count]
+    if not sizes:
+        raise UnsupportedError(
+            f"a repetend of {only_repetend} micro-batches is asked for; "
+            f"expected at most the {count} of the instance."
+        )
+    find = finder(budget, seed, memory)
+    shortest = None
+    try:
+        for schedule in search(placement, instance.capacity, sizes, find, lazy=lazy):
+            length = makespan(placement, schedule.starts_for(count)) if count else None
+            if length is None or shortest is None or length < shortest:
+                shortest = length
+                progress.solution(schedule)
+    except OutOfTimeError:
+        return
+
+
+def search(
+    placement: Placement, capacity: Sequence[int], sizes: Iterable[int], find: Find, *, lazy: bool
+) -> Iterator[Schedule]:
+    """Yield schedules, each with a shorter period or a shorter warm-up and cool-down.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of micro-batches in a repetend, in the order in which they are tried.
+    """
+    optimal = sum(block.duration for block in placement.blocks) + 1
+    lower_bound = max(placement.loads)
+    best = None
+    for members in (members for size in sizes for members in assignments(placement.dag, size)):
+        repetend = shortest_repetend(placement, capacity, members, optimal - 1, find)
+        if repetend is None:
+            continue
+        completion = complete(placement, capacity, repetend, find)
+        if completion is None:
+            continue
+        optimal, best = repetend.period, completion
+        yield best.schedule
+        if not lazy:
+            yield from shorten(best, find)
+        if optimal == lower_bound:
+            break
+    if lazy and best is not None:
+        yield from shorten(best, find)
+
+
+TESSEL = Method(
+    name="tessel",
+    problem="microbatch",
+    kind="heuristic",
+    summary="Repetends by Z3, one after another, then warm-up and cool-down (papers/tessel).",
+    run=run,
+    params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "timeline"},
+    seeded=True,
+)

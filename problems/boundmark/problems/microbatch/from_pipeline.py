@@ -1,0 +1,78 @@
+"""From a partition of a model into stages to a placement whose micro-batches can be scheduled."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.microbatch.block import Block
+from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.pipeline.instance import PipelineInstance, in_pipeline_order
+from boundmark.problems.pipeline.objective import block_costs
+from boundmark.problems.pipeline.partition import Partition
+
+# Of the slowest forward block. Schedules are searched for in ticks, so few of them are better;
+# rounding up adds at most a hundredth to it.
+DEFAULT_TICKS = 100
+
+
+def placement_of(
+    instance: PipelineInstance,
+    partition: Partition,
+    *,
+    backward: Fraction | int = 3,
+    activation: int = 1,
+    ticks: int = DEFAULT_TICKS,
+) -> Placement:
+    """Return one forward and one backward block for each stage, a device each, in pipeline order.
+
+    A forward block takes what the partition's objective says of the stage, f(S), scaled such that
+    the slowest one takes `ticks`, and rounded up. It needs the results of all stages that its
+    operations read; backward blocks wait the other way round, and for the forward block.
+
+    Parameters
+    ----------
+    backward
+        Duration of backward blocks in those of forward blocks; 0 for inference, without any. 3 is
+        common with recomputation (papers/tessel, Section VI-B).
+    activation
+        Memory that a forward block allocates and the backward block releases.
+
+    Raises
+    ------
+    InvalidInputError
+        If the partition is none of the instance, or a number is out of range.
+    """
+    if backward < 0:
+        raise InvalidInputError(f"backward is {backward}; expected a ratio of at least 0.")
+    if activation < 0:
+        raise InvalidInputError(f"activation is {activation}; expected a non-negative integer.")
+    if ticks < 1:
+        raise InvalidInputError(f"ticks is {ticks}; expected a positive integer.")
+    # Refuses partitions that do not fit.
+    slowest = instance.objective(partition)
+    ordered = in_pipeline_order(instance, partition)
+    used, stages = np.unique(ordered.stages, return_inverse=True)
+    costs = block_costs(instance.graph, ordered.stages, instance.k)[used].tolist()
+    count = len(used)
+    kept = activation if backward else 0
+    scale = Fraction(ticks, max(1, slowest))
+    blocks = [
+        Block(f"F{stage}", "forward", _rounded_up(cost * scale), kept, (stage,))
+        for stage, cost in enumerate(costs)
+    ]
+    tails, heads = stages[instance.graph.dag.sources], stages[instance.graph.dag.targets]
+    edges = sorted({(s, t) for s, t in zip(tails.tolist(), heads.tolist(), strict=True) if s != t})
+    if not backward:
+        return Placement.from_blocks(blocks, edges, count)
+    blocks += [
+        Block(f"B{stage}", "backward", _rounded_up(cost * scale * backward), -kept, (stage,))
+        for stage, cost in enumerate(costs)
+    ]
+    edges += [(count + t, count + s) for s, t in edges]
+    edges += [(stage, count + stage) for stage in range(count)]
+    return Placement.from_blocks(blocks, edges, count)
+
+
+def _rounded_up(duration: Fraction) -> int:
+    return max(1, -(-duration.numerator // duration.denominator))
