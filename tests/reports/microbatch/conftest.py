@@ -62,7 +62,7 @@ def store(tmp_path: Path, add: Add) -> ResultStore:
     add(store, "a2", one_after_another, **naive)
     add(store, "a3", bound_certified=4, **load)
     add(store, "a4", **slow, **failed)
-    add(store, "b1", v_shape, memory=4, wall_seconds=0.2)
+    add(store, "b1", v_shape, memory=4, wall_seconds=0.2, bound_claimed=3.0)
     add(store, "b2", one_after_another, memory=4, **naive)
     add(store, "b3", memory=4, bound_certified=3, **load)
     add(store, "b4", memory=4, status="unsupported", **slow)

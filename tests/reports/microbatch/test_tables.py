@@ -145,6 +145,7 @@ def test_methods(store: ResultStore) -> None:
     assert (slow["solved"], slow["timed"], slow["failed"]) == (0, 1, 2)
     assert table.at["device-load", "lower"] == pytest.approx(math.sqrt(3 / 4))
     assert table.at["modulo", "bounded"] == 1
+    assert table.loc["modulo", ["claiming", "claimed"]].tolist() == [1, 0.75]
 
 
 def test_lines_over_memory(best: pd.DataFrame) -> None:
