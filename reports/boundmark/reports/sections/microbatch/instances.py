@@ -18,7 +18,8 @@ def instance_section(best: pd.DataFrame) -> Section | None:
     with_claims = bool(best["claimed"].notna().any())
     columns = (
         "placement", "parameters", "devices", "best", "bound",
-        *(["claimed"] if with_claims else []), "gap (%)", "bubble rate (%)", "NR", "found by", "certified by",
+        *(["claimed"] if with_claims else []), "gap (%)", "bubble (%)", "NR", "found by",
+        "certified by",
     )  # fmt: skip
     groups = []
     for is_period, objective in OBJECTIVES:
@@ -30,7 +31,7 @@ def instance_section(best: pd.DataFrame) -> Section | None:
         "Best: shortest verified period, or makespan where a number of micro-batches is given, in "
         "ticks. Bound: the best certified one; claimed: the largest on a solver's word, which "
         "enters no gap. Gap: best/bound - 1; optimal where the certified bound is reached.",
-        "Bubble rate: share of time that devices idle, on average over them; while the schedule "
+        "Bubble: bubble rate, the share of time that devices idle, on average over them; while the schedule "
         "repeats if the period counts, until the makespan otherwise. NR: number of micro-batches "
         "that take part in a repetition. Of several methods with the same value, the first by name "
         "is shown.",
