@@ -134,6 +134,18 @@ def test_chimera_holds_half_of_the_devices_per_pipeline() -> None:
         assert max(peak_memory(instance.placement, starts)) <= instance.placement.devices
 
 
+@pytest.mark.parametrize(("name", "makespan"), [("x-4-train-b1", 10), ("x-8-train-b1", 22)])
+def test_unit_of_chimera(name: str, makespan: int) -> None:
+    """D/2 micro-batches of each pipeline leave D - 2 bubbles if forward takes as long as backward.
+
+    This is Table 2 of Chimera's paper.
+    """
+    devices = int(name.split("-")[1])
+    instance = shape(name, memory=devices, micro_batches=devices // 2)
+    assert makespan == 2 * devices + devices - 2
+    assert instance.objective(reported(CHIMERA_DIRECT, instance)) == makespan
+
+
 def test_ticks_do_not_matter_to_chimera() -> None:
     """Nanoseconds instead of units give the same order of blocks."""
     coarse = reported(CHIMERA_DIRECT, shape("x-4-train"))

@@ -1,10 +1,12 @@
 """`chimera-direct`: two pipelines in opposite directions (Li and Hoefler, Chimera, SC 2021)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from boundmark.heuristics.microbatch.first_fit import first_fit, in_slots, loads_in_slots
+from boundmark.heuristics.microbatch.merging import merged
+from boundmark.heuristics.microbatch.one_forward_one_backward import own_orders
 from boundmark.heuristics.microbatch.pattern import Pattern
-from boundmark.heuristics.microbatch.reporting import report_pattern
+from boundmark.heuristics.microbatch.reporting import report_best, report_pattern
 from boundmark.heuristics.microbatch.stages import (
     Stage,
     backward_blocks,
@@ -41,9 +43,33 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         for lead in range(period):
             starts = first_fit(placement, sequences, slots, period, (0, lead), limits)
             if starts is not None:
-                report_pattern(instance, Pattern.of_starts(placement, starts, period), progress)
+                pattern = Pattern.of_starts(placement, starts, period)
+                _report(instance, pipelines, limits, pattern, progress)
                 return
     raise UnsupportedError("one micro-batch of each pipeline does not fit on the devices together.")
+
+
+def _report(
+    instance: MicrobatchInstance,
+    pipelines: Sequence[Sequence[Stage]],
+    limits: Mapping[int, tuple[int, int]],
+    pattern: Pattern,
+    progress: Progress,
+) -> None:
+    """Report the pattern, or for N micro-batches both pipelines' 1F1B merged, if it is shorter.
+
+    The latter is Chimera's unit, for as many micro-batches as this has.
+    """
+    placement, count = instance.placement, instance.micro_batches
+    if not count:
+        report_pattern(instance, pattern, progress)
+        return
+    parts = []
+    for stages in pipelines:
+        in_flight = [1 if s.backward is None else limits[s.backward][1] for s in stages]
+        parts.append(own_orders(placement, stages, in_flight, count))
+    unit, _ = merged(placement, parts, count)
+    report_best(instance, [pattern.orders(count), unit], progress)
 
 
 def opposite_pipelines(placement: Placement) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:

@@ -3,10 +3,10 @@
 import itertools
 from collections.abc import Sequence
 
-from boundmark.heuristics.microbatch.device_orders import DeviceOrders, earliest_starts, fits
+from boundmark.heuristics.microbatch.device_orders import DeviceOrders, fits
 from boundmark.heuristics.microbatch.first_fit import first_fit, in_slots, loads_in_slots
 from boundmark.heuristics.microbatch.pattern import Pattern
-from boundmark.heuristics.microbatch.reporting import check_memory, report_pattern
+from boundmark.heuristics.microbatch.reporting import report_best, report_pattern
 from boundmark.heuristics.microbatch.stages import (
     Stage,
     backward_blocks,
@@ -15,8 +15,7 @@ from boundmark.heuristics.microbatch.stages import (
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.microbatch import MicrobatchInstance, Placement, Schedule
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch import MicrobatchInstance, Placement
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
@@ -40,11 +39,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     found = [pattern.orders(count)]
     if count % devices == 0:
         found.append(published_orders(placement, chunks, count))
-    fitting = [orders for orders in found if fits(instance, orders)]
-    if not fitting:
-        check_memory(instance, found[0])
-    schedules = [earliest_starts(placement, orders, count) for orders in fitting]
-    progress.solution(Schedule(min(schedules, key=lambda starts: makespan(placement, starts))))
+    report_best(instance, found, progress)
 
 
 def stages_in_turn(placement: Placement) -> tuple[tuple[Stage, ...], ...]:

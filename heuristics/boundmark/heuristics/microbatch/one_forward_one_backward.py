@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from boundmark.heuristics.microbatch.device_orders import DeviceOrders
 from boundmark.heuristics.microbatch.pattern import Pattern
 from boundmark.heuristics.microbatch.reporting import report_pattern
 from boundmark.heuristics.microbatch.stages import (
@@ -12,7 +13,7 @@ from boundmark.heuristics.microbatch.stages import (
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.microbatch import MicrobatchInstance
+from boundmark.problems.microbatch import MicrobatchInstance, Placement
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
@@ -63,6 +64,17 @@ def stage_turns(stage: Stage, in_flight: int) -> list[tuple[int, int]]:
     if stage.backward is None:
         return [(stage.forward, 0)]
     return [(stage.forward, in_flight - 1), (stage.backward, 0)]
+
+
+def own_orders(
+    placement: Placement, stages: Sequence[Stage], in_flight: Sequence[int], micro_batches: int
+) -> DeviceOrders:
+    """Return the orders in which the devices of some stages run the blocks of these."""
+    orders: list[Sequence[tuple[int, int]]] = [()] * placement.devices
+    for stage, count in zip(stages, in_flight, strict=True):
+        alone = Pattern((tuple(stage_turns(stage, count)),))
+        (orders[stage.device],) = alone.orders(micro_batches)
+    return orders
 
 
 ONE_FORWARD_ONE_BACKWARD = Method(

@@ -1,8 +1,8 @@
 """`1f1b-plus`: 1F1B with blocks on several devices in between (papers/tessel, Section VI-A)."""
 
 from boundmark.heuristics.microbatch.device_orders import fits
-from boundmark.heuristics.microbatch.distributed_blocks import has_chain, inserted
-from boundmark.heuristics.microbatch.one_forward_one_backward import in_flight_counts, stage_turns
+from boundmark.heuristics.microbatch.merging import has_chain, merged
+from boundmark.heuristics.microbatch.one_forward_one_backward import in_flight_counts, own_orders
 from boundmark.heuristics.microbatch.pattern import Pattern, mean_period
 from boundmark.heuristics.microbatch.reporting import report_orders, report_pattern
 from boundmark.heuristics.microbatch.stages import (
@@ -31,12 +31,9 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     placement = instance.placement
     stages = stages_beside_distributed_blocks(placement)
     for limit in range(len(stages), 0, -1):
-        own: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
         count = instance.micro_batches or 8 * len(stages) + 8
         in_flight = in_flight_counts(instance, stages, limit)
-        for stage, most in zip(stages, in_flight, strict=True):
-            own[stage.device] = list(Pattern((tuple(stage_turns(stage, most)),)).orders(count)[0])
-        orders, starts = inserted(placement, own, count)
+        orders, starts = merged(placement, [own_orders(placement, stages, in_flight, count)], count)
         if instance.micro_batches:
             if limit == 1 or fits(instance, orders):
                 report_orders(instance, orders, progress)

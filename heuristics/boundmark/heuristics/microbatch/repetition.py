@@ -97,16 +97,19 @@ def _in_schedule(placement: Placement, pattern: Pattern) -> _Conditions:
             cells = np.array([[last_lag * blocks + last], [lag * blocks + first]])
             parts.append((cells[0], cells[1], duration[[last]], np.ones(1)))
     sources, targets = placement.dag.sources, placement.dag.targets
-    for more in range(count + 1):
+    apart = lags[sources] - lags[targets]
+    # With more repetitions than lie between two blocks, nothing new is asked of them.
+    for more in range(int(apart.max(initial=0)) + 1):
+        tails, heads = sources[apart >= more], targets[apart >= more]
         number = np.arange(count + more)[:, None]
         repetitions = np.clip(number - lags, 0, more)
         cells = (number - repetitions) * blocks + np.arange(blocks)
         parts.append(
             (
-                cells[:, sources].ravel(),
-                cells[:, targets].ravel(),
-                np.broadcast_to(duration[sources], (count + more, len(sources))).ravel(),
-                (repetitions[:, targets] - repetitions[:, sources]).ravel(),
+                cells[:, tails].ravel(),
+                cells[:, heads].ravel(),
+                np.broadcast_to(duration[tails], (count + more, len(tails))).ravel(),
+                (repetitions[:, heads] - repetitions[:, tails]).ravel(),
             )
         )
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]

@@ -1,8 +1,11 @@
 """How methods that know the order of blocks report a schedule."""
 
+from collections.abc import Sequence
+
 from boundmark.heuristics.microbatch.device_orders import (
     DeviceOrders,
     earliest_starts,
+    fits,
     peak_memory,
 )
 from boundmark.heuristics.microbatch.pattern import Pattern
@@ -10,6 +13,7 @@ from boundmark.heuristics.microbatch.repetition import repeating_schedule
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Progress
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+from boundmark.problems.microbatch.measures import makespan
 
 
 def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Progress) -> None:
@@ -38,6 +42,24 @@ def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: 
     check_memory(instance, orders)
     starts = earliest_starts(instance.placement, orders, instance.micro_batches)
     progress.solution(Schedule(starts))
+
+
+def report_best(
+    instance: MicrobatchInstance, candidates: Sequence[DeviceOrders], progress: Progress
+) -> None:
+    """Report the shortest of the earliest schedules in some orders, as far as they fit.
+
+    Raises
+    ------
+    UnsupportedError
+        If none fits, or devices would wait for ever.
+    """
+    fitting = [orders for orders in candidates if fits(instance, orders)]
+    if not fitting:
+        check_memory(instance, candidates[0])
+    placement, count = instance.placement, instance.micro_batches
+    schedules = [earliest_starts(placement, orders, count) for orders in fitting]
+    progress.solution(Schedule(min(schedules, key=lambda starts: makespan(placement, starts))))
 
 
 def check_memory(instance: MicrobatchInstance, orders: DeviceOrders) -> None:

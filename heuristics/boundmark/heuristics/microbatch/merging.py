@@ -1,7 +1,8 @@
-"""Blocks on several devices, inserted into device orders of the other blocks."""
+"""Device orders from those of parts: of several pipelines, and of blocks on several devices."""
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from boundmark.heuristics.microbatch.device_orders import DeviceOrders
 from boundmark.problems.arrays import IntArray, frozen
@@ -9,21 +10,27 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import Placement
 
 
-def inserted(
-    placement: Placement, own_orders: DeviceOrders, micro_batches: int
+def merged(
+    placement: Placement, parts: Sequence[DeviceOrders], micro_batches: int
 ) -> tuple[DeviceOrders, IntArray]:
     """Return the device orders of all blocks, and their start times, shape (N, K).
 
     A distributed block is due as soon as what it waits for is done, and, if it waits for nothing,
     as soon as it is the turn of a block that needs it. From then on, its devices begin nothing
-    else. Other blocks start as early as their devices' own orders let them.
+    else. Other blocks start as early as the orders let them; if it is the turn of several on a
+    device, backward blocks come first, then earlier micro-batches.
+
+    Parameters
+    ----------
+    parts
+        Orders of the blocks on one device; each of them in one part.
 
     Raises
     ------
     UnsupportedError
         If devices would wait for each other for ever.
     """
-    simulation = _Simulation(placement, own_orders, micro_batches)
+    simulation = _Simulation(placement, parts, micro_batches)
     now = 0
     while simulation.left:
         while simulation.start_blocks(now):
@@ -35,18 +42,29 @@ def inserted(
     return simulation.orders, frozen(simulation.starts)
 
 
+class _Turn(NamedTuple):
+    """A block whose turn it is; the least one goes first."""
+
+    is_forward: bool
+    micro_batch: int
+    block: int
+    part: int
+
+
 class _Simulation:
     """What has started so far; ends are -1 until then."""
 
-    def __init__(self, placement: Placement, own_orders: DeviceOrders, micro_batches: int) -> None:
-        self.placement, self.own_orders, self.micro_batches = placement, own_orders, micro_batches
+    def __init__(
+        self, placement: Placement, parts: Sequence[DeviceOrders], micro_batches: int
+    ) -> None:
+        self.placement, self.parts, self.micro_batches = placement, parts, micro_batches
         size = placement.dag.nodes
         self.left = size * micro_batches
         self.starts = [[0] * size for _ in range(micro_batches)]
         self.ends = [[-1] * size for _ in range(micro_batches)]
         self.free = [0] * placement.devices
         self.orders: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
-        self.position = [0] * placement.devices
+        self.position = [[0] * placement.devices for _ in parts]
         self.producers = [placement.dag.producers_of(i).tolist() for i in range(size)]
         self.consumers = [placement.dag.consumers_of(i).tolist() for i in range(size)]
         self.next_number = {
@@ -65,14 +83,18 @@ class _Simulation:
                 self._start(i, number, now)
                 has_started = True
             reserved.update(devices)
-        for device, order in enumerate(self.own_orders):
-            at = self.position[device]
-            if device in reserved or self.free[device] > now or at == len(order):
+        for device, free in enumerate(self.free):
+            if device in reserved or free > now:
                 continue
-            i, number = order[at]
-            if self._has_inputs(i, number, now):
-                self.position[device] += 1
-                self._start(i, number, now)
+            ready = [
+                turn
+                for turn in self._turns(device)
+                if self._has_inputs(turn.block, turn.micro_batch, now)
+            ]
+            if ready:
+                first = min(ready)
+                self.position[first.part][device] += 1
+                self._start(first.block, first.micro_batch, now)
                 has_started = True
         return has_started
 
@@ -84,6 +106,17 @@ class _Simulation:
         for device in block.devices:
             self.free[device] = now + block.duration
             self.orders[device].append((i, number))
+
+    def _turns(self, device: int) -> list[_Turn]:
+        """Return whose turn it is on a device, a block for each part that is not over."""
+        turns = []
+        for part, orders in enumerate(self.parts):
+            order, at = orders[device], self.position[part][device]
+            if at < len(order):
+                i, number = order[at]
+                is_forward = self.placement.blocks[i].kind == "forward"
+                turns.append(_Turn(is_forward, number, i, part))
+        return turns
 
     def _is_due(self, i: int, now: int) -> bool:
         number = self.next_number[i]
@@ -102,8 +135,8 @@ class _Simulation:
                     return True
                 continue
             (device,) = self.placement.blocks[consumer].devices
-            order, at = self.own_orders[device], self.position[device]
-            if self.free[device] <= now and order[at : at + 1] == [(consumer, number)]:
+            turns = [(turn.block, turn.micro_batch) for turn in self._turns(device)]
+            if self.free[device] <= now and (consumer, number) in turns:
                 return True
         return not self.consumers[i]
 

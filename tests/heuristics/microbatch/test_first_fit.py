@@ -1,0 +1,43 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from placements import shape
+
+from boundmark.datasets.placement_shapes import Costs, interleaved
+from boundmark.heuristics.microbatch.first_fit import first_fit, in_slots, loads_in_slots
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 4))
+def test_no_slot_is_used_twice(forward: int, backward: int, devices: int) -> None:
+    """In every period that has room, each device runs one block at a time, inputs first."""
+    placement = interleaved(devices, Costs(forward, backward))
+    slots = [block.duration for block in placement.blocks]
+    order = list(range(len(slots)))
+    for period in range(max(placement.loads), 2 * max(placement.loads)):
+        starts = first_fit(placement, [order], slots, period, (0,), {})
+        if starts is None:
+            continue
+        assert all(starts[i + 1] >= starts[i] + slots[i] for i in order[:-1])
+        for members in placement.on_device:
+            used = [(starts[i] + slot) % period for i in members for slot in range(slots[i])]
+            assert len(used) == len(set(used))
+
+
+def test_limits_are_kept() -> None:
+    """With one micro-batch in flight at most, nothing shorter than the whole chain is found."""
+    placement = shape("v-2-train").placement
+    slots = [block.duration for block in placement.blocks]
+    limits = {3: (0, 1)}
+    found = [
+        period
+        for period in range(4, 9)
+        if first_fit(placement, [[0, 1, 2, 3]], slots, period, (0,), limits) is not None
+    ]
+    assert found == [8]
+
+
+def test_slots_are_few_whatever_the_ticks() -> None:
+    """The busiest device needs about 32 slots, and every block at least one."""
+    placement = shape("v-4-train-f1-b999999").placement
+    slots = in_slots(placement)
+    assert min(slots) == 1
+    assert 32 <= max(loads_in_slots(placement, slots)) <= 34
