@@ -22,7 +22,7 @@ from boundmark.reports.store import ResultStore
 DEFAULT_ROUNDS: Mapping[str, Sequence[Sequence[str]]] = {
     "pipeline": (
         ("ideal-dp", "share", "node-cut", "mean-work", "max-work", "slicegraph", "balanced-work"),
-        ("memetic", "mip-tree"),
+        ("memetic", "certify"),
     ),
     "microbatch": (("device-load", "memory-latency", "modulo"),),
 }

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+import pytest
 from brute_force import instance, optimum
 
 from boundmark.bounds import checker
@@ -46,9 +47,20 @@ def test_narrow_graphs_are_solved() -> None:
     assert all(report.kind != "mip-tree/1" for report in reports.bounds)
 
 
-def test_wide_graphs_go_on_to_branch_and_bound(random_graph: Callable[..., CostedGraph]) -> None:
-    """Where they are many, the share bound is improved on by the tree."""
-    sample = PipelineInstance(random_graph(60, seed=1), 4)
-    reports = certified(sample, 4, ideals=100)
+@pytest.mark.parametrize(("k", "kind"), [(4, "mip-tree/1"), (8, "bottleneck-tree/1")])
+def test_wide_graphs_go_on_to_branch_and_bound(
+    random_graph: Callable[..., CostedGraph], k: int, kind: str
+) -> None:
+    """Where they are many, the share bound is improved on by the tree that suits k."""
+    sample = PipelineInstance(random_graph(60, seed=1), k)
+    reports = certified(sample, 5, ideals=100)
     assert reports.bounds[0].kind == "share/1"
+    assert reports.bounds[-1].kind == kind
+
+
+def test_another_tree_follows_one_that_ends() -> None:
+    """On a small graph with many stages, what looks at one stage only is not the last word."""
+    edges = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (2, 5), (4, 5)]
+    sample = instance([7, 5, 3, 4, 6, 6], edges, 5, transfer=[5, 1, 2, 3, 2, 4])
+    reports = certified(sample, 20, ideals=1)
     assert reports.bounds[-1].kind == "mip-tree/1"

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from brute_force import instance, optimum
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
@@ -42,6 +43,15 @@ def test_beats_the_share_bound(random_graph: Callable[..., CostedGraph]) -> None
     assert bounds[-1] > share_table(sample.graph).bound(4)
     for report in reports.bounds:
         assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+def test_a_finished_tree_proves_the_optimum() -> None:
+    """Leaves of older thresholds, solved again, leave nothing of a small graph's gap."""
+    edges = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (2, 5), (4, 5)]
+    sample = instance([7, 5, 3, 4, 6, 6], edges, 5, transfer=[5, 1, 2, 3, 2, 4])
+    reports = Reports()
+    mip_tree.run(sample, Budget(20), 0, reports)  # type: ignore[arg-type]
+    assert reports.bounds[-1].bound == optimum(sample)
 
 
 @pytest.mark.parametrize("lie", ["optimum", "multipliers", "both"])

@@ -101,6 +101,11 @@ class Tree:
             if node.children is not None and node.choice is not None:
                 earlier, later = branch(dag, own, *node.choice)
                 waiting += [(node.children[0], earlier), (node.children[1], later)]
+            elif node.optimum == np.inf and own.are_possible:
+                # Its windows have opened again, so nothing is known of it.
+                node.optimum = 0.0
+        self.leaves = [(leaf.optimum, next(self.ticket), leaf) for _, _, leaf in self.leaves]
+        heapq.heapify(self.leaves)
         return True
 
     @property
@@ -111,16 +116,24 @@ class Tree:
     def grow(self) -> bool:
         """Branch on the worst leaf, or solve it again if its solution is of an older threshold.
 
+        If the worst leaf is decided, the bound can still gain: leaves of an older threshold prove
+        less now than they did, and are solved again.
+
         Returns
         -------
-        False if the worst leaf cannot be improved on, or the time is up.
+        False if nothing can be improved on, or the time is up.
         """
-        _, _, leaf = self.leaves[0]
+        entry = self.leaves[0]
+        if entry[2].choice is None:
+            older = (entry for entry in self.leaves if entry[2].threshold < self.threshold)
+            entry = next(older, entry)
+        leaf = entry[2]
         if leaf.threshold < self.threshold:
             again = self._solved(leaf.blocks, leaf.windows, self.threshold, self.amounts)
             if again is None:
                 return False
-            heapq.heappop(self.leaves)
+            self.leaves.remove(entry)
+            heapq.heapify(self.leaves)
             leaf.threshold, leaf.optimum = again.threshold, again.optimum
             leaf.multipliers, leaf.choice = again.multipliers, again.choice
             self._push(leaf)
