@@ -109,7 +109,7 @@ def test_one_writer_at_a_time(boundmark: Boundmark, suite_file: Path, tmp_path: 
         (("solve", "{tmp}/none.onnx", "-k", "2"), "none.onnx"),
         (
             ("solve", "onnx-light/alexnet", "-k", "0"),
-            "k is 0; expected a positive number of stages",
+            "k is 0; expected an integer of at least 1",
         ),
         (("solve", "onnx-light/alexnet", "-k", "2", "--method", "shaer"), "did you mean share"),
         (("datasets", "--members", "regal"), "did you mean regal-style"),

@@ -77,3 +77,16 @@ def test_nothing_found_is_said(boundmark: Boundmark) -> None:
     assert answer["certified_bound"] is None
     assert answer["gap"] is None
     assert answer["optimal"] is False
+
+
+def test_schedules_are_drawn(boundmark: Boundmark) -> None:
+    """The object has the period and its proof; people also see the schedule."""
+    command = ("solve", "shapes/k-4-train", "--memory", 4)
+    answer = json.loads(boundmark(*command, "--json").stdout)
+    assert (answer["problem"], answer["objective"], answer["optimal"]) == ("microbatch", 6, True)
+    assert answer["bubble_rate"] == 0.0
+    assert answer["micro_batches"] == len(answer["solution"]["starts"])
+    text = boundmark(*command, "--quiet").stdout
+    assert "┃" in text
+    for line in ("period           6 (by", "certified bound  6 (by", "0 (optimal, certified)"):
+        assert line in text

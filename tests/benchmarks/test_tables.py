@@ -43,3 +43,18 @@ def test_a_table_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert ["instances", "2", "1"] in lines
     assert ["instance", "nodes", "gap"] in lines
     assert ["d/net", "7", "50.0"] in lines
+
+
+def test_many_columns_are_several_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names stay whole, no line is longer than the terminal, and no column is missing."""
+    store = ResultStore.create_or_open(tmp_path)
+    for memory in range(1, 20):
+        add(store, "microbatch", "a-placement-with-quite-a-long-name", 5, memory=memory)
+    print_certified_table(tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = [line.split()[2:] for line in lines if line.startswith("instance  ")]
+    assert [int(memory) for head in heads for memory in head] == list(range(1, 20))
+    assert sum(line.startswith("d/a-placement-with-quite-a-long-name ") for line in lines) > 1

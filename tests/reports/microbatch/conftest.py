@@ -62,10 +62,12 @@ def store(tmp_path: Path, add: Add) -> ResultStore:
     add(store, "a2", one_after_another, **naive)
     add(store, "a3", bound_certified=4, **load)
     add(store, "a4", **slow, **failed)
-    add(store, "b1", v_shape, memory=4, wall_seconds=0.2)
+    add(store, "b1", v_shape, memory=4, wall_seconds=0.2, bound_claimed=3.0)
     add(store, "b2", one_after_another, memory=4, **naive)
     add(store, "b3", memory=4, bound_certified=3, **load)
     add(store, "b4", memory=4, status="unsupported", **slow)
     add(store, "c1", v_shape, micro_batches=6, bound_certified=36, bound_kind="head/1")
+    add(store, "c2", one_after_another, micro_batches=6, **naive)
+    add(store, "d0", memory=1, **failed)
     add(store, "d1", one_after_another, memory=1, **naive)
     return store

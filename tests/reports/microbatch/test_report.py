@@ -25,7 +25,7 @@ def test_everything_is_there(store: ResultStore) -> None:
     gantts = [path for path in paths if path.startswith("plots/schedule_v_4_train_memory_")]
     assert len(gantts) == 2 * 3
     rows = pd.read_parquet(store.directory / "tables" / "schedules.parquet")
-    assert len(rows) == 10
+    assert len(rows) == 12
 
 
 def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
@@ -73,7 +73,7 @@ def test_missing_instances_are_said(store: ResultStore) -> None:
         path.unlink()
     write_report(store.directory)
     text = (store.directory / "report.md").read_text()
-    assert "The bubble rate of 6 schedules is unknown" in text
+    assert "The bubble rate of 7 schedules is unknown" in text
 
 
 def test_long_schedules_are_drawn_from_the_start() -> None:

@@ -96,9 +96,16 @@ def test_search_times_are_relative_to_modulo(schedules: pd.DataFrame) -> None:
     assert slow.ratio == pytest.approx(120.0)
     assert math.isnan(of(times, "memory=1", "naive").ratio)
     means = mean_ratios(times).set_index("method")
-    assert means.at["naive", "mean_ratio"] == pytest.approx(math.sqrt(12.5))
-    assert means.loc["naive", ["instances", "limited"]].tolist() == [2, 0]
+    assert means.at["naive", "mean_ratio"] == pytest.approx((5 * 2.5 * 0.5) ** (1 / 3))
+    assert means.loc["naive", ["instances", "limited"]].tolist() == [3, 0]
     assert means.loc["slow", ["instances", "limited"]].tolist() == [1, 1]
+    assert "modulo" not in means.index
+
+
+def test_times_that_end_with_the_budget_are_lower_bounds(store: ResultStore, add: Any) -> None:
+    """Though the task ended ok: the search was not over."""
+    add(store, "e1", v_shape, memory=5, method="slow", method_kind="heuristic", wall_seconds=10.02)
+    assert of(search_time(table_of(store)), "memory=5", "slow").is_limited
 
 
 def test_without_modulo_there_are_no_ratios(schedules: pd.DataFrame) -> None:
@@ -131,13 +138,14 @@ def test_methods(store: ResultStore) -> None:
     tasks = with_parameters_and_names(store.results())
     table = method_table(tasks, certified_table(store.results())).set_index("method")
     modulo, naive, slow = table.loc["modulo"], table.loc["naive"], table.loc["slow"]
-    assert (modulo["instances"], modulo["solved"]) == (3, 3)
+    assert (modulo["instances"], modulo["solved"], modulo["shared"]) == (4, 3, 3)
     assert modulo["upper"] == pytest.approx((4 / 3) ** (1 / 3))
-    assert (naive["instances"], naive["solved"], naive["shared"]) == (3, 2, 2)
-    assert naive["shared_upper"] == pytest.approx(math.sqrt(4 * 16 / 3))
+    assert (naive["instances"], naive["solved"], naive["shared"]) == (4, 3, 3)
+    assert naive["shared_upper"] == pytest.approx((4 * 16 / 3 * 96 / 36) ** (1 / 3))
     assert (slow["solved"], slow["timed"], slow["failed"]) == (0, 1, 2)
     assert table.at["device-load", "lower"] == pytest.approx(math.sqrt(3 / 4))
     assert table.at["modulo", "bounded"] == 1
+    assert table.loc["modulo", ["claiming", "claimed"]].tolist() == [1, 0.75]
 
 
 def test_lines_over_memory(best: pd.DataFrame) -> None:

@@ -1,5 +1,6 @@
 """The summary of a run for the terminal."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.store import ResultStore
 from boundmark.reports.tables.certified import certified_table
 
+# What the column of nodes takes, and what gaps are at least.
+NODES_WIDTH, NUMBER_WIDTH = 9, 5
+
 
 def print_certified_table(directory: Path) -> None:
     """Print the gaps of each problem: a line a graph or placement, a column a set of parameters."""
@@ -22,13 +26,29 @@ def print_certified_table(directory: Path) -> None:
         console.print(
             f"{problem}: gap in %, best verified cost over best certified bound (* optimal)"
         )
-        console.print(_gap_table(part))
+        names = part["dataset"] + "/" + part["instance"]
+        room = console.width - names.str.len().max() - NODES_WIDTH
+        for columns in _fitting(natural_order(part["parameters"]), room):
+            console.print(_gap_table(part[part["parameters"].isin(columns)], columns))
 
 
-def _gap_table(certified: pd.DataFrame) -> Table:
-    columns = natural_order(certified["parameters"])
+def _fitting(columns: Sequence[str], room: int) -> list[list[str]]:
+    """Return the columns in groups that fit side by side, at least one in each."""
+    groups: list[list[str]] = []
+    used = 0
+    for name in columns:
+        width = max(NUMBER_WIDTH, *map(len, _heading(name).splitlines())) + 2
+        if not groups or used + width > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(name)
+        used += width
+    return groups
+
+
+def _gap_table(certified: pd.DataFrame, columns: Sequence[str]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("instance")
+    table.add_column("instance", overflow="fold")
     table.add_column("nodes", justify="right")
     for parameters in columns:
         table.add_column(_heading(parameters), justify="right", no_wrap=True)

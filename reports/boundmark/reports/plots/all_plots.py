@@ -71,8 +71,8 @@ CAPTIONS = {
     ),
     "search_time": (
         "Search time",
-        "One mark an instance and method, filled if all its tasks ended ok, otherwise at its time "
-        "limit or above; seeds averaged.",
+        "One mark an instance and method, seeds averaged; hollow where a task used its whole time "
+        "or failed, so that it needs that time at least.",
     ),
 }
 
@@ -162,7 +162,8 @@ def _gantts(analysis: Analysis) -> dict[str, _Sketch]:
         objective = "makespan" if row.micro_batches else "period"
         caption = (
             f"By {row.method}: {objective} {integer(row.objective)}, "
-            f"{'proven optimal' if row.optimal else 'not proven optimal'}, bubble rate "
+            f"{'proven optimal' if row.optimal else f'certified bound {integer(row.bound)}'}, "
+            "bubble rate "
             f"{percent(row.bubble_rate)}\N{NO-BREAK SPACE}%."
         )
         if len(data) < len(boxes):

@@ -30,7 +30,7 @@ def bounds_by_k(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     upper = having["objective"].astype("float64")
     bounding = tasks[tasks["method_kind"].isin(["bound", "exact"])]
     bounding = bounding.assign(
-        bound_claimed=bounding["bound_claimed"].where(_is_tenable(bounding, upper))
+        bound_claimed=bounding["bound_claimed"].where(is_tenable(bounding, upper))
     )
     key = ["dataset", "method", "k"]
     means = None
@@ -50,7 +50,7 @@ def bounds_by_k(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     """Return the tasks whose claim is above the best verified objective of their instance."""
     upper = certified.set_index("instance_sha256")["objective"].astype("float64")
-    return tasks[tasks["bound_claimed"].notna() & ~_is_tenable(tasks, upper)].assign(
+    return tasks[tasks["bound_claimed"].notna() & ~is_tenable(tasks, upper)].assign(
         best_objective=lambda wrong: wrong["instance_sha256"].map(upper)
     )[
         [
@@ -66,6 +66,7 @@ def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.Data
     ]
 
 
-def _is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":
+def is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":
+    """Return which tasks have no claim above the objective of their instance."""
     limit = tasks["instance_sha256"].map(upper).astype("float64") * (1 + CLAIM_TOLERANCE)
     return ~(tasks["bound_claimed"] > limit)

@@ -23,7 +23,7 @@ def search_time_data(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_search_time(data: pd.DataFrame, looks: Mapping[str, Look]) -> Figure:
-    """Draw a mark an instance and method, hollow where a task did not end `ok`."""
+    """Draw a mark an instance and method, hollow where the time is limited."""
     names, methods = natural_order(data["instance"]), natural_order(data["method"])
     width = max(7.4, 0.8 + INCHES_A_PLACEMENT * len(names))
     figure = new_figure(width, 3.9 + 0.18 * -(-len(methods) // 4))

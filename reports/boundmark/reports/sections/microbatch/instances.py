@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.number_text import MISSING, integer, percent
+from boundmark.reports.number_text import MISSING, decimal, integer, percent
 from boundmark.reports.page import Cell, Group, Section, Table
 from boundmark.reports.tables.rows import rows as rows_of
 
@@ -15,24 +15,26 @@ def instance_section(best: pd.DataFrame) -> Section | None:
     """Return the table with one row an instance, periods before makespans; None without any."""
     if len(best) == 0:
         return None
+    with_claims = bool(best["claimed"].notna().any())
     columns = (
-        "placement", "parameters", "devices", "best", "bound", "gap (%)", "bubble rate (%)", "NR",
-        "found by", "certified by",
+        "placement", "parameters", "devices", "best", "bound",
+        *(["claimed"] if with_claims else []), "gap (%)", "bubble (%)", "NR", "found by",
+        "certified by",
     )  # fmt: skip
     groups = []
     for is_period, objective in OBJECTIVES:
         part = best[(best["micro_batches"] == 0) == is_period]
         for dataset, own in part.groupby("dataset"):
             heading = (Cell(f"{dataset}: {objective}"), *(Cell(""),) * (len(columns) - 1))
-            groups.append(Group(heading, tuple(_row(row) for row in rows_of(own))))
+            groups.append(Group(heading, tuple(_row(row, with_claims) for row in rows_of(own))))
     notes = (
         "Best: shortest verified period, or makespan where a number of micro-batches is given, in "
-        "ticks. Bound: the best certified one. Gap: best/bound - 1; optimal where the bound is "
-        "reached.",
-        "Bubble rate: share of time that devices idle, on average over them; while the schedule "
-        "repeats if the period counts, until the makespan otherwise. NR: number of micro-batches "
-        "that take part in a repetition. Of several methods with the same value, the first by name "
-        "is shown.",
+        "ticks. Bound: the best certified one; claimed: the largest on a solver's word, which "
+        "enters no gap. Gap: best/bound - 1; optimal where the certified bound is reached.",
+        "Bubble: bubble rate, the share of time that devices idle, on average over them; while the "
+        "schedule repeats if the period counts, until the makespan otherwise. NR: number of "
+        "micro-batches that take part in a repetition. Of several methods with the same value, the "
+        "first by name is shown.",
     )
     table = Table(
         "Best verified schedule and best certified bound of each instance",
@@ -45,13 +47,14 @@ def instance_section(best: pd.DataFrame) -> Section | None:
     return Section("Instances", (table,))
 
 
-def _row(row: Any) -> tuple[Cell, ...]:
+def _row(row: Any, with_claims: bool) -> tuple[Cell, ...]:
     return (
         Cell(row.instance),
         Cell(row.parameters),
         Cell(integer(row.devices)),
         Cell(integer(row.objective)),
         Cell(integer(row.bound)),
+        *([Cell(decimal(row.claimed, 0))] if with_claims else []),
         Cell("optimal" if row.optimal else percent(row.gap)),
         Cell(percent(row.bubble_rate)),
         Cell(integer(row.repetend_micro_batches)),

@@ -8,7 +8,7 @@ import pandas as pd
 from boundmark.reports.natural_order import natural_order
 from boundmark.reports.number_text import MISSING, plain, seconds
 from boundmark.reports.page import Cell, Group, Plot, Section, Table
-from boundmark.reports.tables.microbatch.search_time import reference_method
+from boundmark.reports.tables.microbatch.search_time import REFERENCE, reference_method
 
 
 def search_time_section(
@@ -18,38 +18,44 @@ def search_time_section(
     if times["seconds"].notna().sum() == 0:
         return None
     tables = [_seconds(times)]
-    if len(means) > 1:
+    if len(means):
         tables.append(_ratios(times, means))
     return Section("Search time", tuple(tables), tuple(plots))
 
 
 def _seconds(times: pd.DataFrame) -> Table:
     methods = natural_order(times["method"])
+    reference = reference_method(methods)
     groups = []
     for parameters in natural_order(times["parameters"]):
         part = times[times["parameters"] == parameters]
         rows = []
         for sha256 in part["instance_sha256"].unique():
             own: Any = part[part["instance_sha256"] == sha256].set_index("method")
-            cells = [_cell(own.loc[name]) if name in own.index else Cell("") for name in methods]
+            cells = [
+                _cell(own.loc[name], reference) if name in own.index else Cell("")
+                for name in methods
+            ]
             rows.append((Cell(own["instance"].iloc[0]), *cells))
         heading = (Cell(parameters), Cell(f"n = {len(rows)}"), *(Cell(""),) * (len(methods) - 1))
         groups.append(Group(heading, tuple(rows)))
     notes = (
         "Wall-clock seconds, seeds averaged, verification not included; the small number is how "
-        "often it is the time of the reference method, where that ended ok. A cell is one "
-        "instance; n: instances of a group.",
-        "Failures: ≥ marks a task that did not end ok, with its time limit, or the time it took if "
-        "that is longer. ×: the method does not support the placement.",
+        f"often it is the time of {REFERENCE}, where that needed less than its time limit. Loading "
+        "a solver is part of a task and of these times. A cell is one instance; n: instances of a "
+        "group.",
+        "≥ marks a task that used its whole time, or that failed and counts with its time limit, "
+        "or the time it took if that is longer. ×: the method does not support the placement.",
     )
     return Table("Search time in seconds", ("placement", *methods), tuple(groups), notes)
 
 
-def _cell(row: Any) -> Cell:
+def _cell(row: Any, reference: str | None) -> Cell:
     if pd.isna(row["seconds"]):
         return Cell("×")
     sign = "≥ " if row["is_limited"] else ""
-    detail = "" if pd.isna(row["ratio"]) else f"{sign}{_times(row['ratio'])}"
+    is_other = not pd.isna(row["ratio"]) and row.name != reference
+    detail = f"{sign}{_times(row['ratio'])}" if is_other else ""
     return Cell(sign + seconds(row["seconds"]), detail)
 
 
@@ -72,11 +78,11 @@ def _ratios(times: pd.DataFrame, means: pd.DataFrame) -> Table:
     reference = reference_method(times["method"].unique())
     return Table(
         f"Search time relative to {reference}",
-        ("method", "mean ratio", "n", "not ok"),
+        ("method", "mean ratio", "n", "limited"),
         (Group((), rows),),
         (
-            f"Geometric mean of the ratios over the n instances on which {reference} ended ok and "
-            "the method ran. Not ok: instances among them with a task that did not end ok; they "
-            "count with the time limit, so that the mean is one at least.",
+            f"Geometric mean of the ratios over the n instances on which {reference} needed less "
+            "than its time limit and the method ran. Limited: instances among them on which the "
+            "method used its whole time or failed; they make the mean a lower bound, marked ≥.",
         ),
     )

@@ -23,6 +23,7 @@ COLUMNS = [
     "seed",
     "status",
     "seconds",
+    "is_limited",
     "objective",
     "devices",
     "keeps_memory",
@@ -39,9 +40,10 @@ def schedule_table(tasks: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns of the tasks; `micro_batches`, 0 if the period counts; `seconds`, failures charged
-        as in the tables of time; `devices` and `keeps_memory` (whether blocks hold any) of the
-        instance; `bubble_rate` of the verified objective; `repetend_micro_batches`, the number of
-        micro-batches that take part in a repetition (N_R of papers/tessel). What the stored
+        as in the tables of time; `is_limited`, whether the task failed or used its whole time, so
+        that it needs `seconds` at least; `devices` and `keeps_memory` (whether blocks hold any) of
+        the instance; `bubble_rate` of the verified objective; `repetend_micro_batches`, the number
+        of micro-batches that take part in a repetition (N_R of papers/tessel). What the stored
         instance and solution would say is missing if they are.
 
     Raises
@@ -50,8 +52,12 @@ def schedule_table(tasks: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
         If a stored instance or solution is damaged.
     """
     own = tasks[tasks["problem"] == PROBLEM.name]
-    seconds = charged_seconds(own).where(own["status"] != "unsupported")
-    own = own.assign(seconds=seconds, micro_batches=own["micro_batches"].fillna(0))
+    has_run = own["status"] != "unsupported"
+    seconds = charged_seconds(own).where(has_run)
+    limited = has_run & ((own["status"] != "ok") | (seconds >= own["time_limit_seconds"]))
+    own = own.assign(
+        seconds=seconds, is_limited=limited, micro_batches=own["micro_batches"].fillna(0)
+    )
     instances = {sha: stored_instance(store, sha) for sha in own["instance_sha256"].unique()}
     found = [_of_task(task, instances[task.instance_sha256], store) for task in rows(own)]
     names = ["devices", "keeps_memory", "bubble_rate", "repetend_micro_batches"]

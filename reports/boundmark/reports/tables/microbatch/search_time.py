@@ -26,12 +26,11 @@ def search_time(schedules: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         Columns `dataset`, `instance`, `parameters`, `instance_sha256`, `method`; `seconds`, the
         mean over seeds, missing if the method does not support the instance; `is_limited`, whether
-        a task did not end `ok`, so that its time is one at least; `ratio` to the reference method's
-        time, where that ended `ok`.
+        a task failed or used its whole time, so that it needs that time at least; `ratio` to the
+        reference method's time, where that is not limited.
     """
     searching = schedules[schedules["method_kind"] != "bound"]
-    limited = ~searching["status"].isin(["ok", "unsupported"])
-    grouped = searching.assign(is_limited=limited).groupby(KEY, sort=False)
+    grouped = searching.groupby(KEY, sort=False)
     table = grouped.agg(seconds=("seconds", "mean"), is_limited=("is_limited", "any"))
     table = table.reset_index()
     table["ratio"] = float("nan")
@@ -44,7 +43,7 @@ def search_time(schedules: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_ratios(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the geometric mean of each method's ratios.
+    """Return the geometric mean of each other method's ratios.
 
     Returns
     -------
@@ -52,6 +51,7 @@ def mean_ratios(times: pd.DataFrame) -> pd.DataFrame:
         Columns `method`, `instances` with a ratio, `limited` among them, `mean_ratio`.
     """
     having = times.dropna(subset="ratio")
+    having = having[having["method"] != reference_method(times["method"].unique())]
     rows = [
         (method, len(part), int(part["is_limited"].sum()), geometric_mean(part["ratio"]))
         for method, part in having.groupby("method")
