@@ -49,7 +49,10 @@ class Budget:
 
 
 class Progress(Protocol):
-    """Where a method reports. Both calls may come any number of times; the best one counts."""
+    """Where a method reports. Both calls may come any number of times; the best one counts.
+
+    Of equally good solutions, the last one does: it may be better in what the objective leaves out.
+    """
 
     def solution(self, solution: Solution) -> None:
         """Report a solution; its objective is computed by the receiver."""
@@ -95,6 +98,9 @@ class Method:
         Whether the seed matters; a suite runs other methods once, not once a seed.
     requires
         Modules beyond the core dependencies, checked before a task starts.
+    warm
+        Modules that take long to import and are imported before tasks are forked. Those of a
+        problem's methods must get along in one process, and start no threads when imported.
     """
 
     name: str
@@ -106,3 +112,4 @@ class Method:
     version: int = 1
     seeded: bool = False
     requires: tuple[str, ...] = ()
+    warm: tuple[str, ...] = ()

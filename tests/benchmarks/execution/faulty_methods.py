@@ -57,6 +57,11 @@ def good(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
     progress.bound(Claim("mean-work", 2.5))
 
 
+def tying(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+    progress.solution(everything_in_one_stage(instance))
+    progress.solution(Partition(np.ones(instance.nodes, dtype=np.int64)))
+
+
 def improving(instance: Any, budget: Budget, seed: int, progress: Progress, *, steps: int) -> None:
     progress.bound(Claim("search", float("-inf")))
     for step in range(steps):
@@ -262,6 +267,7 @@ METHODS = (
         (
             no_op,
             good,
+            tying,
             improving,
             echo,
             soft,

@@ -53,6 +53,14 @@ def test_what_a_method_reports_is_verified_and_stored(run: Run) -> None:
     assert outcome.verify_seconds > 0.0
 
 
+def test_of_equal_solutions_the_last_one_counts(run: Run) -> None:
+    """It may be better in what the objective leaves out; the trace tells when the value came."""
+    outcome = run("tying")
+    assert outcome.solution is not None
+    assert outcome.solution["stages"] == [1] * 6
+    assert [event.value for event in outcome.events] == [21]
+
+
 def test_only_improvements_are_events(run: Run) -> None:
     """Events are strictly monotone in value and monotone in time; minus infinity is no bound."""
     outcome = run("improving", params={"steps": 3})

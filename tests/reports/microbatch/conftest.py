@@ -1,7 +1,7 @@
 """Results of `microbatch`, with their stored instances and schedules."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ def add(make_row: Any) -> Add:
         found: Any = None,
         memory: int = 8,
         micro_batches: int = 0,
+        found_at: Sequence[tuple[float, int]] = (),
         **values: Any,
     ) -> None:
         instance, schedule = (found or v_shape)(memory, micro_batches)
@@ -45,7 +46,11 @@ def add(make_row: Any) -> Add:
             "method": "modulo",
             "method_kind": "exact",
         }
-        store.append(make_row(task_id, **(row | values)), [])
+        events = [
+            {"task_id": task_id, "seconds": seconds, "kind": "solution", "value": float(value)}
+            for seconds, value in found_at
+        ]
+        store.append(make_row(task_id, **(row | values)), events)
 
     return add_task
 

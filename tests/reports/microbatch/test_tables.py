@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from schedules import v_shape
+from schedules import one_after_another, v_shape
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Repetend, Schedule
@@ -100,6 +100,24 @@ def test_search_times_are_relative_to_modulo(schedules: pd.DataFrame) -> None:
     assert means.loc["naive", ["instances", "limited"]].tolist() == [3, 0]
     assert means.loc["slow", ["instances", "limited"]].tolist() == [1, 1]
     assert "modulo" not in means.index
+
+
+def test_time_until_the_best_schedule(store: ResultStore, add: Any) -> None:
+    """When the best objective came, whatever followed; who did not reach it is marked."""
+    slow: Any = {"method": "slow", "method_kind": "heuristic"}
+    add(store, "e1", v_shape, memory=5, wall_seconds=3.0, found_at=[(0.1, 16), (0.5, 4)])
+    add(store, "e2", v_shape, memory=5, wall_seconds=9.0, found_at=[(5.0, 4)], **slow)
+    add(store, "e3", one_after_another, memory=5, method="naive", method_kind="heuristic",
+        wall_seconds=2.0, found_at=[(0.2, 16)])  # fmt: skip
+    times = search_time(table_of(store))
+    assert of(times, "memory=5", "modulo").best_seconds == 0.5
+    assert of(times, "memory=5", "slow").best_ratio == pytest.approx(10.0)
+    naive = of(times, "memory=5", "naive")
+    assert naive.is_best_limited
+    assert naive.best_ratio == pytest.approx(4.0)
+    means = mean_ratios(times).set_index("method")
+    assert means.loc["naive", ["best_instances", "best_limited"]].tolist() == [1, 1]
+    assert means.at["slow", "best_mean_ratio"] == pytest.approx(10.0)
 
 
 def test_times_that_end_with_the_budget_are_lower_bounds(store: ResultStore, add: Any) -> None:

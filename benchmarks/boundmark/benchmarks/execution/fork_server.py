@@ -93,6 +93,8 @@ class ForkServer:
                     **dict.fromkeys((*THREAD_VARIABLES, "NUMBA_NUM_THREADS"), "1"),
                     # The order of sets must not depend on which server a task runs.
                     "PYTHONHASHSEED": "0",
+                    # Solvers import pandas, and that pyarrow, whose allocator would start a thread.
+                    "JE_ARROW_MALLOC_CONF": "background_thread:false",
                 },
             )
         self._ready = False

@@ -23,14 +23,21 @@ from boundmark.problems.problem import Instance, Solution, solution_document
 def prepare(methods: str) -> Job:
     """Import the methods, so that every child starts with their kernels ready.
 
+    Solvers that the problem's methods name are imported, too, if they are installed.
+
     Parameters
     ----------
     methods
-        ``"module:NAME"`` of a `Method` or a tuple of them; empty for all registered ones.
+        ``"PROBLEM module:NAME"``, the latter of a `Method` or a tuple of them; ``"PROBLEM "`` for
+        all registered ones.
     """
     # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
     importlib.import_module("numpy.ma")
-    known = _methods_at(methods) if methods else catalog.methods()
+    problem, _, path = methods.partition(" ")
+    known = _methods_at(path) if path else catalog.methods()
+    for module in {name for one in known.values() if one.problem == problem for name in one.warm}:
+        if _is_installed(module):
+            importlib.import_module(module)
 
     def job(request: Mapping[str, Any], channel: Channel) -> None:
         run(Task.from_json(request), known, channel)
@@ -57,7 +64,11 @@ def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
 
 
 class StreamedProgress:
-    """Sends every improvement, with the time at which it came; threads may share it."""
+    """Sends every improvement, with the time at which it came; threads may share it.
+
+    A solution as good as the best one is sent, too: methods may improve what the objective does not
+    count.
+    """
 
     def __init__(self, instance: Instance, channel: Channel) -> None:
         self._instance = instance
@@ -68,7 +79,7 @@ class StreamedProgress:
         self._claimed = float("-inf")
 
     def solution(self, solution: Solution) -> None:
-        """Send a solution if it is the best so far.
+        """Send a solution if none has been better so far.
 
         Raises
         ------
@@ -78,7 +89,7 @@ class StreamedProgress:
         seconds = self._seconds()
         objective = self._instance.objective(solution)
         with self._lock:
-            if self._objective is not None and objective >= self._objective:
+            if self._objective is not None and objective > self._objective:
                 return
             self._objective = objective
             document = solution_document(self._instance, solution, objective)

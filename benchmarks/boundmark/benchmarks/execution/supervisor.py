@@ -33,8 +33,10 @@ class Supervisor:
     """
 
     def __init__(self, methods: str = "") -> None:
+        self._methods = methods
+        self._problem = ""
         self._starters: Mapping[str, Callable[[], ForkServer]] = {
-            "methods": lambda: ForkServer("boundmark.benchmarks.execution.method_job", methods),
+            "methods": self._start_methods,
             "checker": verification.start_server,
         }
         self._servers: dict[str, ForkServer] = {}
@@ -58,6 +60,10 @@ class Supervisor:
         )
         # Started along with the first task, so that no verification waits for an import.
         self._server("checker")
+        if task.problem != self._problem:
+            # Solvers of different problems may not get along in one process.
+            self._problem = task.problem
+            self._forget("methods")
         ending = self._server("methods").run(task.to_json(), limits, reports.take)
         verified = verification.verify(lambda: self._server("checker"), task, reports.candidates())
         return _outcome(task, started_at, ending, reports, verified)
@@ -90,6 +96,17 @@ class Supervisor:
     ) -> None:
         self.close()
 
+    def _start_methods(self) -> ForkServer:
+        argument = f"{self._problem} {self._methods}"
+        return ForkServer("boundmark.benchmarks.execution.method_job", argument)
+
+    def _forget(self, name: str) -> None:
+        with self._lock:
+            server = self._servers.pop(name, None)
+        if server is not None:
+            server.stop()
+            server.close()
+
     def _server(self, name: str) -> ForkServer:
         with self._lock:
             if self._stopped:
@@ -112,16 +129,20 @@ class _Reports:
         self._best: dict[CandidateKind, list[Candidate]] = {"solution": [], "certificate": []}
 
     def take(self, frame: Frame) -> None:
-        """Take in one report; each is better than those of its kind before it."""
+        """Take in one report; none is worse than those of its kind before it."""
         header = frame.header
-        self.events.append(Event(header["seconds"], header["kind"], header["value"]))
+        event = Event(header["seconds"], header["kind"], header["value"])
         if header["kind"] == "bound_claimed":
             self.claim = (header["value"], header["bound_kind"])
-        else:
-            kind: CandidateKind = "solution" if header["kind"] == "solution" else "certificate"
-            best = self._best[kind]
-            best.insert(0, Candidate(kind, header["value"], frame.body))
-            del best[KEPT_CANDIDATES:]
+            self.events.append(event)
+            return
+        kind: CandidateKind = "solution" if header["kind"] == "solution" else "certificate"
+        best = self._best[kind]
+        if not best or best[0].value != header["value"]:
+            # Traces tell when a value was first reached.
+            self.events.append(event)
+        best.insert(0, Candidate(kind, header["value"], frame.body))
+        del best[KEPT_CANDIDATES:]
 
     def candidates(self) -> list[Candidate]:
         """Return the solutions and certificates to verify, best first."""

@@ -122,4 +122,5 @@ METHOD = Method(
     kind="bound",
     summary="What a device holds for the longest path from allocation to release (Little's law).",
     run=run,
+    warm=("ortools.graph.python.min_cost_flow",),
 )

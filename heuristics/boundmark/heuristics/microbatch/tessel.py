@@ -102,4 +102,5 @@ TESSEL = Method(
     run=run,
     params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "timeline"},
     seeded=True,
+    warm=("z3",),
 )

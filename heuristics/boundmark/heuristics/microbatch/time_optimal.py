@@ -78,4 +78,5 @@ TIME_OPTIMAL = Method(
     run=run,
     params={"memory": "timeline"},
     seeded=True,
+    warm=("z3",),
 )

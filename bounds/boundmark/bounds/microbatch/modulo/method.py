@@ -25,7 +25,7 @@ POLISH_SECONDS = 5.0
 
 
 class _Reports:
-    """Reports what improves on earlier reports."""
+    """Reports what is not worse than earlier reports."""
 
     def __init__(self, instance: MicrobatchInstance, progress: Progress) -> None:
         self._instance = instance
@@ -57,7 +57,7 @@ class _Reports:
             if self.is_proving:
                 raise
             return
-        if self.best is None or objective < self.best:
+        if self.best is None or objective <= self.best:
             self.best = objective
             self._progress.solution(schedule)
 
@@ -88,6 +88,7 @@ def _period(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -> 
     """Report the least period."""
 
     def on_state(state: SteadyState) -> None:
+        reports.solution(state.schedule)
         reports.solution(_polished(instance, state, budget))
 
     search = PeriodSearch(instance, reports.lower, on_state, reports.bound)
@@ -147,4 +148,5 @@ METHOD = Method(
     kind="exact",
     summary="Modulo scheduling with CP-SAT: least period, then memory, then warm-up and cool-down.",
     run=run,
+    warm=("ortools.sat.python.cp_model",),
 )

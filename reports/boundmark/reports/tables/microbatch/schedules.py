@@ -25,6 +25,7 @@ COLUMNS = [
     "seconds",
     "is_limited",
     "objective",
+    "seconds_to_objective",
     "devices",
     "keeps_memory",
     "bubble_rate",
@@ -41,10 +42,11 @@ def schedule_table(tasks: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
     pandas.DataFrame
         Columns of the tasks; `micro_batches`, 0 if the period counts; `seconds`, failures charged
         as in the tables of time; `is_limited`, whether the task failed or used its whole time, so
-        that it needs `seconds` at least; `devices` and `keeps_memory` (whether blocks hold any) of
-        the instance; `bubble_rate` of the verified objective; `repetend_micro_batches`, the number
-        of micro-batches that take part in a repetition (N_R of papers/tessel). What the stored
-        instance and solution would say is missing if they are.
+        that it needs `seconds` at least; `seconds_to_objective`, when a schedule with the verified
+        objective was first reported, missing without traces; `devices` and `keeps_memory` (whether
+        blocks hold any) of the instance; `bubble_rate` of the verified objective;
+        `repetend_micro_batches`, the number of micro-batches that take part in a repetition (N_R of
+        papers/tessel). What the stored instance and solution would say is missing if they are.
 
     Raises
     ------
@@ -56,7 +58,10 @@ def schedule_table(tasks: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
     seconds = charged_seconds(own).where(has_run)
     limited = has_run & ((own["status"] != "ok") | (seconds >= own["time_limit_seconds"]))
     own = own.assign(
-        seconds=seconds, is_limited=limited, micro_batches=own["micro_batches"].fillna(0)
+        seconds=seconds,
+        is_limited=limited,
+        micro_batches=own["micro_batches"].fillna(0),
+        seconds_to_objective=_seconds_to_objective(own, store.traces()),
     )
     instances = {sha: stored_instance(store, sha) for sha in own["instance_sha256"].unique()}
     found = [_of_task(task, instances[task.instance_sha256], store) for task in rows(own)]
@@ -65,6 +70,13 @@ def schedule_table(tasks: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
     kinds: Any = {"devices": "Int64", "keeps_memory": "boolean", "bubble_rate": "float64"}
     more = more.astype({**kinds, "repetend_micro_batches": "Int64"})
     return pd.concat([own, more], axis=1)[COLUMNS].reset_index(drop=True)
+
+
+def _seconds_to_objective(tasks: pd.DataFrame, traces: pd.DataFrame) -> "pd.Series[float]":
+    found = traces[traces["kind"] == "solution"]
+    first = found.groupby(["task_id", "value"])["seconds"].min().to_dict()
+    keys = zip(tasks["task_id"], tasks["objective"].astype("float64"), strict=True)
+    return pd.Series([first.get(key) for key in keys], index=tasks.index, dtype="float64")
 
 
 def stored_instance(store: ResultStore, sha256: str) -> MicrobatchInstance | None:

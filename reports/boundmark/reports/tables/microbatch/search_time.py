@@ -27,18 +27,27 @@ def search_time(schedules: pd.DataFrame) -> pd.DataFrame:
         Columns `dataset`, `instance`, `parameters`, `instance_sha256`, `method`; `seconds`, the
         mean over seeds, missing if the method does not support the instance; `is_limited`, whether
         a task failed or used its whole time, so that it needs that time at least; `ratio` to the
-        reference method's time, where that is not limited.
+        reference method's time, where that is not limited; and the same for the time until the
+        best objective of all methods was first reached: `best_seconds`, `is_best_limited`, where a
+        task that did not reach it counts with its whole time, and `best_ratio`.
     """
     searching = schedules[schedules["method_kind"] != "bound"]
+    best = searching.groupby("instance_sha256")["objective"].transform("min")
+    reached = (searching["objective"] == best).fillna(False).astype(bool)
+    reached &= searching["seconds_to_objective"].notna()
+    searching = searching.assign(
+        best_seconds=searching["seconds_to_objective"].where(reached, searching["seconds"]),
+        is_best_limited=~reached & searching["seconds"].notna(),
+    )
     grouped = searching.groupby(KEY, sort=False)
-    table = grouped.agg(seconds=("seconds", "mean"), is_limited=("is_limited", "any"))
-    table = table.reset_index()
-    table["ratio"] = float("nan")
-    reference = reference_method(table["method"].unique())
-    if reference is not None:
-        own = table[(table["method"] == reference) & ~table["is_limited"] & (table["seconds"] > 0)]
-        times = own.set_index("instance_sha256")["seconds"]
-        table["ratio"] = table["seconds"] / table["instance_sha256"].map(times)
+    table = grouped.agg(
+        seconds=("seconds", "mean"),
+        is_limited=("is_limited", "any"),
+        best_seconds=("best_seconds", "mean"),
+        is_best_limited=("is_best_limited", "any"),
+    ).reset_index()
+    table["ratio"] = _ratios(table, "seconds", "is_limited")
+    table["best_ratio"] = _ratios(table, "best_seconds", "is_best_limited")
     return table
 
 
@@ -48,12 +57,27 @@ def mean_ratios(times: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `method`, `instances` with a ratio, `limited` among them, `mean_ratio`.
+        Columns `method`, `instances` with a ratio, `limited` among them, `mean_ratio`; and
+        `best_instances`, `best_limited`, `best_mean_ratio` for the time until the best objective.
     """
-    having = times.dropna(subset="ratio")
-    having = having[having["method"] != reference_method(times["method"].unique())]
-    rows = [
-        (method, len(part), int(part["is_limited"].sum()), geometric_mean(part["ratio"]))
-        for method, part in having.groupby("method")
-    ]
-    return pd.DataFrame(rows, columns=["method", "instances", "limited", "mean_ratio"])
+    others = times[times["method"] != reference_method(times["method"].unique())]
+    rows = []
+    for method, part in others.groupby("method"):
+        row: list[Any] = [method]
+        for ratio, limited in (("ratio", "is_limited"), ("best_ratio", "is_best_limited")):
+            having = part.dropna(subset=ratio)
+            mean = geometric_mean(having[ratio]) if len(having) else float("nan")
+            row += [len(having), int(having[limited].sum()), mean]
+        if row[1] or row[4]:
+            rows.append(row)
+    names = ("instances", "limited", "mean_ratio")
+    columns = ["method", *names, *(f"best_{name}" for name in names)]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _ratios(table: pd.DataFrame, seconds: str, is_limited: str) -> "pd.Series[float]":
+    reference = reference_method(table["method"].unique())
+    if reference is None:
+        return pd.Series(float("nan"), index=table.index)
+    own = table[(table["method"] == reference) & ~table[is_limited] & (table[seconds] > 0)]
+    return table[seconds] / table["instance_sha256"].map(own.set_index("instance_sha256")[seconds])
