@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from placements import reported
 
-from boundmark.heuristics.microbatch.one_forward_one_backward import ONE_FORWARD_ONE_BACKWARD
+from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import (
+    ONE_FORWARD_ONE_BACKWARD,
+)
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import MicrobatchInstance

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from boundmark.datasets.placement_shapes import SHAPES, Costs
 from boundmark.datasets.shapes import load
-from boundmark.heuristics.microbatch.device_orders import earliest_starts
+from boundmark.heuristics.microbatch.constructors.device_orders import earliest_starts
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Schedule

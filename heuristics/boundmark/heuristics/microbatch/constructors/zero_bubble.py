@@ -1,10 +1,14 @@
 """`zb-h1`: split backward blocks fill 1F1B's bubbles (Qi et al., Zero Bubble, ICLR 2024)."""
 
-from boundmark.heuristics.microbatch.device_orders import peak_memory
-from boundmark.heuristics.microbatch.one_forward_one_backward import in_flight_counts
-from boundmark.heuristics.microbatch.pattern import Pattern
-from boundmark.heuristics.microbatch.reporting import report_pattern
-from boundmark.heuristics.microbatch.stages import Stage, one_stage_a_device, pipeline_stages
+from boundmark.heuristics.microbatch.constructors.device_orders import peak_memory
+from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import in_flight_counts
+from boundmark.heuristics.microbatch.constructors.pattern import Pattern
+from boundmark.heuristics.microbatch.constructors.reporting import report_pattern
+from boundmark.heuristics.microbatch.constructors.stages import (
+    Stage,
+    one_stage_a_device,
+    pipeline_stages,
+)
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.microbatch import MicrobatchInstance

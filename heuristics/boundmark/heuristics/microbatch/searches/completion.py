@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from boundmark.heuristics.microbatch.concatenation import concatenate
-from boundmark.heuristics.microbatch.phase import Phase
-from boundmark.heuristics.microbatch.repetend import TimedRepetend
-from boundmark.heuristics.microbatch.start_times import Find
+from boundmark.heuristics.microbatch.searches.concatenation import concatenate
+from boundmark.heuristics.microbatch.searches.phase import Phase
+from boundmark.heuristics.microbatch.searches.repetend import TimedRepetend
+from boundmark.heuristics.microbatch.searches.start_times import Find
 from boundmark.problems.microbatch import Placement, Schedule
 from boundmark.problems.microbatch.measures import makespan
 

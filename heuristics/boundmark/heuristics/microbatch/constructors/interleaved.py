@@ -3,11 +3,15 @@
 import itertools
 from collections.abc import Sequence
 
-from boundmark.heuristics.microbatch.device_orders import DeviceOrders, fits
-from boundmark.heuristics.microbatch.first_fit import first_fit, in_slots, loads_in_slots
-from boundmark.heuristics.microbatch.pattern import Pattern
-from boundmark.heuristics.microbatch.reporting import report_best, report_pattern
-from boundmark.heuristics.microbatch.stages import (
+from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders, fits
+from boundmark.heuristics.microbatch.constructors.first_fit import (
+    first_fit,
+    in_slots,
+    loads_in_slots,
+)
+from boundmark.heuristics.microbatch.constructors.pattern import Pattern
+from boundmark.heuristics.microbatch.constructors.reporting import report_best, report_pattern
+from boundmark.heuristics.microbatch.constructors.stages import (
     Stage,
     backward_blocks,
     forward_blocks,

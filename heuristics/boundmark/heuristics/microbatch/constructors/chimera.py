@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from boundmark.heuristics.microbatch.first_fit import first_fit, in_slots, loads_in_slots
-from boundmark.heuristics.microbatch.merging import merged
-from boundmark.heuristics.microbatch.one_forward_one_backward import own_orders
-from boundmark.heuristics.microbatch.pattern import Pattern
-from boundmark.heuristics.microbatch.reporting import report_best, report_pattern
-from boundmark.heuristics.microbatch.stages import (
+from boundmark.heuristics.microbatch.constructors.first_fit import (
+    first_fit,
+    in_slots,
+    loads_in_slots,
+)
+from boundmark.heuristics.microbatch.constructors.merging import merged
+from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import own_orders
+from boundmark.heuristics.microbatch.constructors.pattern import Pattern
+from boundmark.heuristics.microbatch.constructors.reporting import report_best, report_pattern
+from boundmark.heuristics.microbatch.constructors.stages import (
     Stage,
     backward_blocks,
     forward_blocks,

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from placements import shape
 
 from boundmark.datasets.placement_shapes import SHAPES, Costs
-from boundmark.heuristics.microbatch.device_orders import earliest_starts
-from boundmark.heuristics.microbatch.pattern import Pattern
-from boundmark.heuristics.microbatch.repetition import repeating_schedule, shortest_period
+from boundmark.heuristics.microbatch.constructors.device_orders import earliest_starts
+from boundmark.heuristics.microbatch.constructors.pattern import Pattern
+from boundmark.heuristics.microbatch.constructors.repetition import (
+    repeating_schedule,
+    shortest_period,
+)
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import MicrobatchInstance, Placement
 

@@ -8,13 +8,13 @@ number of micro-batches in a repetend is limited by `most_in_flight`.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from boundmark.heuristics.microbatch.completion import complete, shorten
-from boundmark.heuristics.microbatch.repetend import (
+from boundmark.heuristics.microbatch.searches.completion import complete, shorten
+from boundmark.heuristics.microbatch.searches.repetend import (
     assignments,
     most_in_flight,
     shortest_repetend,
 )
-from boundmark.heuristics.microbatch.start_times import Find, OutOfTimeError, finder
+from boundmark.heuristics.microbatch.searches.start_times import Find, OutOfTimeError, finder
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.microbatch import MicrobatchInstance, Placement, Schedule

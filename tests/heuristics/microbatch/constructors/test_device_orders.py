@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 from placements import shape
 
-from boundmark.heuristics.microbatch.device_orders import earliest_starts, fits, peak_memory
+from boundmark.heuristics.microbatch.constructors.device_orders import (
+    earliest_starts,
+    fits,
+    peak_memory,
+)
 from boundmark.problems.errors import UnsupportedError
 
 # Blocks of v-2-train: F0, F1, B1, B0.

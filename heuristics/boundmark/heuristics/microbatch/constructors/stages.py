@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from boundmark.heuristics.microbatch.device_orders import peak_memory
+from boundmark.heuristics.microbatch.constructors.device_orders import peak_memory
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import MicrobatchInstance, Placement
 from boundmark.problems.microbatch.partners import backward_partners, forward_partners

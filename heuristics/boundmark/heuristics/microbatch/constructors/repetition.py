@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import Placement, Repetend, Schedule

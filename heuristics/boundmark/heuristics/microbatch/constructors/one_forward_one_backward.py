@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from boundmark.heuristics.microbatch.device_orders import DeviceOrders
-from boundmark.heuristics.microbatch.pattern import Pattern
-from boundmark.heuristics.microbatch.reporting import report_pattern
-from boundmark.heuristics.microbatch.stages import (
+from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders
+from boundmark.heuristics.microbatch.constructors.pattern import Pattern
+from boundmark.heuristics.microbatch.constructors.reporting import report_pattern
+from boundmark.heuristics.microbatch.constructors.stages import (
     Stage,
     most_in_flight,
     one_stage_a_device,

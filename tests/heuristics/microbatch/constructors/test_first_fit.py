@@ -3,7 +3,11 @@ from hypothesis import strategies as st
 from placements import shape
 
 from boundmark.datasets.placement_shapes import Costs, interleaved
-from boundmark.heuristics.microbatch.first_fit import first_fit, in_slots, loads_in_slots
+from boundmark.heuristics.microbatch.constructors.first_fit import (
+    first_fit,
+    in_slots,
+    loads_in_slots,
+)
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 4))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from boundmark.heuristics.microbatch.repetend import edges, held_before
-from boundmark.heuristics.microbatch.start_times import Find, Question
+from boundmark.heuristics.microbatch.searches.repetend import edges, held_before
+from boundmark.heuristics.microbatch.searches.start_times import Find, Question
 from boundmark.problems.microbatch import Placement
 
 # When each (micro-batch, block) starts.

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.device_orders import DeviceOrders
+from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import Placement

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.phase import Starts
-from boundmark.heuristics.microbatch.repetend import TimedRepetend, edges
+from boundmark.heuristics.microbatch.searches.phase import Starts
+from boundmark.heuristics.microbatch.searches.repetend import TimedRepetend, edges
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import Placement, Repetend, Schedule
 

@@ -1,0 +1,1 @@
+"""Published searches with Z3 (papers/tessel), a module a step."""
