@@ -77,6 +77,10 @@ def echo(
     print(seed, text, number, budget.wall_seconds, budget.memory_bytes, budget.threads, variables)
 
 
+def names_warm_modules(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+    print(sorted({"tabnanny", "colorsys"} & set(sys.modules)))
+
+
 def soft(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
     while not budget.is_spent():
         time.sleep(0.01)
@@ -300,5 +304,6 @@ METHODS = (
         ),
     ),
     Method("needs-more", "pipeline", "exact", "For tests.", no_op, requires=("no_such.module",)),
-    Method("elsewhere", "placement", "exact", "For tests.", no_op),
+    Method("elsewhere", "placement", "exact", "For tests.", no_op, warm=("tabnanny",)),
+    _method(names_warm_modules, warm=("colorsys", "no_such_solver")),
 )

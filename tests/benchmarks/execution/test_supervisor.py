@@ -53,6 +53,11 @@ def test_what_a_method_reports_is_verified_and_stored(run: Run) -> None:
     assert outcome.verify_seconds > 0.0
 
 
+def test_solvers_of_the_problem_are_imported_before(run: Run) -> None:
+    """Those of other problems are not: they may not get along. Missing ones are left out."""
+    assert run("names-warm-modules").stderr_tail == "['colorsys']\n"
+
+
 def test_of_equal_solutions_the_last_one_counts(run: Run) -> None:
     """It may be better in what the objective leaves out; the trace tells when the value came."""
     outcome = run("tying")
