@@ -10,11 +10,11 @@ from recording import record
 from boundmark.bounds.microbatch.modulo.completion import completed
 from boundmark.bounds.microbatch.modulo.makespan import left_shifted
 from boundmark.bounds.microbatch.modulo.sequential import one_by_one
-from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
+from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, without_delay
 from boundmark.datasets import shapes
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Schedule
 from boundmark.problems.microbatch.measures import makespan, peak_memory
 
 # Train and infer, the least memory with which the least period is the load of a device, and less.
@@ -53,6 +53,22 @@ def test_a_variable_period_finds_the_same(sample: MicrobatchInstance) -> None:
     assert outcome.state is not None
     assert outcome.state.period == outcome.bound == optimum(sample)
     assert sample.objective(outcome.state.schedule) == outcome.bound
+
+
+def test_what_waits_for_nothing_does_not_begin_before_the_micro_batch() -> None:
+    """Leaving out idle periods moves blocks forward to the first period, and no further."""
+    blocks = (
+        Block("B0", "backward", 1, -2, (0,)),
+        Block("F0", "forward", 1, 2, (0,)),
+        Block("F1", "forward", 1, 2, (0,)),
+        Block("B1", "backward", 1, -2, (0,)),
+        Block("S0", "forward", 2, 0, (0,)),
+    )
+    sample = MicrobatchInstance(Placement.from_blocks(blocks, [(1, 0), (1, 3), (2, 3)], 1), (6,))
+    # B1 could come three periods earlier, as far as F0 is concerned, but F1 only one.
+    late = without_delay(sample, SteadyState(6, (5, 0, 7, 20, 3)))
+    assert min(late.stages) == 0
+    assert sample.objective(late.schedule) == 6
 
 
 @pytest.mark.parametrize(("member", "memory", "period"), PERIODS)

@@ -216,10 +216,10 @@ class SteadyStateModel:
             period * solver.value(stage) + solver.value(phase)
             for stage, phase in zip(self._stage, self._phase, strict=True)
         )
-        return Outcome("found", _without_delay(self._instance, SteadyState(period, starts)), bound)
+        return Outcome("found", without_delay(self._instance, SteadyState(period, starts)), bound)
 
 
-def _without_delay(instance: MicrobatchInstance, state: SteadyState) -> SteadyState:
+def without_delay(instance: MicrobatchInstance, state: SteadyState) -> SteadyState:
     """Leave out whole periods in which a part of a micro-batch, or all that is left of it, waits.
 
     No device holds more for it if releases wait for their allocations: what is earlier than the
@@ -245,7 +245,8 @@ def _without_delay(instance: MicrobatchInstance, state: SteadyState) -> SteadySt
                 ),
                 default=0,
             )
-            periods = first if stage == first else spare // state.period
+            earliest = min(starts[i] // state.period for i in later)
+            periods = first if stage == first else min(spare // state.period, earliest)
             for i in later:
                 starts[i] -= periods * state.period
             gaps += periods
