@@ -89,7 +89,9 @@ def _period(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -> 
 
     def on_state(state: SteadyState) -> None:
         reports.solution(state.schedule)
-        reports.solution(_polished(instance, state, budget))
+        polished = _polished(instance, state, budget)
+        if polished is not state.schedule:
+            reports.solution(polished)
 
     search = PeriodSearch(instance, reports.lower, on_state, reports.bound)
     search.run(budget, budget.remaining())
@@ -133,8 +135,10 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
 
 def _polished(instance: MicrobatchInstance, state: SteadyState, budget: Budget) -> Schedule:
     """Return a schedule of the same period with less memory and short ends."""
-    if len(set(state.stages)) > 1:
-        state = with_less_memory(instance, state, _polish_seconds(budget), budget.threads)
+    if len(set(state.stages)) == 1:
+        # There is neither warm-up nor cool-down.
+        return state.schedule
+    state = with_less_memory(instance, state, _polish_seconds(budget), budget.threads)
     return completed(instance, state, _polish_seconds(budget), budget.threads)
 
 

@@ -49,7 +49,7 @@ class SteadyState:
             frozen(starts - starts.min()), repetend if micro_batches > stages.max() else None
         )
 
-    @property
+    @cached_property
     def schedule(self) -> Schedule:
         """The schedule for as few micro-batches as there are stages."""
         return self.expanded(max(self.stages) + 1)
