@@ -30,4 +30,5 @@ METHOD = Method(
     kind="bound",
     summary="Certified branch and bound on three superblocks, for each position of the middle one.",
     run=run,
+    version=2,
 )

@@ -32,4 +32,5 @@ METHOD = Method(
     kind="bound",
     summary="Branch and bound on the strengthened three-superblock program, every leaf certified.",
     run=run,
+    version=2,
 )

@@ -80,5 +80,5 @@ METHOD = Method(
     summary="The best certificate in the time given: share, then ideal-dp, then a tree.",
     run=run,
     params={"ideals": 20_000},
-    version=2,
+    version=3,
 )

@@ -26,5 +26,5 @@ METHOD = Method(
     kind="bound",
     summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
     run=run,
-    version=2,
+    version=3,
 )

@@ -18,7 +18,7 @@ from boundmark.problems.pipeline import PipelineInstance
 # what can be refuted are weak; each new target has the worst leaves solved again. So steps begin
 # small and double.
 FIRST_STEP = 0.0005
-LARGEST_STEP = 0.004
+LARGEST_STEP = 0.016
 
 # How often the roots are solved to find the threshold that they refute, and how exactly, as a part
 # of the threshold.
