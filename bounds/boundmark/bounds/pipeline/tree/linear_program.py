@@ -8,7 +8,6 @@ from scipy.sparse import csr_matrix
 from boundmark.bounds.pipeline.solver_module import require_module
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray, Relaxation
 
-
 # With so many columns or fewer, the dual simplex method is faster than an interior point: twice at
 # 400. With 700 it takes five times as long.
 SIMPLEX_COLUMNS = 450

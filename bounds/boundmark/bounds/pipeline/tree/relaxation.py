@@ -16,7 +16,7 @@ With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
     demand    s + demand x(., 1) >= least                 only if a block is singled out
 
 Non-negative multipliers of these rows prove a bound on z, optimal ones or not: the checker adds up
-the rows and minimises the sum over the box. So an interior-point method without crossover serves.
+the rows and minimises the sum over the box. So an interior point serves as well as a vertex.
 The column s exists for the solver only: with it, the program is always feasible, and multipliers
 exist.
 """
