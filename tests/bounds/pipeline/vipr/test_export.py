@@ -176,8 +176,10 @@ def test_the_program_holds_all_partitions_below_the_threshold(name: str, tmp_pat
 
 def test_deep_tree(tmp_path: Path) -> None:
     """A tree may be deeper than Python's stack."""
-    sample, document = CERTIFICATES["several leaves, 8"]
-    payload = copy.deepcopy(document["payload"])
+    sample = SAMPLES["several leaves"]
+    document = tree_certificate(sample, threshold=8, steps=0)
+    assert document is not None
+    payload = document["payload"]
     (leaf,) = payload["nodes"]
     payload["nodes"] = [node for _ in range(2000) for node in ([0, 0], leaf)] + [leaf]
     document = with_proved_bound(sample, payload)
