@@ -27,7 +27,7 @@ def certify(session: nox.Session, *suites: str) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Partition real model graphs, schedule placements, certify the bounds, and report."""
+    """Partition real model graphs, schedule layouts, certify the bounds, and report."""
     certify(session, "demo", "demo-schedules")
 
 

@@ -25,9 +25,9 @@ class Period:
     params = (4, 8, 16)
 
     def setup(self, devices: int) -> None:
-        placement = load(f"nn-{devices}-train")
-        self.roomy = MicrobatchInstance.of(placement)
-        self.tight = MicrobatchInstance.of(placement, memory=devices)
+        layout = load(f"nn-{devices}-train")
+        self.roomy = MicrobatchInstance.of(layout)
+        self.tight = MicrobatchInstance.of(layout, memory=devices)
 
     def time_found(self, devices: int) -> None:
         steady_state(self.roomy, 8)

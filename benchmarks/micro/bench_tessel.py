@@ -13,13 +13,13 @@ class ZeroBubble:
     params = ("timeline", "pairs")
 
     def setup(self, memory: str) -> None:
-        self.placement = load("m-4-train")
+        self.layout = load("m-4-train")
         self.find = finder(Budget(600), 1, memory)
 
     def time_found(self, memory: str) -> None:
         members = (5, 5, 5, 4, 4, 3, 2, 1, 0, 0)
-        assert shortest_repetend(self.placement, (6,) * 4, members, 6, self.find)
+        assert shortest_repetend(self.layout, (6,) * 4, members, 6, self.find)
 
     def time_refuted(self, memory: str) -> None:
         members = (5, 5, 5, 5, 5, 4, 3, 2, 1, 0)
-        assert not shortest_repetend(self.placement, (6,) * 4, members, 6, self.find)
+        assert not shortest_repetend(self.layout, (6,) * 4, members, 6, self.find)

@@ -28,7 +28,7 @@ def test_from_a_model_to_processes(boundmark: Boundmark, tmp_path: Path) -> None
         "solve", "onnx-light/squeezenet", "-k", 3, "--method", "slicegraph",
         "--out", tmp_path / "stages", "--quiet",
     )  # fmt: skip
-    made = tmp_path / "placement.json"
+    made = tmp_path / "layout.json"
     boundmark("microbatches", *stored(tmp_path / "stages"), made, "--memory", 3)
     document = json.loads(made.read_text())
     assert document["capacity"] == [3, 3, 3]

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from placements import shape
+from layouts import shape
 
 from boundmark.benchmarks.stored import load_instance, load_solution
 from boundmark.problems.canonical import canonical_json

@@ -51,10 +51,10 @@ def test_many_columns_are_several_tables(
     """Names stay whole, no line is longer than the terminal, and no column is missing."""
     store = ResultStore.create_or_open(tmp_path)
     for memory in range(1, 20):
-        add(store, "microbatch", "a-placement-with-quite-a-long-name", 5, memory=memory)
+        add(store, "microbatch", "a-layout-with-quite-a-long-name", 5, memory=memory)
     print_certified_table(tmp_path)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     heads = [line.split()[2:] for line in lines if line.startswith("instance  ")]
     assert [int(memory) for head in heads for memory in head] == list(range(1, 20))
-    assert sum(line.startswith("d/a-placement-with-quite-a-long-name ") for line in lines) > 1
+    assert sum(line.startswith("d/a-layout-with-quite-a-long-name ") for line in lines) > 1

@@ -274,7 +274,7 @@ def test_arbitrary_documents_are_rejected(first: Any, second: Any) -> None:
     ("field", "value", "reason"),
     [
         ("format", "boundmark-instance/2", "format is not 'boundmark-instance/1'"),
-        ("problem", "placement", "problem is not one of pipeline"),
+        ("problem", "layout", "problem is not one of pipeline"),
         ("k", 0, "k of the instance is not an integer from 1"),
         ("k", True, "k of the instance is not an integer"),
         ("k", 2**60, "k of the instance is not an integer"),

@@ -1,7 +1,7 @@
 import pytest
 
 from boundmark.datasets import shapes
-from boundmark.datasets.placement_shapes import SHAPES, Costs
+from boundmark.datasets.layout_shapes import SHAPES, Costs
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.microbatch import MicrobatchInstance
 
@@ -22,9 +22,9 @@ LOADS = {
 @pytest.mark.parametrize("member", shapes.members())
 def test_members_load(member: str) -> None:
     """Every listed name loads, and fits into the default memory."""
-    placement = shapes.load(member)
-    assert placement.devices == int(member.split("-")[1])
-    assert MicrobatchInstance.of(placement).capacity == (2 * placement.devices,) * placement.devices
+    layout = shapes.load(member)
+    assert layout.devices == int(member.split("-")[1])
+    assert MicrobatchInstance.of(layout).capacity == (2 * layout.devices,) * layout.devices
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -37,10 +37,10 @@ def test_every_device_has_the_same_load(shape: str) -> None:
 
 def test_costs_are_part_of_the_name() -> None:
     """Forward, backward and activation are what the name says."""
-    placement = shapes.load("v-3-train-f2-b5-a7")
-    assert placement.loads == (7, 7, 7)
-    assert [block.memory for block in placement.blocks] == [7] * 3 + [-7] * 3
-    assert [block.name for block in placement.blocks] == ["F0", "F1", "F2", "B2", "B1", "B0"]
+    layout = shapes.load("v-3-train-f2-b5-a7")
+    assert layout.loads == (7, 7, 7)
+    assert [block.memory for block in layout.blocks] == [7] * 3 + [-7] * 3
+    assert [block.name for block in layout.blocks] == ["F0", "F1", "F2", "B2", "B1", "B0"]
 
 
 def test_inference_keeps_nothing() -> None:
@@ -52,11 +52,11 @@ def test_inference_keeps_nothing() -> None:
 @pytest.mark.parametrize(
     ("member", "error", "reason"),
     [
-        ("v", UnknownNameError, "there is no placement 'v'; expected SHAPE-DEVICES-train"),
-        ("v-4", UnknownNameError, "there is no placement"),
-        ("v-0-train", UnknownNameError, "there is no placement"),
-        ("v-4-both", UnknownNameError, "there is no placement"),
-        ("v-4-train-b0", UnknownNameError, "there is no placement"),
+        ("v", UnknownNameError, "there is no layout 'v'; expected SHAPE-DEVICES-train"),
+        ("v-4", UnknownNameError, "there is no layout"),
+        ("v-0-train", UnknownNameError, "there is no layout"),
+        ("v-4-both", UnknownNameError, "there is no layout"),
+        ("v-4-train-b0", UnknownNameError, "there is no layout"),
         ("w-4-train", UnknownNameError, "no shape 'w'"),
         ("nn-1-train", InvalidInputError, "an NN-shape has 1 device; expected at least 2"),
         ("k-1-train", InvalidInputError, "2 branches are on 1 devices; expected a device for each"),

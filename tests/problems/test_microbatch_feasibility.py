@@ -53,7 +53,7 @@ def test_memory_counts_from_the_start_of_a_block() -> None:
 
 
 def test_the_repetend_has_to_have_one_member_a_block() -> None:
-    """A schedule of another placement is refused, not misread."""
+    """A schedule of another layout is refused, not misread."""
     schedule = Schedule(frozen([[0, 1]]), Repetend(5, frozen([0, 0])))
     with pytest.raises(InvalidInputError, match="start times for 2 blocks; expected 4"):
         MicrobatchInstance.of(V).objective(schedule)
@@ -63,7 +63,7 @@ def test_the_repetend_has_to_have_one_member_a_block() -> None:
 def schedules(draw: st.DrawFn) -> tuple[MicrobatchInstance, Schedule]:
     """Draw a steady state cut off at both ends, and at times disturb it."""
     sample = draw(instances((0, 2, 3)))
-    period = max(sample.placement.loads) + draw(st.integers(0, 4))
+    period = max(sample.layout.loads) + draw(st.integers(0, 4))
     sigma = next(steady_states(sample, period), None)
     assume(sigma is not None)
     assert sigma is not None
@@ -103,12 +103,12 @@ def test_data_model_and_checker_agree(drawn: tuple[MicrobatchInstance, Schedule]
 def test_counts_that_decide(drawn: tuple[MicrobatchInstance, Schedule]) -> None:
     """A schedule that is right for these numbers of micro-batches is right for more."""
     sample, schedule = drawn
-    placement = sample.placement
-    decide = counts_that_decide(placement, schedule)
+    layout = sample.layout
+    decide = counts_that_decide(layout, schedule)
     for count in decide:
         try:
-            check_schedule(placement, sample.capacity, schedule.starts_for(count))
+            check_schedule(layout, sample.capacity, schedule.starts_for(count))
         except InvalidInputError:
             return
     for count in [*range(decide.stop, decide.stop + 4), 64]:
-        check_schedule(placement, sample.capacity, schedule.starts_for(count))
+        check_schedule(layout, sample.capacity, schedule.starts_for(count))

@@ -4,7 +4,7 @@ import pytest
 from brute_force import instance, instances
 from hypothesis import given
 from hypothesis import strategies as st
-from placements import reported
+from layouts import reported
 
 from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import (
     ONE_FORWARD_ONE_BACKWARD,
@@ -12,7 +12,7 @@ from boundmark.heuristics.microbatch.constructors.one_forward_one_backward impor
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import MicrobatchInstance
-from boundmark.problems.microbatch.from_pipeline import placement_of
+from boundmark.problems.microbatch.from_pipeline import layout_of
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 # A diamond 0 -> 1, 2 -> 3 and stages named backwards, one of them empty.
@@ -22,29 +22,29 @@ STAGES = Partition(frozen([3, 1, 1, 0]))
 
 def test_stages_by_hand() -> None:
     """Stages come in pipeline order; f(S) = 5, 11, 12 becomes 6, 11, 12 hundredths times two."""
-    placement = placement_of(DIAMOND, STAGES, backward=2, activation=7, ticks=12)
+    layout = layout_of(DIAMOND, STAGES, backward=2, activation=7, ticks=12)
     costs = [4 + 1, 6 + 2 + 1 + 2, 10 + 2]
-    assert [block.duration for block in placement.blocks] == [*costs, *(2 * c for c in costs)]
-    assert [block.memory for block in placement.blocks] == [7, 7, 7, -7, -7, -7]
-    assert [block.devices for block in placement.blocks] == [(0,), (1,), (2,)] * 2
-    edges = set(zip(placement.dag.sources.tolist(), placement.dag.targets.tolist(), strict=True))
+    assert [stage.duration for stage in layout.stages] == [*costs, *(2 * c for c in costs)]
+    assert [stage.memory for stage in layout.stages] == [7, 7, 7, -7, -7, -7]
+    assert [stage.devices for stage in layout.stages] == [(0,), (1,), (2,)] * 2
+    edges = set(zip(layout.dag.sources.tolist(), layout.dag.targets.tolist(), strict=True))
     assert edges == {(0, 1), (1, 2), (5, 4), (4, 3), (0, 3), (1, 4), (2, 5)}
 
 
 def test_inference_keeps_nothing() -> None:
-    """Without backward blocks, nothing stays in memory."""
-    placement = placement_of(DIAMOND, STAGES, backward=0)
-    assert [block.kind for block in placement.blocks] == ["forward"] * 3
-    assert [block.memory for block in placement.blocks] == [0] * 3
+    """Without backward stages, nothing stays in memory."""
+    layout = layout_of(DIAMOND, STAGES, backward=0)
+    assert [stage.kind for stage in layout.stages] == ["forward"] * 3
+    assert [stage.memory for stage in layout.stages] == [0] * 3
 
 
 def test_durations_are_rounded_up() -> None:
-    """The slowest stage takes the ticks asked for; no block takes none."""
-    placement = placement_of(DIAMOND, STAGES, backward=Fraction(5, 2), ticks=5)
-    assert [block.duration for block in placement.blocks] == [3, 5, 5, 6, 12, 13]
+    """The slowest stage takes the ticks asked for; no stage takes none."""
+    layout = layout_of(DIAMOND, STAGES, backward=Fraction(5, 2), ticks=5)
+    assert [stage.duration for stage in layout.stages] == [3, 5, 5, 6, 12, 13]
     free = instance([0, 0], [(0, 1)], 2, transfer=[0, 0])
-    blocks = placement_of(free, Partition(frozen([0, 1]))).blocks
-    assert [block.duration for block in blocks] == [1] * 4
+    stages = layout_of(free, Partition(frozen([0, 1]))).stages
+    assert [stage.duration for stage in stages] == [1] * 4
 
 
 @given(instances(), st.data())
@@ -53,10 +53,10 @@ def test_any_partition_can_be_scheduled(model: PipelineInstance, data: st.DataOb
     stage = [data.draw(st.integers(0, model.k - 1)) for _ in range(model.nodes)]
     for u, v in zip(model.graph.dag.sources, model.graph.dag.targets, strict=True):
         stage[v] = max(stage[v], stage[u])
-    placement = placement_of(model, Partition(frozen(stage)), ticks=50)
-    scheduled = MicrobatchInstance.of(placement)
+    layout = layout_of(model, Partition(frozen(stage)), ticks=50)
+    scheduled = MicrobatchInstance.of(layout)
     schedule = reported(ONE_FORWARD_ONE_BACKWARD, scheduled)
-    assert scheduled.objective(schedule) >= max(placement.loads)
+    assert scheduled.objective(schedule) >= max(layout.loads)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_bad_input(given_values: dict[str, object], text: str) -> None:
     """Errors name what is wrong and what was expected."""
     arguments = {"instance": DIAMOND, "partition": STAGES, **given_values}
     with pytest.raises(InvalidInputError, match=text):
-        placement_of(**arguments)  # type: ignore[arg-type]
+        layout_of(**arguments)  # type: ignore[arg-type]

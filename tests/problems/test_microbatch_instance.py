@@ -3,11 +3,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from brute_force_microbatch import instances, placement, v_shape
+from brute_force_microbatch import instances, layout, v_shape
 from hypothesis import given
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch import PROBLEM, Block, MicrobatchInstance, Placement
+from boundmark.problems.microbatch import PROBLEM, Block, BlockLayout, MicrobatchInstance
 
 V = v_shape()
 
@@ -26,7 +26,7 @@ def test_the_default_memory_is_twice_the_devices() -> None:
 
 
 def test_everything_that_matters_is_hashed() -> None:
-    """Another memory, number of micro-batches, or placement is another instance."""
+    """Another memory, number of micro-batches, or layout is another instance."""
     sample = MicrobatchInstance.of(V, memory=2)
     others = [
         sample.with_parameters({"memory": 3}),
@@ -39,7 +39,7 @@ def test_everything_that_matters_is_hashed() -> None:
 
 def test_loads_count_blocks_on_several_devices_everywhere() -> None:
     """A sharded block is work for each of its devices."""
-    sample = placement([("S", 2, 0, (0, 2)), ("F", 1, 0, (1,))], [], 4)
+    sample = layout([("S", 2, 0, (0, 2)), ("F", 1, 0, (1,))], [], 4)
     assert sample.loads == (2, 1, 2, 0)
     assert sample.on_device == ((0,), (1,), (0,), ())
 
@@ -48,15 +48,15 @@ def test_loads_count_blocks_on_several_devices_everywhere() -> None:
     ("make", "reason"),
     [
         (
-            lambda: placement([("A", 1, 0, (0,)), ("B", 1, 0, (0,))], [(0, 1), (1, 0)], 1),
+            lambda: layout([("A", 1, 0, (0,)), ("B", 1, 0, (0,))], [(0, 1), (1, 0)], 1),
             "the edges form a cycle, ",
         ),
         (
-            lambda: placement([("F", 1, 1, (0,))], [], 1),
+            lambda: layout([("F", 1, 1, (0,))], [], 1),
             r"leaves \+1 of memory on device 0; expected that its blocks release",
         ),
         (
-            lambda: placement([("F", 1, -1, (0, 1)), ("B", 1, 1, (1,))], [], 2),
+            lambda: layout([("F", 1, -1, (0, 1)), ("B", 1, 1, (1,))], [], 2),
             "leaves -1 of memory on device 0",
         ),
         (
@@ -64,16 +64,16 @@ def test_loads_count_blocks_on_several_devices_everywhere() -> None:
             "'F1' needs 1 of memory on device 1, which has 0; expected a block that fits",
         ),
         (
-            lambda: placement([("F", 1, 0, (2,))], [], 2),
+            lambda: layout([("F", 1, 0, (2,))], [], 2),
             "'F' is on device 2; expected devices from 0 to 1",
         ),
-        (lambda: placement([("F", 1, 0, (0,))], [(0, 1)], 1), "unknown node"),
-        (lambda: placement([], [], 1), "has 0 blocks; expected 1 to"),
-        (lambda: placement([("F", 1, 0, (0,))], [], 0), "devices is 0; expected 1 to"),
-        (lambda: placement([("F", 0, 0, (0,))], [], 1), "duration of block 'F' is 0; expected"),
-        (lambda: placement([("F", 1, 2**40, (0,))], [], 1), "memory of block 'F' is"),
-        (lambda: placement([("F", 1, 0, ())], [], 1), r"devices of block 'F' are \[\]"),
-        (lambda: placement([("F", 1, 0, (-1,))], [], 1), "devices of block 'F' are"),
+        (lambda: layout([("F", 1, 0, (0,))], [(0, 1)], 1), "unknown node"),
+        (lambda: layout([], [], 1), "has 0 blocks; expected 1 to"),
+        (lambda: layout([("F", 1, 0, (0,))], [], 0), "devices is 0; expected 1 to"),
+        (lambda: layout([("F", 0, 0, (0,))], [], 1), "duration of block 'F' is 0; expected"),
+        (lambda: layout([("F", 1, 2**40, (0,))], [], 1), "memory of block 'F' is"),
+        (lambda: layout([("F", 1, 0, ())], [], 1), r"devices of block 'F' are \[\]"),
+        (lambda: layout([("F", 1, 0, (-1,))], [], 1), "devices of block 'F' are"),
         (lambda: Block("F", "sideways", 1, 0, (0,)), "kind of block 'F' is 'sideways'"),  # type: ignore[arg-type]
         (lambda: MicrobatchInstance(V, (2,)), "capacity has 1 values; expected one for each"),
         (lambda: MicrobatchInstance(V, (2, -1)), "capacity of device 1 is -1"),
@@ -112,7 +112,7 @@ def test_malformed_json_is_refused(field: str, value: Any, reason: str) -> None:
         MicrobatchInstance.from_json(document)
 
 
-def test_a_placement_needs_a_graph_of_its_blocks() -> None:
+def test_a_layout_needs_a_graph_of_its_blocks() -> None:
     """Blocks and graph belong together."""
     with pytest.raises(InvalidInputError, match="the graph has 4 nodes; expected one for each"):
-        Placement(V.blocks[:2], V.dag, 2)
+        BlockLayout(V.blocks[:2], V.dag, 2)

@@ -15,7 +15,7 @@ def test_micro_batches_may_go_in_order(sample: MicrobatchInstance) -> None:
 def test_a_period_is_between_the_load_and_the_makespan_of_one(sample: MicrobatchInstance) -> None:
     """One micro-batch after another is a schedule, and each device does all its work."""
     alone = optimal_makespan(sample.with_parameters({"micro_batches": 1}))
-    assert max(sample.placement.loads) <= optimal_period(sample) <= alone
+    assert max(sample.layout.loads) <= optimal_period(sample) <= alone
 
 
 def test_known_optima() -> None:

@@ -67,17 +67,17 @@ def all_dags(nodes: int) -> Iterator[list[tuple[int, int]]]:
         yield edges
 
 
-def block_cost(instance: PipelineInstance, block: set[int]) -> int:
+def stage_cost(instance: PipelineInstance, stage: set[int]) -> int:
     """Return f(S), tensor by tensor."""
     graph = instance.graph
-    cost = sum(int(graph.work[v]) for v in block)
+    cost = sum(int(graph.work[v]) for v in stage)
     for u in range(instance.nodes):
         consumers = {int(w) for w in graph.dag.consumers_of(u)}
-        if u not in block and consumers & block:
+        if u not in stage and consumers & stage:
             cost += int(graph.transfer[u])
-        if u in block and consumers - block:
+        if u in stage and consumers - stage:
             cost += int(graph.transfer[u])
-    return cost + max(0, sum(int(graph.param_load[v]) for v in block) - graph.cache)
+    return cost + max(0, sum(int(graph.param_load[v]) for v in stage) - graph.cache)
 
 
 def partitions(instance: PipelineInstance) -> Iterator[tuple[int, ...]]:
@@ -90,11 +90,11 @@ def partitions(instance: PipelineInstance) -> Iterator[tuple[int, ...]]:
 
 
 def cost(instance: PipelineInstance, assignment: tuple[int, ...]) -> int:
-    """Return the cost of the slowest block."""
-    blocks = [
+    """Return the cost of the slowest stage."""
+    stages = [
         {v for v in range(instance.nodes) if assignment[v] == stage} for stage in set(assignment)
     ]
-    return max(block_cost(instance, block) for block in blocks)
+    return max(stage_cost(instance, stage) for stage in stages)
 
 
 def optimum(instance: PipelineInstance) -> int:

@@ -5,19 +5,19 @@ from collections.abc import Iterator, Sequence
 
 from hypothesis import strategies as st
 
-from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement
+from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance
 from boundmark.problems.microbatch.block import Kind
 
 # Name, duration, change of memory, devices.
 BlockText = tuple[str, int, int, tuple[int, ...]]
 
 
-def placement(
+def layout(
     blocks: Sequence[BlockText], edges: Sequence[tuple[int, int]], devices: int
-) -> Placement:
-    """Build a placement from tuples; names begin with B for backward, with W for weight."""
+) -> BlockLayout:
+    """Build a layout from tuples; names begin with B for backward, with W for weight."""
     kinds: dict[str, Kind] = {"B": "backward", "W": "weight"}
-    return Placement.from_blocks(
+    return BlockLayout.from_blocks(
         [
             Block(name, kinds.get(name[0], "forward"), duration, memory, where)
             for name, duration, memory, where in blocks
@@ -27,7 +27,7 @@ def placement(
     )
 
 
-def v_shape(backward: int = 2) -> Placement:
+def v_shape(backward: int = 2) -> BlockLayout:
     """Two devices, forward down and backward up."""
     blocks: list[BlockText] = [
         ("F0", 1, 1, (0,)),
@@ -35,11 +35,11 @@ def v_shape(backward: int = 2) -> Placement:
         ("B1", backward, -1, (1,)),
         ("B0", backward, -1, (0,)),
     ]
-    return placement(blocks, [(0, 1), (1, 2), (2, 3), (0, 3)], 2)
+    return layout(blocks, [(0, 1), (1, 2), (2, 3), (0, 3)], 2)
 
 
 @st.composite
-def placements(draw: st.DrawFn) -> Placement:
+def layouts(draw: st.DrawFn) -> BlockLayout:
     """Draw up to 5 blocks on up to 2 devices; what a block allocates, a later one releases.
 
     Blocks may occupy both devices, and parts may be independent of each other.
@@ -66,13 +66,13 @@ def placements(draw: st.DrawFn) -> Placement:
     possible = [(u, v) for u, v in itertools.permutations(order, 2) if rank[u] < rank[v]]
     if possible:
         edges += draw(st.lists(st.sampled_from(possible), max_size=4))
-    return placement(blocks, edges, devices)
+    return layout(blocks, edges, devices)
 
 
 @st.composite
 def instances(draw: st.DrawFn, micro_batches: Sequence[int] = (0, 1, 2)) -> MicrobatchInstance:
     """Draw instances with little memory that at least one micro-batch at a time can use."""
-    drawn = draw(placements())
+    drawn = draw(layouts())
     least = max(sum(max(0, b.memory) for b in drawn.blocks if d in b.devices) for d in (0, 1))
     return MicrobatchInstance.of(
         drawn,
@@ -102,7 +102,7 @@ def optimal_period(instance: MicrobatchInstance) -> int:
 
 def steady_states(instance: MicrobatchInstance, period: int) -> Iterator[tuple[int, ...]]:
     """Yield sigma, at least one if there is any: phases, then how many periods to add to each."""
-    blocks = instance.placement.blocks
+    blocks = instance.layout.blocks
     for phases in itertools.product(range(period), repeat=len(blocks)):
         if phases[0] == 0 and _is_exclusive(instance, phases, period):
             for stages in _stages(instance, phases, period):
@@ -112,10 +112,10 @@ def steady_states(instance: MicrobatchInstance, period: int) -> Iterator[tuple[i
 
 
 def _is_exclusive(instance: MicrobatchInstance, phases: tuple[int, ...], period: int) -> bool:
-    for device in range(instance.placement.devices):
+    for device in range(instance.layout.devices):
         ticks = [
             (start + tick) % period
-            for start, block in zip(phases, instance.placement.blocks, strict=True)
+            for start, block in zip(phases, instance.layout.blocks, strict=True)
             if device in block.devices
             for tick in range(block.duration)
         ]
@@ -132,8 +132,8 @@ def _stages(
     In a part whose blocks follow each other one by one, no delay makes a difference smaller. Else
     a block has to wait for another path at most.
     """
-    blocks = instance.placement.blocks
-    dag = instance.placement.dag
+    blocks = instance.layout.blocks
+    dag = instance.layout.dag
     edges = list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
     order = dag.topological_order.tolist()
 
@@ -174,7 +174,7 @@ def _follow_one_by_one(edges: list[tuple[int, int]], blocks: int) -> bool:
 
 def _fits(instance: MicrobatchInstance, sigma: tuple[int, ...], period: int) -> bool:
     """Whether memory suffices, in the middle of enough micro-batches one after another."""
-    blocks = instance.placement.blocks
+    blocks = instance.layout.blocks
     some = max(sigma) // period + 2
     for device, capacity in enumerate(instance.capacity):
         events = sorted(
@@ -203,8 +203,8 @@ def optimal_makespan(instance: MicrobatchInstance, *, in_order: bool = True) -> 
         Whether to look only at orders in which a block's micro-batches start one after another
         (papers/tessel, Property IV.1).
     """
-    blocks, count = instance.placement.blocks, instance.micro_batches
-    dag = instance.placement.dag
+    blocks, count = instance.layout.blocks, instance.micro_batches
+    dag = instance.layout.dag
     needs: list[list[int]] = [[] for _ in blocks]
     for u, v in zip(dag.sources.tolist(), dag.targets.tolist(), strict=True):
         needs[v].append(u)
@@ -243,6 +243,6 @@ def optimal_makespan(instance: MicrobatchInstance, *, in_order: bool = True) -> 
             lefts = tuple(x - what.duration * (d in what.devices) for d, x in enumerate(left))
             search({**ends, (number, block): end}, start, frees, holds, lefts)
 
-    nothing = (0,) * instance.placement.devices
-    search({}, 0, nothing, nothing, tuple(count * load for load in instance.placement.loads))
+    nothing = (0,) * instance.layout.devices
+    search({}, 0, nothing, nothing, tuple(count * load for load in instance.layout.loads))
     return best

@@ -6,9 +6,9 @@ from functools import cache
 
 import brute_force
 import brute_force_microbatch
-from brute_force_microbatch import placement, v_shape
+from brute_force_microbatch import layout, v_shape
 
-from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.problem import Instance
 
@@ -47,9 +47,9 @@ def _pipeline() -> Iterator[PipelineInstance]:
 
 
 def _microbatch() -> Iterator[MicrobatchInstance]:
-    """Yield placements with much and little memory, for the period and 1 to 3 micro-batches."""
+    """Yield layouts with much and little memory, for the period and 1 to 3 micro-batches."""
     for drawn, (memory, micro_batches) in itertools.product(
-        _placements(), itertools.product((1, 2), (0, 1, 2, 3))
+        _layouts(), itertools.product((1, 2), (0, 1, 2, 3))
     ):
         least = max(
             sum(max(0, block.memory) for block in drawn.blocks if device in block.devices)
@@ -60,38 +60,38 @@ def _microbatch() -> Iterator[MicrobatchInstance]:
         )
 
 
-def _placements() -> Iterator[Placement]:
+def _layouts() -> Iterator[BlockLayout]:
     """Yield shapes on two devices: V, M, two V's, a sharded block in the middle, inference.
 
     Then two rounds of stages, opposite pipelines, and a split backward block.
     """
     yield v_shape()
-    yield placement(
+    yield layout(
         [("S", 1, 0, (0, 1)), ("F", 1, 1, (0,)), ("F", 2, 1, (1,)), ("B", 2, -1, (1,)),
          ("B", 1, -1, (0,))],
         [(0, 1), (1, 2), (2, 3), (3, 4)],
         2,
     )  # fmt: skip
-    yield placement(
+    yield layout(
         [("F", 1, 1, (0,)), ("B", 2, -1, (0,)), ("F", 1, 2, (1,)), ("B", 3, -2, (1,))],
         [(0, 1), (2, 3)],
         2,
     )
-    yield placement(
+    yield layout(
         [("F", 1, 1, (0,)), ("F", 2, 1, (1,)), ("S", 1, 0, (0, 1)), ("B", 1, -1, (0,)),
          ("B", 1, -1, (1,))],
         [(0, 2), (1, 2), (2, 3), (2, 4)],
         2,
     )  # fmt: skip
-    yield placement([("F", 2, 0, (0,)), ("F", 3, 0, (1,)), ("F", 1, 0, (0,))], [(0, 1), (1, 2)], 2)
-    yield placement(
+    yield layout([("F", 2, 0, (0,)), ("F", 3, 0, (1,)), ("F", 1, 0, (0,))], [(0, 1), (1, 2)], 2)
+    yield layout(
         [("F", 1, 0, (0,)), ("F", 2, 0, (1,)), ("F", 1, 0, (0,)), ("F", 1, 0, (1,))],
         [(0, 1), (1, 2), (2, 3)],
         2,
     )
-    yield placement(
+    yield layout(
         [("F", 1, 0, (0,)), ("F", 2, 0, (1,)), ("F", 2, 0, (1,)), ("F", 1, 0, (0,))],
         [(0, 1), (2, 3)],
         2,
     )
-    yield placement([("F", 1, 1, (0,)), ("B", 1, 0, (0,)), ("W", 2, -1, (0,))], [(0, 1), (1, 2)], 2)
+    yield layout([("F", 1, 1, (0,)), ("B", 1, 0, (0,)), ("W", 2, -1, (0,))], [(0, 1), (1, 2)], 2)

@@ -1,4 +1,4 @@
-"""From what a user names to a graph, a placement or a whole instance."""
+"""From what a user names to a graph, a layout or a whole instance."""
 
 from pathlib import Path
 

@@ -1,12 +1,12 @@
-"""The data set `shapes`: placements by name, such as ``shapes/nn-4-train``."""
+"""The data set `shapes`: layouts by name, such as ``shapes/nn-4-train``."""
 
 import re
 
-from boundmark.datasets.placement_shapes import SHAPES, Costs
+from boundmark.datasets.layout_shapes import SHAPES, Costs
 from boundmark.problems.catalog import find
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import UnknownNameError
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 
 DEVICES = (4, 8, 16)
 
@@ -32,8 +32,8 @@ def members() -> tuple[str, ...]:
     )
 
 
-def load(member: str) -> Placement:
-    """Return the placement with a name such as ``"nn-4-train"`` or ``"v-8-train-f2-b5-a3"``.
+def load(member: str) -> BlockLayout:
+    """Return the layout with a name such as ``"nn-4-train"`` or ``"v-8-train-f2-b5-a3"``.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def load(member: str) -> Placement:
     """
     match = NAME.fullmatch(member)
     if match is None:
-        raise UnknownNameError(f"there is no placement {member!r}; expected {EXPECTED}.")
+        raise UnknownNameError(f"there is no layout {member!r}; expected {EXPECTED}.")
     draw = find("shape", match["shape"], SHAPES)
     given = {
         name: int(match[name])
@@ -57,7 +57,7 @@ def load(member: str) -> Placement:
 
 DATASET = Dataset(
     name="shapes",
-    summary="Placements with the shapes of papers/tessel, any number of devices and costs.",
+    summary="Layouts with the shapes of papers/tessel, any number of devices and costs.",
     members=members,
     load=load,
 )

@@ -91,5 +91,5 @@ class CostedGraph:
 
     @cached_property
     def is_cached(self) -> bool:
-        """Whether all parameters fit into one device, so that no block can overflow."""
+        """Whether all parameters fit into one device, so that no stage can overflow."""
         return int(self.param_load.sum()) <= self.cache

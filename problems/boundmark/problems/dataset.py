@@ -1,4 +1,4 @@
-"""The contract of a data set: named graphs or placements that load on demand."""
+"""The contract of a data set: named graphs or layouts that load on demand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from typing import TypeAlias
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.costed_graph import CostedGraph
-from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.layout import BlockLayout
 
-Source: TypeAlias = ComputationGraph | CostedGraph | Placement
+Source: TypeAlias = ComputationGraph | CostedGraph | BlockLayout
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named collection of graphs or placements.
+    """A named collection of graphs or layouts.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Dataset:
         Returns the second parts, in the order in which tables list them.
     load
         Returns one member: a graph, with costs if the data set is about costs and without if a
-        device has to be chosen first, or a placement. Raises `UnknownNameError` for a member that
+        device has to be chosen first, or a layout. Raises `UnknownNameError` for a member that
         there is not.
     """
 

@@ -74,7 +74,7 @@ def solution_document(instance: Instance, solution: Solution, objective: int) ->
 
 @dataclass(frozen=True)
 class Parameter:
-    """An integer that, with a graph or placement, makes an instance.
+    """An integer that, with a graph or layout, makes an instance.
 
     Attributes
     ----------

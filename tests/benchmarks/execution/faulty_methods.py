@@ -304,6 +304,6 @@ METHODS = (
         ),
     ),
     Method("needs-more", "pipeline", "exact", "For tests.", no_op, requires=("no_such.module",)),
-    Method("elsewhere", "placement", "exact", "For tests.", no_op, warm=("tabnanny",)),
+    Method("elsewhere", "layout", "exact", "For tests.", no_op, warm=("tabnanny",)),
     _method(names_warm_modules, warm=("colorsys", "no_such_solver")),
 )

@@ -197,7 +197,7 @@ def test_a_missing_solver_is_unsupported(run: Run) -> None:
     [
         ({"method": "needs-more"}, "unsupported", "needs no_such.module, which is not installed"),
         ({"method": "god"}, "error", "there is no method 'god'; did you mean good"),
-        ({"method": "elsewhere"}, "error", "treats 'placement'; the task's problem is 'pipeline'"),
+        ({"method": "elsewhere"}, "error", "treats 'layout'; the task's problem is 'pipeline'"),
         ({"method": "good", "problem": "pipelin"}, "error", "treats 'pipeline'; the task's"),
         ({"method": "good", "method_version": 2}, "error", "asks for version 2"),
         ({"method": "good", "instance_sha256": "0" * 64}, "error", "the task is about 0000"),

@@ -35,7 +35,7 @@ def test_task_id_is_independent_of_the_form_of_a_number_and_the_order_of_paramet
     "change",
     [
         {"instance_sha256": "b" * 64},
-        {"problem": "placement"},
+        {"problem": "layout"},
         {"method": "brkga"},
         {"method_version": 2},
         {"params": {"restarts": 4, "order": "kahn"}},

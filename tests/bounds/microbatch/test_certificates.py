@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from brute_force_microbatch import instances, optimum, placement, v_shape
+from brute_force_microbatch import instances, layout, optimum, v_shape
 from hypothesis import given
 from hypothesis import strategies as st
 from mutation import JSON, mutants
@@ -18,7 +18,7 @@ from boundmark.problems.microbatch import MicrobatchInstance
 
 Document = dict[str, Any]
 
-IN_TWO_PARTS = placement(
+IN_TWO_PARTS = layout(
     [("F", 1, 2, (0,)), ("S", 2, 0, (1,)), ("B", 1, -1, (0,)), ("B", 1, -1, (0,))],
     [(0, 1), (1, 2), (2, 3)],
     2,
@@ -34,7 +34,7 @@ TIGHT = {
     "device-load, last block": (
         "device-load",
         MicrobatchInstance.of(
-            placement(
+            layout(
                 [("F", 3, 0, (0,)), ("F", 2, 0, (1,)), ("S", 1, 0, (1,))], [(0, 1)], 2
             ),
             micro_batches=2,
@@ -50,7 +50,7 @@ TIGHT = {
     "memory-latency, unit": (
         "memory-latency",
         MicrobatchInstance.of(
-            placement([("F", 2, 2, (0,)), ("S", 3, 0, (1,)), ("B", 1, -2, (0,))],
+            layout([("F", 2, 2, (0,)), ("S", 3, 0, (1,)), ("B", 1, -2, (0,))],
                       [(0, 1), (1, 2)], 2),
             memory=3,
         ),
@@ -183,7 +183,7 @@ def test_malformed_payloads(
 
 def test_a_release_has_to_wait_for_its_allocation() -> None:
     """Without a path between them, nothing is known of how long a device holds something."""
-    free = placement([("F", 1, 1, (0,)), ("B", 1, -1, (0,))], [], 1)
+    free = layout([("F", 1, 1, (0,)), ("B", 1, -1, (0,))], [], 1)
     sample = MicrobatchInstance.of(free, memory=1)
     with pytest.raises(UnsupportedError, match="no device holds what a later block"):
         call(record, "memory-latency", sample)

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from brute_force_microbatch import instances, optimum, placement, v_shape
+from brute_force_microbatch import instances, layout, optimum, v_shape
 from hypothesis import given, settings
 from modulo_search import decided, least_period
 from other_process import call
@@ -14,7 +14,7 @@ from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, without
 from boundmark.datasets import shapes
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Schedule
+from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import makespan, peak_memory
 
 # Train and infer, the least memory with which the least period is the load of a device, and less.
@@ -48,7 +48,7 @@ def test_finds_and_proves_the_optimum(sample: MicrobatchInstance) -> None:
 @given(instances((0,)))
 def test_a_variable_period_finds_the_same(sample: MicrobatchInstance) -> None:
     """The model for wide ranges of periods has the optimum of the search one by one."""
-    longest = sum(block.duration for block in sample.placement.blocks)
+    longest = sum(block.duration for block in sample.layout.blocks)
     outcome = call(least_period, sample, longest)
     assert outcome.state is not None
     assert outcome.state.period == outcome.bound == optimum(sample)
@@ -64,7 +64,7 @@ def test_what_waits_for_nothing_does_not_begin_before_the_micro_batch() -> None:
         Block("B1", "backward", 1, -2, (0,)),
         Block("S0", "forward", 2, 0, (0,)),
     )
-    sample = MicrobatchInstance(Placement.from_blocks(blocks, [(1, 0), (1, 3), (2, 3)], 1), (6,))
+    sample = MicrobatchInstance(BlockLayout.from_blocks(blocks, [(1, 0), (1, 3), (2, 3)], 1), (6,))
     # B1 could come three periods earlier, as far as F0 is concerned, but F1 only one.
     late = without_delay(sample, SteadyState(6, (5, 0, 7, 20, 3)))
     assert min(late.stages) == 0
@@ -73,7 +73,7 @@ def test_what_waits_for_nothing_does_not_begin_before_the_micro_batch() -> None:
 
 @pytest.mark.parametrize(("member", "memory", "period"), PERIODS)
 def test_shapes(member: str, memory: int, period: int) -> None:
-    """The period is found, and proven, on the placements of papers/tessel."""
+    """The period is found, and proven, on the layouts of papers/tessel."""
     sample = MicrobatchInstance.of(shapes.load(member), memory=memory)
     recorder = call(record, "modulo", sample)
     assert sample.objective(recorder.solutions[-1]) == period
@@ -81,7 +81,7 @@ def test_shapes(member: str, memory: int, period: int) -> None:
     last: Any = recorder.solutions[-1]
     for count in (last.micro_batches, last.micro_batches + 1, 64):
         bound = sample.with_parameters({"micro_batches": count})
-        assert bound.objective(last) == makespan(sample.placement, last.starts_for(count))
+        assert bound.objective(last) == makespan(sample.layout, last.starts_for(count))
 
 
 def test_periods_too_far_apart_to_try_one_by_one() -> None:
@@ -99,7 +99,7 @@ def test_less_memory_is_found_at_the_same_period() -> None:
     assert outcome.state is not None
     starts = outcome.state.schedule.starts_for(16)
     # One micro-batch in flight a stage that is still to come, as in 1F1B.
-    assert peak_memory(sample.placement, starts) == (4, 3, 2, 1)
+    assert peak_memory(sample.layout, starts) == (4, 3, 2, 1)
     assert call(decided, sample.with_parameters({"memory": 3}), 4).verdict == "impossible"
 
 
@@ -110,9 +110,7 @@ def test_warm_up_and_cool_down_are_as_short_as_can_be() -> None:
     assert sample.objective(waiting.schedule) == 3
     better = call(completed, sample, waiting, 20, 1)
     assert sample.objective(better) == 3
-    assert makespan(sample.placement, better.starts) < makespan(
-        sample.placement, waiting.schedule.starts
-    )
+    assert makespan(sample.layout, better.starts) < makespan(sample.layout, waiting.schedule.starts)
     # Without time, what there is has to do.
     same = call(completed, sample, waiting, 0, 1)
     assert same.to_json() == waiting.schedule.to_json()
@@ -131,9 +129,7 @@ def test_left_shifted_is_a_schedule_and_no_longer(sample: MicrobatchInstance) ->
 
 def test_one_by_one_knows_when_memory_is_too_tight() -> None:
     """What two blocks allocate before the third releases it has to fit."""
-    chain = placement(
-        [("F", 1, 3, (0,)), ("G", 1, 3, (0,)), ("B", 1, -6, (0,))], [(0, 1), (1, 2)], 1
-    )
+    chain = layout([("F", 1, 3, (0,)), ("G", 1, 3, (0,)), ("B", 1, -6, (0,))], [(0, 1), (1, 2)], 1)
     assert one_by_one(MicrobatchInstance.of(chain, memory=5)) is None
     assert one_by_one(MicrobatchInstance.of(chain, memory=6)) == SteadyState(3, (0, 1, 2))
     with pytest.raises(UnsupportedError, match="no schedule keeps within the memory"):
@@ -142,7 +138,7 @@ def test_one_by_one_knows_when_memory_is_too_tight() -> None:
 
 def test_releases_before_allocations() -> None:
     """Where a release waits for nothing, nothing is claimed that would need it to."""
-    odd = placement([("F", 1, 1, (0,)), ("B", 1, -1, (0,))], [], 1)
+    odd = layout([("F", 1, 1, (0,)), ("B", 1, -1, (0,))], [], 1)
     recorder = call(record, "modulo", MicrobatchInstance.of(odd, memory=1))
     assert [bound.bound for bound in recorder.bounds] == [2]
     assert recorder.solutions

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from brute_force import all_dags, block_cost, instance, optimum
+from brute_force import all_dags, instance, optimum, stage_cost
 from hypothesis import given
 from hypothesis import strategies as st
 from published_data import published_data
@@ -107,8 +107,8 @@ def test_ideals_of_every_small_graph() -> None:
             assert set(found.members.tolist()) == ideals
             assert found.work.tolist() == found.members.tolist()
             for bits, leaving in zip(found.members.tolist(), found.leaving.tolist(), strict=True):
-                block = {v for v in range(nodes) if bits >> v & 1}
-                assert block_cost(sample, block) == bits + leaving
+                stage = {v for v in range(nodes) if bits >> v & 1}
+                assert stage_cost(sample, stage) == bits + leaving
             assert lattice(sample.graph, len(ideals)) is not None
             assert lattice(sample.graph, len(ideals) - 1) is None
 

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from brute_force import all_edge_sets, block_cost, instance
+from brute_force import all_edge_sets, instance, stage_cost
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import max_work, mean_work, node_cut, share
@@ -48,35 +48,35 @@ def certificate(method: Method, sample: PipelineInstance) -> Certificate:
 
 
 def set_partitions(items: list[int]) -> Iterator[list[set[int]]]:
-    """Yield every partition of the items into non-empty blocks."""
+    """Yield every partition of the items into non-empty stages."""
     if not items:
         yield []
         return
     first, *rest = items
-    for blocks in set_partitions(rest):
-        for i in range(len(blocks)):
-            yield [*blocks[:i], blocks[i] | {first}, *blocks[i + 1 :]]
-        yield [{first}, *blocks]
+    for stages in set_partitions(rest):
+        for i in range(len(stages)):
+            yield [*stages[:i], stages[i] | {first}, *stages[i + 1 :]]
+        yield [{first}, *stages]
 
 
 PARTITIONS = {n: list(set_partitions(list(range(n)))) for n in range(1, 6)}
 
 
-def can_run(blocks: list[set[int]], edges: list[tuple[int, int]]) -> bool:
-    """Whether the blocks can be put in an order in which no data flows back."""
-    waiting = list(blocks)
+def can_run(stages: list[set[int]], edges: list[tuple[int, int]]) -> bool:
+    """Whether the stages can be put in an order in which no data flows back."""
+    waiting = list(stages)
     while waiting:
         ready = [
-            block
-            for block in waiting
+            stage
+            for stage in waiting
             if not any(
-                w in block and u not in block and any(u in other for other in waiting)
+                w in stage and u not in stage and any(u in other for other in waiting)
                 for u, w in edges
             )
         ]
         if not ready:
             return False
-        waiting = [block for block in waiting if block not in ready]
+        waiting = [stage for stage in waiting if stage not in ready]
     return True
 
 
@@ -85,13 +85,13 @@ def optima(sample: PipelineInstance, edges: list[tuple[int, int]]) -> list[int]:
     n = sample.nodes
     best = [10**9] * n
     cost: dict[frozenset[int], int] = {}
-    for blocks in PARTITIONS[n]:
-        if can_run(blocks, edges):
-            for block in map(frozenset, blocks):
-                if block not in cost:
-                    cost[block] = block_cost(sample, set(block))
-            value = max(cost[frozenset(block)] for block in blocks)
-            for k in range(len(blocks), n + 1):
+    for stages in PARTITIONS[n]:
+        if can_run(stages, edges):
+            for stage in map(frozenset, stages):
+                if stage not in cost:
+                    cost[stage] = stage_cost(sample, set(stage))
+            value = max(cost[frozenset(stage)] for stage in stages)
+            for k in range(len(stages), n + 1):
                 best[k - 1] = min(best[k - 1], value)
     return best
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import networkx as nx
 import numpy as np
 import pytest
-from brute_force import block_cost, instance
+from brute_force import instance, stage_cost
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,9 +27,9 @@ def cheapest_sets(graph: CostedGraph, node: int, io_weight: int) -> int:
     costs = []
     for size in range(len(others) + 1):
         for rest in itertools.combinations(others, size):
-            block = {node, *rest}
-            work = sum(int(graph.work[v]) for v in block)
-            costs.append(io_weight * (block_cost(sample, block) - work) + work)
+            stage = {node, *rest}
+            work = sum(int(graph.work[v]) for v in stage)
+            costs.append(io_weight * (stage_cost(sample, stage) - work) + work)
     return min(costs)
 
 

@@ -2,7 +2,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from brute_force import block_cost, instance
+from brute_force import instance, stage_cost
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +47,7 @@ def test_more_weights_never_hurt(graph: CostedGraph, table: ShareTable) -> None:
 
 
 def test_bound_of_one_stage_is_the_optimum(graph: CostedGraph, table: ShareTable) -> None:
-    """A single block has no tensors to move."""
+    """A single stage has no tensors to move."""
     overflow = int(graph.param_load.sum()) - graph.cache
     assert table.bound(1) == int(graph.work.sum()) + overflow
 
@@ -87,7 +87,7 @@ def test_no_flow_is_superfluous(graph: CostedGraph, table: ShareTable) -> None:
 
 @given(st.data())
 def test_io_is_a_lower_bound(data: st.DataObject) -> None:
-    """No block of cost at most t around v moves less than io_v(t)."""
+    """No stage of cost at most t around v moves less than io_v(t)."""
     n = data.draw(st.integers(1, 6))
     pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
     weights = st.lists(st.integers(1, 9), min_size=n, max_size=n)
@@ -96,11 +96,11 @@ def test_io_is_a_lower_bound(data: st.DataObject) -> None:
     threshold = data.draw(st.integers(0, 60))
     io = share_table(sample.graph).io(threshold)
     for mask in range(1, 2**n):
-        block = {v for v in range(n) if mask >> v & 1}
-        cost = block_cost(sample, block)
+        stage = {v for v in range(n) if mask >> v & 1}
+        cost = stage_cost(sample, stage)
         if cost <= threshold:
-            moved = cost - sum(int(sample.graph.work[v]) for v in block)
-            assert all(io[v] <= moved for v in block)
+            moved = cost - sum(int(sample.graph.work[v]) for v in stage)
+            assert all(io[v] <= moved for v in stage)
 
 
 def test_graph_without_work_has_bound_zero() -> None:

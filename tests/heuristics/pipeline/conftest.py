@@ -80,7 +80,7 @@ def random_instance() -> Callable[..., PipelineInstance]:
 
 @pytest.fixture(scope="session")
 def all_slicings() -> Callable[[int, int], list[IntArray]]:
-    """Return a function that lists every way to cut n positions into 1 .. k non-empty blocks."""
+    """Return a function that lists every way to cut n positions into 1 .. k non-empty stages."""
 
     def slicings(nodes: int, k: int) -> list[IntArray]:
         return [

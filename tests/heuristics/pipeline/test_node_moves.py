@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from boundmark.heuristics.pipeline.kernels.node_moves import anneal, cost_changes
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.objective import block_costs, block_overflow
+from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
 
 
 def costs_without_overflow(instance: PipelineInstance, stages: IntArray) -> IntArray:
     """Return work and transfers of each stage."""
     graph = instance.graph
-    return block_costs(graph, stages, instance.k) - block_overflow(graph, stages, instance.k)
+    return stage_costs(graph, stages, instance.k) - stage_overflow(graph, stages, instance.k)
 
 
 def loads(instance: PipelineInstance, stages: IntArray) -> IntArray:

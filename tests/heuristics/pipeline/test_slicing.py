@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from brute_force import block_cost, cost
+from brute_force import cost, stage_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
 def increments(instance: PipelineInstance) -> tuple[kernels.Segments, kernels.Segments]:
-    """Return the increments of blocks of the graph's own order, at the right and at the left."""
+    """Return the increments of stages of the graph's own order, at the right and at the left."""
     graph = instance.graph
     arrays = (
         graph.dag.topological_order,
@@ -59,8 +59,8 @@ def test_beats_decides_at_every_threshold(instances, data) -> None:
 
 @given(data=st.data())
 @settings(max_examples=100)
-def test_increments_give_the_cost_of_every_block(instances, data) -> None:
-    """Growing a block at either end, and the Fenwick table, agree with the cost of the block."""
+def test_increments_give_the_cost_of_every_stage(instances, data) -> None:
+    """Growing a stage at either end, and the Fenwick table, agree with the cost of the stage."""
     instance = data.draw(instances(max_nodes=7))
     graph, order = instance.graph, instance.graph.dag.topological_order
     right, left = increments(instance)
@@ -73,9 +73,9 @@ def test_increments_give_the_cost_of_every_block(instances, data) -> None:
 
     for first in range(instance.nodes):
         for last in range(first, instance.nodes):
-            block = set(order[first : last + 1].tolist())
-            load = sum(int(graph.param_load[v]) for v in block)
-            expected = block_cost(instance, block) - max(0, load - graph.cache)
+            stage = set(order[first : last + 1].tolist())
+            load = sum(int(graph.param_load[v]) for v in stage)
+            expected = stage_cost(instance, stage) - max(0, load - graph.cache)
             positions = range(first, last + 1)
             assert expected == right.gain_before[last + 1] - right.gain_before[first] - sum(
                 amount
@@ -89,7 +89,7 @@ def test_increments_give_the_cost_of_every_block(instances, data) -> None:
                 for bound, amount in corrections(left, position)
                 if bound <= last
             )
-            work = sum(int(graph.work[v]) for v in block)
+            work = sum(int(graph.work[v]) for v in stage)
             assert expected == work + table[last + 1, first + 1]
 
 
@@ -114,7 +114,7 @@ def test_slicing_equals_the_reference(
 @pytest.mark.parametrize("family", compare_slicing.FAMILIES)
 @pytest.mark.parametrize("k", [2, 4, 32, 128])
 def test_slicing_equals_the_reference_on_every_family(family: str, k: int) -> None:
-    """On the graphs whose speed ratios are published; chains with k = 128 have blocks to spare."""
+    """On the graphs whose speed ratios are published; chains with k = 128 have stages to spare."""
     instance = PipelineInstance(compare_slicing.random_graph(family, 500, seed=3), k)
     order = instance.graph.dag.topological_order
     found, ends = slice_order(instance, order)
@@ -125,7 +125,7 @@ def test_slicing_equals_the_reference_on_every_family(family: str, k: int) -> No
 @given(data=st.data())
 @settings(max_examples=150)
 def test_optimum_is_found_without_lists(instances, data) -> None:
-    """Where useful blocks are too many to list, decisions alone lead to the same optimum."""
+    """Where useful stages are too many to list, decisions alone lead to the same optimum."""
     instance = data.draw(instances(max_nodes=12, max_cost=100))
     order = instance.graph.dag.topological_order
     with pytest.MonkeyPatch.context() as patch:
@@ -135,8 +135,8 @@ def test_optimum_is_found_without_lists(instances, data) -> None:
     assert instance.objective(Partition.from_slices(order, ends)) == found
 
 
-def test_blocks_may_be_fewer_than_k(random_instance: Callable[..., PipelineInstance]) -> None:
-    """With k > n every node can have a block of its own, and no block is empty."""
+def test_stages_may_be_fewer_than_k(random_instance: Callable[..., PipelineInstance]) -> None:
+    """With k > n every node can have a stage of its own, and no stage is empty."""
     instance = random_instance(20, 50, 1)
     _, ends = slice_order(instance, instance.graph.dag.topological_order)
     assert 1 <= len(ends) <= 20

@@ -14,7 +14,7 @@ def test_a_box_for_each_block_on_each_device() -> None:
     starts = schedule.starts_for(7)
     assert len(boxes) == starts.size
     for box in boxes.itertuples():
-        block = instance.placement.blocks[box.block]
+        block = instance.layout.blocks[box.block]
         assert box.start == starts[box.micro_batch, box.block]
         assert box.end == box.start + block.duration
         assert box.kind == block.kind

@@ -5,7 +5,7 @@ import re
 import pytest
 from schedules import v_shape
 
-from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Schedule
+from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
 from boundmark.reports.gantt.boxes import schedule_boxes
 from boundmark.reports.gantt.terminal import draw_schedule
 
@@ -52,7 +52,7 @@ def test_a_cut_names_the_first_tick_left_out() -> None:
 def test_many_ticks_share_a_column() -> None:
     """The shortest box keeps a column, and the scale is told."""
     blocks = (Block("a", "forward", 1000, 0, (0,)), Block("b", "backward", 3000, 0, (1,)))
-    instance = MicrobatchInstance.of(Placement.from_blocks(blocks, [(0, 1)], 2), micro_batches=3)
+    instance = MicrobatchInstance.of(BlockLayout.from_blocks(blocks, [(0, 1)], 2), micro_batches=3)
     starts = [[3000 * n, 3000 * n + 1000] for n in range(3)]
     lines = [line.plain for line in draw_schedule(schedule_boxes(instance, Schedule(starts)), 40)]
     scale = re.fullmatch(r"A column is (\d+) ticks\.", lines[-1])
@@ -63,8 +63,8 @@ def test_many_ticks_share_a_column() -> None:
 
 def test_narrow_boxes_show_the_last_digit() -> None:
     """Micro-batch 12 in a box of a column is 2."""
-    placement = Placement.from_blocks([Block("a", "forward", 1, 0, (0,))], [], 1)
-    instance = MicrobatchInstance.of(placement, micro_batches=13)
+    layout = BlockLayout.from_blocks([Block("a", "forward", 1, 0, (0,))], [], 1)
+    instance = MicrobatchInstance.of(layout, micro_batches=13)
     starts = [[n] for n in range(13)]
     line = draw_schedule(schedule_boxes(instance, Schedule(starts)), 18)[1]
     assert line.plain == "0 0123456789012 "

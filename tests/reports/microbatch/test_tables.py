@@ -8,7 +8,7 @@ import pytest
 from schedules import one_after_another, v_shape
 
 from boundmark.problems.errors import StoreError
-from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Repetend, Schedule
+from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Repetend, Schedule
 from boundmark.reports.gantt.chosen import chosen_for_drawing
 from boundmark.reports.plots.microbatch.bubble_rate_by_memory import bubble_rate_by_memory_data
 from boundmark.reports.plots.microbatch.bubble_rate_by_repetend import bubble_rate_by_repetend_data
@@ -145,7 +145,7 @@ def test_best_schedules(best: pd.DataFrame) -> None:
     assert len(best) == 4
 
 
-def test_one_drawing_a_placement(best: pd.DataFrame) -> None:
+def test_one_drawing_a_layout(best: pd.DataFrame) -> None:
     """With the least memory that allows the smallest bubble rate; makespans come last."""
     chosen = chosen_for_drawing(best)
     assert chosen["parameters"].tolist() == ["memory=4", "memory=8, micro_batches=6"]
@@ -197,7 +197,7 @@ def test_transfers_cost_time(best: pd.DataFrame) -> None:
 def test_a_chain_of_two_by_hand() -> None:
     """One micro-batch a tick: transfers of half a tick are hidden, except the last, or are not."""
     blocks = [Block("a", "forward", 1, 0, (0,)), Block("b", "forward", 1, 0, (1,))]
-    instance = MicrobatchInstance.of(Placement.from_blocks(blocks, [(0, 1)], 2))
+    instance = MicrobatchInstance.of(BlockLayout.from_blocks(blocks, [(0, 1)], 2))
     schedule = Schedule([[0, 1]], Repetend(1, [0, 0]))
     row = {
         "dataset": "d", "instance": "i", "parameters": "", "instance_sha256": "s", "method": "m",

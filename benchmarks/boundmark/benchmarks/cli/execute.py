@@ -43,21 +43,21 @@ def execute(
     of a single process.
     """
     from boundmark.benchmarks.cli.schedule_files import read_schedule
-    from boundmark.benchmarks.training.execution import check
-    from boundmark.benchmarks.training.execution import execute as execute_program
+    from boundmark.benchmarks.schedule_execution.execution import check
+    from boundmark.benchmarks.schedule_execution.execution import execute as execute_program
     from boundmark.problems.microbatch.runtime import program_of
 
-    placement, starts = read_schedule(instance, solution, micro_batches)
-    program = program_of(placement, starts, is_blocking=blocking)
+    layout, starts = read_schedule(instance, solution, micro_batches)
+    program = program_of(layout, starts, is_blocking=blocking)
     done = execute_program(
-        placement,
+        layout,
         program,
         seed=seed,
         tick_seconds=tick,
-        transfer=[transfer] * len(placement.blocks),
+        transfer=[transfer] * len(layout.blocks),
         timeout_seconds=timeout,
     )
-    difference = check(placement, program, done, len(starts), seed)
+    difference = check(layout, program, done, len(starts), seed)
     blocks = sum(len(runs) for runs in done.runs)
     if as_json:
         click.echo(
@@ -65,7 +65,7 @@ def execute(
                 {
                     "micro_batches": len(starts),
                     "blocking": blocking,
-                    "devices": placement.devices,
+                    "devices": layout.devices,
                     "blocks": blocks,
                     "seconds": round(done.seconds, 6),
                     "largest_difference": difference,
@@ -73,7 +73,7 @@ def execute(
             )
         )
         return
-    click.echo(f"devices          {placement.devices}, a process each")
+    click.echo(f"devices          {layout.devices}, a process each")
     click.echo(f"micro-batches    {len(starts)}")
     click.echo(f"blocks           {blocks:,} run, in order, each after what it needs")
     click.echo(f"gradients        as of one process, {difference:.1g} off at most")

@@ -50,7 +50,7 @@ def microbatches(
     from boundmark.problems.canonical import canonical_json
     from boundmark.problems.errors import InvalidInputError
     from boundmark.problems.microbatch import MicrobatchInstance
-    from boundmark.problems.microbatch.from_pipeline import placement_of
+    from boundmark.problems.microbatch.from_pipeline import layout_of
     from boundmark.problems.pipeline import Partition, PipelineInstance
     from boundmark.reports.durable import write_durably
 
@@ -63,9 +63,9 @@ def microbatches(
     model = load_instance(instance, PipelineInstance)
     partition = load_solution(solution, "pipeline", model.sha256)
     assert isinstance(partition, Partition)
-    placement = placement_of(model, partition, backward=ratio, activation=activation, ticks=ticks)
-    made = MicrobatchInstance.of(placement, memory=memory, micro_batches=micro_batches)
+    layout = layout_of(model, partition, backward=ratio, activation=activation, ticks=ticks)
+    made = MicrobatchInstance.of(layout, memory=memory, micro_batches=micro_batches)
     write_durably(out, (canonical_json(made.to_json()) + "\n").encode())
     click.echo(
-        f"{out}: {made.nodes} blocks on {placement.devices} devices, instance {made.sha256[:12]}"
+        f"{out}: {made.nodes} blocks on {layout.devices} devices, instance {made.sha256[:12]}"
     )

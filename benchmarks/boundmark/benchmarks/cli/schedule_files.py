@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from boundmark.problems.arrays import IntArray
-    from boundmark.problems.microbatch import Placement
+    from boundmark.problems.microbatch import BlockLayout
 
 
 def read_schedule(
     instance: Path, solution: Path, micro_batches: int | None
-) -> "tuple[Placement, IntArray]":
-    """Return a placement, and the start times of a number of micro-batches, shape (N, K).
+) -> "tuple[BlockLayout, IntArray]":
+    """Return a layout, and the start times of a number of micro-batches, shape (N, K).
 
     Parameters
     ----------
@@ -32,5 +32,5 @@ def read_schedule(
     assert isinstance(schedule, Schedule)
     count = micro_batches or found.micro_batches or schedule.micro_batches
     starts = schedule.starts_for(count)
-    check_schedule(found.placement, found.capacity, starts)
-    return found.placement, starts
+    check_schedule(found.layout, found.capacity, starts)
+    return found.layout, starts

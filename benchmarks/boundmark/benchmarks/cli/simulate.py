@@ -45,12 +45,12 @@ def simulate(
     from boundmark.problems.microbatch.runtime import simulate as simulate_program
     from boundmark.reports.durable import write_durably
 
-    placement, starts = read_schedule(instance, solution, micro_batches)
-    program = program_of(placement, starts, is_blocking=blocking)
+    layout, starts = read_schedule(instance, solution, micro_batches)
+    program = program_of(layout, starts, is_blocking=blocking)
     if instructions is not None:
         write_durably(instructions, (canonical_json(program.to_json()) + "\n").encode())
-    done = simulate_program(placement, program, [transfer] * len(placement.blocks))
-    scheduled = makespan(placement, starts)
+    done = simulate_program(layout, program, [transfer] * len(layout.blocks))
+    scheduled = makespan(layout, starts)
     if as_json:
         click.echo(
             json.dumps(

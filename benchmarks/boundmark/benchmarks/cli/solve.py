@@ -55,7 +55,7 @@ def solve(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Partition a graph, or schedule a placement: MODEL is a file or a data set's member.
+    """Partition a graph, or schedule a layout: MODEL is a file or a data set's member.
 
     Files are ONNX models, CostGraphDef texts, PipeDream's profiles and stored instances. Members
     are written like onnx-light/resnet50 or shapes/nn-4-train; `boundmark datasets` lists the data

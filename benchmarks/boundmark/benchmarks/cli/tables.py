@@ -19,7 +19,7 @@ NODES_WIDTH, NUMBER_WIDTH = 9, 5
 
 
 def print_certified_table(directory: Path) -> None:
-    """Print the gaps of each problem: a line a graph or placement, a column a set of parameters."""
+    """Print the gaps of each problem: a line a graph or layout, a column a set of parameters."""
     certified = certified_table(ResultStore.open(directory).results())
     console = Console()
     for problem, part in certified.groupby("problem"):

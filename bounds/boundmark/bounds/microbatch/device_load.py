@@ -30,11 +30,11 @@ def certificate(instance: MicrobatchInstance, producer: str) -> Certificate:
     checked: Instance = check_instance(instance.to_json())
     head, tail = heads(checked), tails(checked)
     best: tuple[int, int, list[int]] = (-1, 0, [])
-    for device, here in enumerate(instance.placement.on_device):
+    for device, here in enumerate(instance.layout.on_device):
         if not here:
             continue
         if not instance.micro_batches:
-            best = max(best, (instance.placement.loads[device], device, list(here)))
+            best = max(best, (instance.layout.loads[device], device, list(here)))
             continue
         for earliest, after in itertools.product({head[i] for i in here}, {tail[i] for i in here}):
             blocks = [i for i in here if head[i] >= earliest and tail[i] >= after]

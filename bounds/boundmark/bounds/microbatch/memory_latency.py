@@ -44,7 +44,7 @@ def certificate(instance: MicrobatchInstance, producer: str) -> Certificate | No
     """Return the best bound of this kind, None if there is none."""
     checked: Instance = check_instance(instance.to_json())
     payloads = []
-    for device in range(instance.placement.devices):
+    for device in range(instance.layout.devices):
         pairs = longest_pairs(checked, device)
         if pairs:
             payloads.append({"device": device, "pairs": pairs})
@@ -62,7 +62,7 @@ def releases_what_it_holds(instance: MicrobatchInstance) -> bool:
     """
     checked: Instance = check_instance(instance.to_json())
     return all(
-        longest_pairs(checked, device) is not None for device in range(instance.placement.devices)
+        longest_pairs(checked, device) is not None for device in range(instance.layout.devices)
     )
 
 
@@ -74,7 +74,7 @@ def least_capacity(instance: MicrobatchInstance, period: int) -> int:
             amount * ((from_block(checked, first)[last] or 0) + checked.duration[last])
             for first, last, amount in longest_pairs(checked, device) or ()
         )
-        for device in range(instance.placement.devices)
+        for device in range(instance.layout.devices)
     ]
     return -(-max(held) // period)
 

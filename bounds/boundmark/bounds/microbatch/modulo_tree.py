@@ -37,7 +37,7 @@ def run(
         raise UnsupportedError(f"periods have {known.bound:,} ticks or more; phases are too many")
     checked: Instance = check_instance(instance.to_json())
     pairs = [longest_pairs(checked, device) or [] for device in range(len(checked.capacity))]
-    order = instance.placement.dag.topological_order.tolist()
+    order = instance.layout.dag.topological_order.tolist()
     tree = PhaseTree(checked, order, [[(i, j, amount) for i, j, amount in p] for p in pairs])
     for period in range(known.bound, LONGEST_TREE_PERIOD):
         if not tree.refutes(period, budget.is_spent):

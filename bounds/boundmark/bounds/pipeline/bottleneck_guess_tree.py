@@ -7,9 +7,9 @@ is known here, so that the superblocks before and after it cost something, and n
 from collections.abc import Iterator
 
 from boundmark.bounds.pipeline.share import ShareTable
-from boundmark.bounds.pipeline.tree.blocks import Demand
 from boundmark.bounds.pipeline.tree.formulation import Formulation, bottleneck_guess
 from boundmark.bounds.pipeline.tree.rising import report_rising_bounds
+from boundmark.bounds.pipeline.tree.superblocks import Demand
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 

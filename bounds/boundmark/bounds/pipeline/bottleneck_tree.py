@@ -9,9 +9,9 @@ whose optimum is at least that of the paper's program.
 from collections.abc import Iterator
 
 from boundmark.bounds.pipeline.share import ShareTable
-from boundmark.bounds.pipeline.tree.blocks import Demand
 from boundmark.bounds.pipeline.tree.formulation import Formulation, bottleneck
 from boundmark.bounds.pipeline.tree.rising import report_rising_bounds
+from boundmark.bounds.pipeline.tree.superblocks import Demand
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 

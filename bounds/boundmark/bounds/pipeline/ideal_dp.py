@@ -2,7 +2,7 @@
 
 A partition whose quotient graph is acyclic is a chain of at most k ideals. Models are long and
 narrow, and many have little more ideals than nodes, where the dynamic program over pairs of ideals
-is quick. J. Tarnawski et al., "Efficient Algorithms for Device Placement of DNN Graph Operators",
+is quick. J. Tarnawski et al., "Efficient Algorithms for Device BlockLayout of DNN Graph Operators",
 NeurIPS 2020, proposed such a program, with other costs. Here, one search decides whether a
 threshold can be met, and thresholds are bisected.
 """
@@ -53,9 +53,9 @@ class IdealSearch:
             If this takes too long.
         """
         state = self._state
-        state.blocks.fill(-1)
+        state.stages.fill(-1)
         state.seen.fill(-1)
-        state.blocks[0] = 0
+        state.stages[0] = 0
         state.queue[0] = 0
         state.counts[:] = 0, 1, np.iinfo(np.int64).max, 0
         outcome = ideal_search.PAUSED
@@ -66,7 +66,7 @@ class IdealSearch:
             outcome = ideal_search.search(
                 self._k, threshold, self._cache, pause, self._ideals, state
             )
-        return None if outcome == ideal_search.REFUTED else self._blocks_up_to(outcome)
+        return None if outcome == ideal_search.REFUTED else self._stages_up_to(outcome)
 
     @property
     def next_threshold(self) -> int:
@@ -78,15 +78,15 @@ class IdealSearch:
         """How many pairs of ideals the last search has looked at."""
         return int(self._state.counts[3])
 
-    def _blocks_up_to(self, ideal: int) -> IntArray:
-        """Return the number of the block of each node; those outside the ideal are in the last."""
-        blocks = np.full(self._nodes, self._state.blocks[ideal])
+    def _stages_up_to(self, ideal: int) -> IntArray:
+        """Return the number of the stage of each node; those outside the ideal are in the last."""
+        stages = np.full(self._nodes, self._state.stages[ideal])
         members = self._ideals.members.reshape(len(self._ideals.work), -1).view(np.uint8)
         while ideal:
             inside = np.unpackbits(members[ideal], count=self._nodes, bitorder="little")
             ideal = int(self._state.before[ideal])
-            blocks[inside == 1] = self._state.blocks[ideal]
-        return frozen(blocks)
+            stages[inside == 1] = self._state.stages[ideal]
+        return frozen(stages)
 
 
 def run(

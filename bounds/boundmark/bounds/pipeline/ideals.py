@@ -13,9 +13,9 @@ from boundmark.problems.dag import Dag
 def pendants(graph: CostedGraph) -> list[tuple[int, int]]:
     """Return nodes that cost nothing beside their only neighbour, with it, in order of removal.
 
-    Without work and parameters, such a node adds nothing to its neighbour's block, and removes a
-    tensor from two blocks if it was elsewhere; and no cycle can pass through it. So there is an
-    optimal partition in which it shares its neighbour's block, wherever that is. This leaves
+    Without work and parameters, such a node adds nothing to its neighbour's stage, and removes a
+    tensor from two stages if it was elsewhere; and no cycle can pass through it. So there is an
+    optimal partition in which it shares its neighbour's stage, wherever that is. This leaves
     another graph, in which other nodes may have one neighbour.
     """
     dag = graph.dag

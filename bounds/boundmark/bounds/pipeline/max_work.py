@@ -1,4 +1,4 @@
-"""`max-work`: some block runs the longest node (papers/mtpp, Lemma 3.3)."""
+"""`max-work`: some stage runs the longest node (papers/mtpp, Lemma 3.3)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`mean-work`: some block has at least the mean work (papers/mtpp, Lemma 3.3)."""
+"""`mean-work`: some stage has at least the mean work (papers/mtpp, Lemma 3.3)."""
 
 from typing import Any
 

@@ -1,10 +1,10 @@
-"""`node-cut`: the block that contains a node costs at least the cheapest set that contains it.
+"""`node-cut`: the stage that contains a node costs at least the cheapest set that contains it.
 
 For every node v and every k,
 
     OPT >= min over S containing v of (work(S) + io(S)) + max(0, param_load[v] - cache),
 
-where io(S) is what the tensors that enter and leave S cost. S need not be a block of an acyclic
+where io(S) is what the tensors that enter and leave S cost. S need not be a stage of an acyclic
 partition, and its overflow is counted as far as v alone causes it; the rest is a minimum cut.
 """
 

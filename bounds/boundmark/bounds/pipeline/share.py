@@ -1,7 +1,7 @@
-"""`share`: no block may hold more than its share of the work, counted node by node.
+"""`share`: no stage may hold more than its share of the work, counted node by node.
 
-Let io_v(t) be a lower bound on the tensor cost io(S) of every block S that contains v and costs at
-most t. Within such a block, ``work(S) <= t - io(S) <= t - io_v(t)`` for each v in S, so that
+Let io_v(t) be a lower bound on the tensor cost io(S) of every stage S that contains v and costs at
+most t. Within such a stage, ``work(S) <= t - io(S) <= t - io_v(t)`` for each v in S, so that
 
     sum over v in S of work[v] / (t - io_v(t)) <= 1.
 
@@ -41,7 +41,7 @@ IO_WEIGHTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 384)
 # On larger graphs, flows for the largest weights fill certificates of hundreds of megabytes.
 MOST_NODES_FOR_ALL_WEIGHTS = 2000
 
-# Shares are counted in units of 1 / SHARE_UNITS of a block, rounded down.
+# Shares are counted in units of 1 / SHARE_UNITS of a stage, rounded down.
 SHARE_UNITS = 2**60
 
 
@@ -52,7 +52,7 @@ class ShareTable:
     Attributes
     ----------
     nodes
-        The nodes that take a share of a block, i.e. with work or parameters.
+        The nodes that take a share of a stage, i.e. with work or parameters.
     cuts
         C_v(a), a row a node of `nodes` and a column a weight of `io_weights`.
     node, node_bound
@@ -79,12 +79,12 @@ class ShareTable:
         """Return the lower bound for k stages."""
         graph = self.graph
         overflow = max(0, int(graph.param_load.sum()) - graph.cache)
-        one_block = int(graph.work.sum()) + overflow
+        one_stage = int(graph.work.sum()) + overflow
         return 1 + int(
             shares.largest_refuted(
                 k,
                 self.node_bound - 1,
-                one_block,
+                one_stage,
                 self.cuts,
                 self.io_weights,
                 frozen(graph.work[self.nodes]),
@@ -137,11 +137,11 @@ def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | 
     Parameters
     ----------
     demand
-        What each node takes of a block.
+        What each node takes of a stage.
     io
-        What the tensors of a block with that node take at least.
+        What the tensors of a stage with that node take at least.
     room
-        What a block holds.
+        What a stage holds.
     """
     for i, (amount, taken) in enumerate(zip(demand, io, strict=True)):
         if amount > room - taken:
@@ -208,6 +208,6 @@ METHOD = Method(
     name="share",
     problem="pipeline",
     kind="bound",
-    summary="Each node's share of a block's work, given the tensors around it, by minimum cuts.",
+    summary="Each node's share of a stage's work, given the tensors around it, by minimum cuts.",
     run=run,
 )

@@ -17,7 +17,7 @@ from boundmark.heuristics.pipeline.slicing import beats, slice_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.objective import block_costs, block_overflow
+from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
 
 # Several rounds instead of one long one cost little and give good partitions early.
 ROUNDS = 3
@@ -35,12 +35,12 @@ class _Walk:
     """The current partition of the annealing, and what its stages cost."""
 
     def __init__(self, instance: PipelineInstance, stages: IntArray) -> None:
-        graph, blocks = instance.graph, min(instance.k, instance.nodes)
+        graph, count = instance.graph, min(instance.k, instance.nodes)
         self.instance = instance
         self.stages = stages.copy()
-        self.loads = np.zeros(blocks, np.int64)
+        self.loads = np.zeros(count, np.int64)
         np.add.at(self.loads, stages, graph.param_load)
-        self.costs = block_costs(graph, stages, blocks) - block_overflow(graph, stages, blocks)
+        self.costs = stage_costs(graph, stages, count) - stage_overflow(graph, stages, count)
 
     def step(
         self, best: Incumbent, moves: int, temperature: float, generator: np.random.Generator

@@ -9,7 +9,7 @@ LISTED_BLOCKS = 16
 
 
 def slice_order(instance: PipelineInstance, order: IntArray) -> tuple[int, IntArray]:
-    """Cut the order into at most k blocks so that the dearest block is as cheap as possible.
+    """Cut the order into at most k stages so that the dearest stage is as cheap as possible.
 
     Exact, in memory O(n + m).
 
@@ -20,7 +20,7 @@ def slice_order(instance: PipelineInstance, order: IntArray) -> tuple[int, IntAr
 
     Returns
     -------
-    The cost of the dearest block, and the position after the last node of each block, ascending.
+    The cost of the dearest stage, and the position after the last node of each stage, ascending.
     """
     graph = instance.graph
     cost, ends = best_slicing(
@@ -39,7 +39,7 @@ def slice_order(instance: PipelineInstance, order: IntArray) -> tuple[int, IntAr
 
 
 def beats(instance: PipelineInstance, order: IntArray, threshold: int) -> bool:
-    """Return whether the order can be cut into at most k blocks of cost <= threshold each.
+    """Return whether the order can be cut into at most k stages of cost <= threshold each.
 
     Several times cheaper than `slice_order`, most of all when the answer is no.
     """

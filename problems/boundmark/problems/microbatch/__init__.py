@@ -2,15 +2,15 @@
 
 from boundmark.problems.microbatch.block import Block
 from boundmark.problems.microbatch.instance import MicrobatchInstance
-from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.schedule import Repetend, Schedule
 from boundmark.problems.problem import Parameter, Problem
 
 PROBLEM = Problem(
     name="microbatch",
     description="Schedule micro-batches on placed stages: shortest period, or shortest makespan.",
-    sources=(Placement,),
-    adapt=lambda placement: placement,
+    sources=(BlockLayout,),
+    adapt=lambda layout: layout,
     parameters=(
         Parameter(
             "memory",
@@ -30,4 +30,4 @@ PROBLEM = Problem(
     solution_from_json=Schedule.from_json,
 )
 
-__all__ = ["PROBLEM", "Block", "MicrobatchInstance", "Placement", "Repetend", "Schedule"]
+__all__ = ["PROBLEM", "Block", "BlockLayout", "MicrobatchInstance", "Repetend", "Schedule"]

@@ -6,11 +6,11 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.schedule import Schedule
 
 
-def check_schedule(placement: Placement, capacity: Sequence[int], starts: IntArray) -> None:
+def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArray) -> None:
     """Check the start times of some micro-batches.
 
     Parameters
@@ -26,7 +26,7 @@ def check_schedule(placement: Placement, capacity: Sequence[int], starts: IntArr
         If a block starts before 0 or before what it waits for is done, if a device would run two
         blocks at a time, or if it would hold more than its capacity.
     """
-    blocks = placement.blocks
+    blocks = layout.blocks
     if starts.ndim != 2 or starts.shape[1] != len(blocks):
         raise InvalidInputError(
             f"the schedule has start times for {starts.shape[-1]} blocks; expected {len(blocks)}."
@@ -36,7 +36,7 @@ def check_schedule(placement: Placement, capacity: Sequence[int], starts: IntArr
     duration = np.array([block.duration for block in blocks])
     memory = np.array([block.memory for block in blocks])
     ends = starts + duration
-    sources, targets = placement.dag.sources, placement.dag.targets
+    sources, targets = layout.dag.sources, layout.dag.targets
     early = np.argwhere(starts[:, targets] < ends[:, sources])
     if len(early):
         number, edge = early[0]
@@ -45,7 +45,7 @@ def check_schedule(placement: Placement, capacity: Sequence[int], starts: IntArr
             f"{starts[number, targets[edge]]}; expected the end of block "
             f"{blocks[sources[edge]].name!r} first, at {ends[number, sources[edge]]}."
         )
-    for device, members in enumerate(placement.on_device):
+    for device, members in enumerate(layout.on_device):
         if not members:
             continue
         here = np.array(members)
@@ -72,9 +72,7 @@ def check_schedule(placement: Placement, capacity: Sequence[int], starts: IntArr
             )
 
 
-def check_for_every_count(
-    placement: Placement, capacity: Sequence[int], schedule: Schedule
-) -> None:
+def check_for_every_count(layout: BlockLayout, capacity: Sequence[int], schedule: Schedule) -> None:
     """Check a schedule with a repetend for all numbers of micro-batches from its own on.
 
     Raises
@@ -82,11 +80,11 @@ def check_for_every_count(
     InvalidInputError
         If it breaks a constraint for some number.
     """
-    for count in counts_that_decide(placement, schedule):
-        check_schedule(placement, capacity, schedule.starts_for(count))
+    for count in counts_that_decide(layout, schedule):
+        check_schedule(layout, capacity, schedule.starts_for(count))
 
 
-def counts_that_decide(placement: Placement, schedule: Schedule) -> range:
+def counts_that_decide(layout: BlockLayout, schedule: Schedule) -> range:
     """Return numbers of micro-batches such that a schedule for all of these is one for any number.
 
     With r repetitions more, the warm-up is over before the last repetition starts if r periods are
@@ -98,7 +96,7 @@ def counts_that_decide(placement: Placement, schedule: Schedule) -> range:
     """
     if schedule.repetend is None:
         return range(schedule.micro_batches, schedule.micro_batches + 1)
-    durations = np.array([block.duration for block in placement.blocks])
+    durations = np.array([block.duration for block in layout.blocks])
     if schedule.starts.shape[1:] != durations.shape:
         raise InvalidInputError(
             f"the schedule has start times for {schedule.starts.shape[1]} blocks; "

@@ -1,4 +1,4 @@
-"""From a partition of a model into stages to a placement whose micro-batches can be scheduled."""
+"""From a partition of a model into stages to a layout whose micro-batches can be scheduled."""
 
 from fractions import Fraction
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.block import Block
-from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.pipeline.instance import PipelineInstance, in_pipeline_order
-from boundmark.problems.pipeline.objective import block_costs
+from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.problems.pipeline.partition import Partition
 
 # Of the slowest forward block. Schedules are searched for in ticks, so few of them are better;
@@ -16,14 +16,14 @@ from boundmark.problems.pipeline.partition import Partition
 DEFAULT_TICKS = 100
 
 
-def placement_of(
+def layout_of(
     instance: PipelineInstance,
     partition: Partition,
     *,
     backward: Fraction | int = 3,
     activation: int = 1,
     ticks: int = DEFAULT_TICKS,
-) -> Placement:
+) -> BlockLayout:
     """Return one forward and one backward block for each stage, a device each, in pipeline order.
 
     A forward block takes what the partition's objective says of the stage, f(S), scaled such that
@@ -53,7 +53,7 @@ def placement_of(
     slowest = instance.objective(partition)
     ordered = in_pipeline_order(instance, partition)
     used, stages = np.unique(ordered.stages, return_inverse=True)
-    costs = block_costs(instance.graph, ordered.stages, instance.k)[used].tolist()
+    costs = stage_costs(instance.graph, ordered.stages, instance.k)[used].tolist()
     count = len(used)
     kept = activation if backward else 0
     scale = Fraction(ticks, max(1, slowest))
@@ -64,14 +64,14 @@ def placement_of(
     tails, heads = stages[instance.graph.dag.sources], stages[instance.graph.dag.targets]
     edges = sorted({(s, t) for s, t in zip(tails.tolist(), heads.tolist(), strict=True) if s != t})
     if not backward:
-        return Placement.from_blocks(blocks, edges, count)
+        return BlockLayout.from_blocks(blocks, edges, count)
     blocks += [
         Block(f"B{stage}", "backward", _rounded_up(cost * scale * backward), -kept, (stage,))
         for stage, cost in enumerate(costs)
     ]
     edges += [(count + t, count + s) for s, t in edges]
     edges += [(stage, count + stage) for stage in range(count)]
-    return Placement.from_blocks(blocks, edges, count)
+    return BlockLayout.from_blocks(blocks, edges, count)
 
 
 def _rounded_up(duration: Fraction) -> int:

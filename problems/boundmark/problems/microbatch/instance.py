@@ -1,4 +1,4 @@
-"""An instance of `microbatch`: a placement, memory capacities, and what is to be short."""
+"""An instance of `microbatch`: a layout, memory capacities, and what is to be short."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.block import Block
 from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
-from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.schedule import Schedule
 
 FORMAT = "boundmark-instance/1"
@@ -26,7 +26,7 @@ FIELDS = (
 
 @dataclass(frozen=True, eq=False)
 class MicrobatchInstance:
-    """Schedule the micro-batches of a placement.
+    """Schedule the micro-batches of a layout.
 
     Attributes
     ----------
@@ -38,16 +38,16 @@ class MicrobatchInstance:
         schedule repeats that treats any number of micro-batches.
     """
 
-    placement: Placement
+    layout: BlockLayout
     capacity: tuple[int, ...]
     micro_batches: int = 0
 
     def __post_init__(self) -> None:
-        placement = self.placement
-        if len(self.capacity) != placement.devices:
+        layout = self.layout
+        if len(self.capacity) != layout.devices:
             raise InvalidInputError(
                 f"capacity has {len(self.capacity)} values; "
-                f"expected one for each of the {placement.devices} devices."
+                f"expected one for each of the {layout.devices} devices."
             )
         for device, capacity in enumerate(self.capacity):
             if type(capacity) is not int or not 0 <= capacity < 2**53:
@@ -59,7 +59,7 @@ class MicrobatchInstance:
                 f"micro_batches is {self.micro_batches!r}; "
                 f"expected 0, for the period, or up to {MOST_MICRO_BATCHES}."
             )
-        for block in placement.blocks:
+        for block in layout.blocks:
             for device in block.devices:
                 if block.memory > self.capacity[device]:
                     raise InvalidInputError(
@@ -69,11 +69,11 @@ class MicrobatchInstance:
 
     @classmethod
     def of(
-        cls, placement: Placement, *, memory: int = 0, micro_batches: int = 0
+        cls, layout: BlockLayout, *, memory: int = 0, micro_batches: int = 0
     ) -> "MicrobatchInstance":
         """Build an instance whose devices have the same memory, 2 D if 0 is given."""
-        each = memory or 2 * placement.devices
-        return cls(placement, (each,) * placement.devices, micro_batches)
+        each = memory or 2 * layout.devices
+        return cls(layout, (each,) * layout.devices, micro_batches)
 
     @property
     def problem(self) -> str:
@@ -83,12 +83,12 @@ class MicrobatchInstance:
     @property
     def nodes(self) -> int:
         """Number of blocks of a micro-batch, K."""
-        return len(self.placement.blocks)
+        return len(self.layout.blocks)
 
     @property
     def edges(self) -> int:
         """Number of dependencies."""
-        return self.placement.dag.edges
+        return self.layout.dag.edges
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -107,8 +107,8 @@ class MicrobatchInstance:
         """Return the instance with another memory or number of micro-batches, as given."""
         memory = given.get("memory")
         return MicrobatchInstance(
-            self.placement,
-            self.capacity if memory is None else self.of(self.placement, memory=memory).capacity,
+            self.layout,
+            self.capacity if memory is None else self.of(self.layout, memory=memory).capacity,
             given.get("micro_batches", self.micro_batches),
         )
 
@@ -127,30 +127,30 @@ class MicrobatchInstance:
         """
         if self.micro_batches:
             starts = solution.starts_for(self.micro_batches)
-            check_schedule(self.placement, self.capacity, starts)
-            durations = np.array([block.duration for block in self.placement.blocks])
+            check_schedule(self.layout, self.capacity, starts)
+            durations = np.array([block.duration for block in self.layout.blocks])
             return int((starts + durations).max())
         if solution.repetend is None:
             raise InvalidInputError(
                 "the schedule has no repetend; expected one, since the number of micro-batches "
                 "is open."
             )
-        check_for_every_count(self.placement, self.capacity, solution)
+        check_for_every_count(self.layout, self.capacity, solution)
         return solution.repetend.period
 
     def to_json(self) -> dict[str, Any]:
         """Return the canonical form: integers, and the names of format, problem and kinds."""
-        placement = self.placement
+        layout = self.layout
         return {
             "format": FORMAT,
             "problem": self.problem,
             "micro_batches": self.micro_batches,
             "capacity": list(self.capacity),
-            "duration": [block.duration for block in placement.blocks],
-            "memory": [block.memory for block in placement.blocks],
-            "device_sets": [list(block.devices) for block in placement.blocks],
-            "kinds": [block.kind for block in placement.blocks],
-            "edges": np.stack([placement.dag.sources, placement.dag.targets], axis=1).tolist(),
+            "duration": [block.duration for block in layout.blocks],
+            "memory": [block.memory for block in layout.blocks],
+            "device_sets": [list(block.devices) for block in layout.blocks],
+            "kinds": [block.kind for block in layout.blocks],
+            "edges": np.stack([layout.dag.sources, layout.dag.targets], axis=1).tolist(),
         }
 
     @classmethod
@@ -186,5 +186,5 @@ class MicrobatchInstance:
             Block(str(number), kind, duration, memory, tuple(devices))
             for number, (kind, duration, memory, devices) in enumerate(zip(*columns, strict=True))
         ]
-        placement = Placement.from_blocks(blocks, value["edges"], len(value["capacity"]))
-        return cls(placement, tuple(value["capacity"]), value["micro_batches"])
+        layout = BlockLayout.from_blocks(blocks, value["edges"], len(value["capacity"]))
+        return cls(layout, tuple(value["capacity"]), value["micro_batches"])

@@ -5,35 +5,33 @@ from fractions import Fraction
 import numpy as np
 
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.layout import BlockLayout
 
 
-def steady_bubble_rate(placement: Placement, period: int) -> Fraction:
+def steady_bubble_rate(layout: BlockLayout, period: int) -> Fraction:
     """Return the share of time that devices idle while a schedule repeats.
 
     It is the mean over the devices, "considering numerous micro-batches" (papers/tessel, Table II).
     """
-    return 1 - Fraction(sum(placement.loads), placement.devices * period)
+    return 1 - Fraction(sum(layout.loads), layout.devices * period)
 
 
-def bubble_rate(placement: Placement, starts: IntArray) -> Fraction:
+def bubble_rate(layout: BlockLayout, starts: IntArray) -> Fraction:
     """Return the share of time that devices idle until the makespan of (N, K) start times."""
-    return 1 - Fraction(
-        sum(placement.loads) * len(starts), placement.devices * makespan(placement, starts)
-    )
+    return 1 - Fraction(sum(layout.loads) * len(starts), layout.devices * makespan(layout, starts))
 
 
-def makespan(placement: Placement, starts: IntArray) -> int:
+def makespan(layout: BlockLayout, starts: IntArray) -> int:
     """Return when the last block ends, in ticks."""
-    durations = np.array([block.duration for block in placement.blocks])
+    durations = np.array([block.duration for block in layout.blocks])
     return int((starts + durations).max())
 
 
-def peak_memory(placement: Placement, starts: IntArray) -> tuple[int, ...]:
+def peak_memory(layout: BlockLayout, starts: IntArray) -> tuple[int, ...]:
     """Return the most that each device holds, shape (D,), with (N, K) start times."""
-    memory = np.array([block.memory for block in placement.blocks])
+    memory = np.array([block.memory for block in layout.blocks])
     peaks = []
-    for members in placement.on_device:
+    for members in layout.on_device:
         here = np.array(members, dtype=np.int64)
         order = np.argsort(starts[:, here].ravel(), kind="stable")
         held = np.cumsum(np.tile(memory[here], len(starts))[order])

@@ -1,21 +1,21 @@
 """Which blocks belong to the same layers of the network."""
 
-from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.layout import BlockLayout
 
 
-def forward_partners(placement: Placement) -> dict[int, int]:
+def forward_partners(layout: BlockLayout) -> dict[int, int]:
     """Return the forward block of each backward block, as far as they pair up.
 
     A backward block belongs to a forward block on the same devices whose result it needs. What is
     left on the same devices is paired from the outside in: the last backward block with the first
     forward block, as in the sharded embeddings of papers/tessel, Figure 8.
     """
-    blocks = placement.blocks
-    order = placement.dag.topological_order.tolist()
+    blocks = layout.blocks
+    order = layout.dag.topological_order.tolist()
     backward = [i for i in order if blocks[i].kind == "backward"]
     partners: dict[int, int] = {}
     for i in backward:
-        for p in placement.dag.producers_of(i).tolist():
+        for p in layout.dag.producers_of(i).tolist():
             is_partner = blocks[p].kind == "forward" and blocks[p].devices == blocks[i].devices
             if is_partner and p not in partners.values():
                 partners[i] = p
@@ -30,18 +30,18 @@ def forward_partners(placement: Placement) -> dict[int, int]:
     return partners
 
 
-def backward_partners(placement: Placement) -> dict[int, int]:
+def backward_partners(layout: BlockLayout) -> dict[int, int]:
     """Return the backward block of each block of kind weight, as far as they pair up.
 
     It is the one on the same devices whose result the block needs.
     """
-    blocks = placement.blocks
+    blocks = layout.blocks
     partners: dict[int, int] = {}
     for i, block in enumerate(blocks):
         if block.kind == "weight":
             candidates = [
                 p
-                for p in placement.dag.producers_of(i).tolist()
+                for p in layout.dag.producers_of(i).tolist()
                 if blocks[p].kind == "backward" and blocks[p].devices == block.devices
             ]
             if len(candidates) == 1 and candidates[0] not in partners.values():

@@ -12,7 +12,7 @@ from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.pipeline.objective import block_costs
+from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.problems.pipeline.partition import Partition
 
 FORMAT = "boundmark-instance/1"
@@ -23,7 +23,7 @@ LARGEST_K = 2**20
 
 @dataclass(frozen=True, eq=False)
 class PipelineInstance:
-    """Partition `graph` into at most `k` blocks; k may exceed the number of nodes."""
+    """Partition `graph` into at most `k` stages; k may exceed the number of nodes."""
 
     graph: CostedGraph
     k: int
@@ -69,7 +69,7 @@ class PipelineInstance:
         return sha256_hex(canonical_json(self.to_json()))
 
     def objective(self, solution: Partition) -> int:
-        """Return the cost of the slowest block, in ticks.
+        """Return the cost of the slowest stage, in ticks.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class PipelineInstance:
                 f"expected 0 to {self.k - 1}."
             )
         quotient_order(self.graph.dag, solution, self.k)
-        return int(block_costs(self.graph, stages, self.k).max())
+        return int(stage_costs(self.graph, stages, self.k).max())
 
     def to_json(self) -> dict[str, Any]:
         """Return the canonical form: integers and the names of format and problem."""
@@ -153,7 +153,7 @@ def quotient_order(dag: Dag, partition: Partition, k: int) -> list[int]:
 
 
 def in_pipeline_order(instance: PipelineInstance, partition: Partition) -> Partition:
-    """Return the same blocks, numbered so that data only flows to later stages."""
+    """Return the same stages, numbered so that data only flows to later stages."""
     position = np.empty(instance.k, dtype=np.int64)
     position[quotient_order(instance.graph.dag, partition, instance.k)] = np.arange(instance.k)
     return Partition(frozen(position[partition.stages]))

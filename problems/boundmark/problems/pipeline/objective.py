@@ -1,4 +1,4 @@
-"""Cost of the blocks of a partition (papers/mtpp, Equations 1 to 3).
+"""Cost of the stages of a partition (papers/mtpp, Equations 1 to 3).
 
 The overflow term differs from the paper's Equation 2 in that the room left for parameters is a
 constant of the instance (`cache`) instead of M - peak(S); the paper makes the same simplification
@@ -18,16 +18,16 @@ def _sums(stages: IntArray, weights: IntArray, k: int) -> IntArray:
     return sums
 
 
-def block_work(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
-    """Return the work of each block, shape (k,)."""
+def stage_work(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
+    """Return the work of each stage, shape (k,)."""
     return _sums(stages, graph.work, k)
 
 
-def block_transfer(graph: CostedGraph, stages: IntArray, k: int) -> tuple[IntArray, IntArray]:
-    """Return ticks for the tensors that enter, and that leave, each block; two of shape (k,).
+def stage_transfer(graph: CostedGraph, stages: IntArray, k: int) -> tuple[IntArray, IntArray]:
+    """Return ticks for the tensors that enter, and that leave, each stage; two of shape (k,).
 
-    A tensor counts once for each block that it enters, however many consumers it has there, and
-    once for the block that it leaves.
+    A tensor counts once for each stage that it enters, however many consumers it has there, and
+    once for the stage that it leaves.
     """
     sources, targets = graph.dag.sources, graph.dag.targets
     crossing = stages[sources] != stages[targets]
@@ -40,12 +40,12 @@ def block_transfer(graph: CostedGraph, stages: IntArray, k: int) -> tuple[IntArr
     )
 
 
-def block_overflow(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
+def stage_overflow(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
     """Return ticks to stream the parameters that do not fit, shape (k,)."""
     return np.maximum(_sums(stages, graph.param_load, k) - graph.cache, 0)
 
 
-def block_costs(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
-    """Return f(S) of each block S, shape (k,)."""
-    incoming, outgoing = block_transfer(graph, stages, k)
-    return block_work(graph, stages, k) + incoming + outgoing + block_overflow(graph, stages, k)
+def stage_costs(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
+    """Return f(S) of each stage S, shape (k,)."""
+    incoming, outgoing = stage_transfer(graph, stages, k)
+    return stage_work(graph, stages, k) + incoming + outgoing + stage_overflow(graph, stages, k)

@@ -24,14 +24,14 @@ def schedule_boxes(instance: MicrobatchInstance, schedule: Schedule) -> pd.DataF
         Columns `device`, `start`, `end`, `micro_batch`, `block`, `kind`, and `repetition`: the
         number of the repetition that a block is part of, missing in warm-up and cool-down.
     """
-    placement, repetend = instance.placement, schedule.repetend
+    layout, repetend = instance.layout, schedule.repetend
     count = instance.micro_batches
     if not count:
         count = schedule.micro_batches + (MORE_REPETITIONS if repetend else 0)
     starts = schedule.starts_for(count)
     more = count - schedule.micro_batches
     parts = []
-    for number, block in enumerate(placement.blocks):
+    for number, block in enumerate(layout.blocks):
         micro_batch = np.arange(count)
         box = pd.DataFrame({"start": starts[:, number], "micro_batch": micro_batch})
         box["end"] = box["start"] + block.duration

@@ -8,7 +8,7 @@ MOST_DRAWINGS = 12
 def chosen_for_drawing(best: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `best_schedules` to draw, at most `MOST_DRAWINGS`.
 
-    One a placement, with and without a given number of micro-batches: that with the smallest bubble
+    One a layout, with and without a given number of micro-batches: that with the smallest bubble
     rate, and of these with the least memory.
     """
     having = best[best["bubble_rate"].notna() & best["solution_sha256"].notna()]

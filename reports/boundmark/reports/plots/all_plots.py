@@ -56,17 +56,17 @@ CAPTIONS = {
     ),
     "bubble_rate_by_memory": (
         "Bubble rate over memory",
-        "Of the best verified period, a line a placement that keeps something in memory; filled "
+        "Of the best verified period, a line a layout that keeps something in memory; filled "
         "marks where the period is proven optimal.",
     ),
     "bubble_rate_by_repetend": (
         "Bubble rate over micro-batches in a repetition",
         "Smallest bubble rate of any verified schedule in whose repetition at most so many "
-        "micro-batches take part, at the largest memory of each placement.",
+        "micro-batches take part, at the largest memory of each layout.",
     ),
     "communication": (
         "Blocking and non-blocking communication",
-        "Simulated makespan of the best schedule of a placement over that without transfers; each "
+        "Simulated makespan of the best schedule of a layout over that without transfers; each "
         "transfer takes that part of the shortest block.",
     ),
     "search_time": (

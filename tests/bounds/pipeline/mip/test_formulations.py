@@ -5,13 +5,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from brute_force import all_dags, block_cost, instance, optimum
+from brute_force import all_dags, instance, optimum, stage_cost
 
-from boundmark.bounds.pipeline.mip.block_columns import BlockColumns
 from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
 from boundmark.bounds.pipeline.mip.linear_model import UNBOUNDED, LinearModel
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS
 from boundmark.bounds.pipeline.mip.solvers.search import Search
+from boundmark.bounds.pipeline.mip.superblock_columns import SuperblockColumns
 from boundmark.bounds.pipeline.mip.superblock_models import (
     bottleneck_model,
     guess_model,
@@ -43,7 +43,7 @@ def solved(model: LinearModel, solver: str = "highs") -> float:
 
 
 def superblocks(sample: PipelineInstance) -> Iterator[tuple[set[int], set[int], set[int]]]:
-    """Yield the node sets before, in and after a block of at least the simple bound's work."""
+    """Yield the node sets before, in and after a superblock of at least the simple bound's work."""
     least = simple_bound(sample.graph, sample.k)
     edges = list(zip(sample.graph.dag.sources, sample.graph.dag.targets, strict=True))
     for assignment in itertools.product(range(3), repeat=sample.nodes):
@@ -53,21 +53,23 @@ def superblocks(sample: PipelineInstance) -> Iterator[tuple[set[int], set[int], 
                 yield parts[0], parts[1], parts[2]
 
 
-def average_cost(sample: PipelineInstance, part: set[int], blocks: int) -> Fraction | float:
-    """Return what the average of several merged blocks costs at least."""
-    if not blocks:
+def average_cost(sample: PipelineInstance, part: set[int], superblocks: int) -> Fraction | float:
+    """Return what the average of several merged superblocks costs at least."""
+    if not superblocks:
         return math.inf if part else 0
     graph = sample.graph
     load = sum(int(graph.param_load[v]) for v in part)
-    without_overflow = block_cost(sample, part) - max(0, load - graph.cache)
-    return Fraction(without_overflow + max(0, load - blocks * graph.cache), blocks)
+    without_overflow = stage_cost(sample, part) - max(0, load - graph.cache)
+    return Fraction(without_overflow + max(0, load - superblocks * graph.cache), superblocks)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_bottleneck_is_the_cheapest_middle_block(sample: PipelineInstance, solver: str) -> None:
+def test_bottleneck_is_the_cheapest_middle_superblock(
+    sample: PipelineInstance, solver: str
+) -> None:
     """Section 3.2, by trying every three-superblock assignment."""
-    expected = min(block_cost(sample, middle) for _, middle, _ in superblocks(sample))
+    expected = min(stage_cost(sample, middle) for _, middle, _ in superblocks(sample))
     assert solved(bottleneck_model(sample.graph, sample.k), solver) == pytest.approx(expected)
 
 
@@ -79,7 +81,7 @@ def test_guess_also_counts_the_average_of_the_rest(sample: PipelineInstance, sol
     expected = min(
         max(
             average_cost(sample, before, guess - 1),
-            block_cost(sample, middle),
+            stage_cost(sample, middle),
             average_cost(sample, after, sample.k - guess),
         )
         for before, middle, after in superblocks(sample)
@@ -122,7 +124,7 @@ def assert_feasible(model: LinearModel, values: IntArray) -> None:
 def test_columns_without_overflow_are_few() -> None:
     """Where parameters always fit there is no overflow column: the paper's sizes."""
     with_overflow, without = (
-        BlockColumns(instance([1, 1], [], 2, param_load=[1, 1], cache=cache).graph, 2, (1, 2))
+        SuperblockColumns(instance([1, 1], [], 2, param_load=[1, 1], cache=cache).graph, 2, (1, 2))
         for cache in (1, 2)
     )
     assert with_overflow.bottleneck == without.bottleneck + 2

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.bounds.pipeline.share import share_table
-from boundmark.bounds.pipeline.tree.blocks import MIDDLE, Demand
 from boundmark.bounds.pipeline.tree.formulation import bottleneck, bottleneck_guess, exact
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, relax
+from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand
 from boundmark.bounds.pipeline.tree.windows import branch, shares
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -18,7 +18,7 @@ FORMULATIONS = {
 }
 
 
-def blocks_of(assignment: np.ndarray, demand: Demand, k: int) -> tuple[np.ndarray, int]:
+def superblocks_of(assignment: np.ndarray, demand: Demand, k: int) -> tuple[np.ndarray, int]:
     """Return the superblocks around the stage with the largest demand, and that stage."""
     stage = int(np.bincount(assignment, demand.amounts, minlength=k).argmax())
     return (assignment >= stage).astype(int) + (assignment > stage), stage
@@ -43,17 +43,17 @@ def test_every_partition_below_the_threshold_satisfies_all_rows(
     roots = FORMULATIONS[formulation](sample.k, demand).roots(sample.graph.dag, amounts)
     assignment = stages
     if formulation != "exact":
-        assignment, stage = blocks_of(stages, demand, sample.k)
+        assignment, stage = superblocks_of(stages, demand, sample.k)
         assert demand.amounts[assignment == MIDDLE].sum() >= demand.least
-    blocks, windows = roots[stage if formulation == "bottleneck-guess" else 0]
+    superblocks, windows = roots[stage if formulation == "bottleneck-guess" else 0]
     for _ in range(data.draw(st.integers(0, 3))):
         node = data.draw(st.integers(0, sample.nodes - 1))
-        block = data.draw(st.integers(0, len(blocks.merged) - 1))
-        earlier, later = branch(sample.graph.dag, windows, node, block)
-        windows = earlier if assignment[node] <= block else later
+        superblock = data.draw(st.integers(0, len(superblocks.merged) - 1))
+        earlier, later = branch(sample.graph.dag, windows, node, superblock)
+        windows = earlier if assignment[node] <= superblock else later
     assert (windows.first <= assignment).all()
     assert (assignment <= windows.last).all()
-    relaxation = relax(sample.graph, blocks, amounts, windows)
+    relaxation = relax(sample.graph, superblocks, amounts, windows)
     columns = np.zeros(len(relaxation.upper))
     for v, b in np.argwhere(relaxation.y >= 0):
         columns[relaxation.y[v, b]] = assignment[v] <= b

@@ -4,7 +4,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from placements import reported, shape, shaped_instances
+from layouts import reported, shape, shaped_instances
 
 from boundmark.bounds import checker
 from boundmark.heuristics.microbatch.constructors.chimera import CHIMERA_DIRECT
@@ -64,7 +64,7 @@ def test_bubble_rates_of_the_paper(
     """Tessel's Table II, baselines, with an activation for each device in memory."""
     instance = shape(name, memory)
     assert instance.objective(reported(method, instance)) == period
-    assert float(steady_bubble_rate(instance.placement, period)) == bubble
+    assert float(steady_bubble_rate(instance.layout, period)) == bubble
 
 
 @pytest.mark.parametrize("devices", [2, 4, 8, 16])
@@ -83,8 +83,8 @@ def test_memory_of_one_forward_one_backward() -> None:
     """Stage s of S holds S - s activations; all of GPipe's devices hold N."""
     instance = shape("v-4-train", memory=8, micro_batches=8)
     starts = reported(ONE_FORWARD_ONE_BACKWARD, instance).starts
-    assert peak_memory(instance.placement, starts) == (4, 3, 2, 1)
-    assert peak_memory(instance.placement, reported(GPIPE, instance).starts) == (8, 8, 8, 8)
+    assert peak_memory(instance.layout, starts) == (4, 3, 2, 1)
+    assert peak_memory(instance.layout, reported(GPIPE, instance).starts) == (8, 8, 8, 8)
 
 
 def test_less_memory_means_fewer_in_flight() -> None:
@@ -116,7 +116,7 @@ def test_zero_bubble_makespan(name: str, forward: int, backward: int, weight: in
     schedule = reported(ZB_H1, instance)
     busy = 20 * (forward + backward + weight)
     assert instance.objective(schedule) == busy + (devices - 1) * (forward + backward - weight)
-    assert max(peak_memory(instance.placement, schedule.starts)) == devices
+    assert max(peak_memory(instance.layout, schedule.starts)) == devices
 
 
 def test_interleaving_divides_the_bubble() -> None:
@@ -133,7 +133,7 @@ def test_chimera_holds_half_of_the_devices_per_pipeline() -> None:
         instance = shape(name, memory)
         schedule = reported(CHIMERA_DIRECT, instance)
         starts = schedule.starts_for(40)
-        assert max(peak_memory(instance.placement, starts)) <= instance.placement.devices
+        assert max(peak_memory(instance.layout, starts)) <= instance.layout.devices
 
 
 @pytest.mark.parametrize(("name", "makespan"), [("x-4-train-b1", 10), ("x-8-train-b1", 22)])
@@ -174,7 +174,7 @@ def test_ticks_do_not_matter_to_chimera() -> None:
         (ZB_H1, "v-4-train", 4, 0, "no block of kind weight"),
     ],
 )  # fmt: skip
-def test_other_placements_are_refused(
+def test_other_layouts_are_refused(
     method: Method, name: str, memory: int, micro_batches: int, text: str
 ) -> None:
     """A method says in a sentence what it expected."""

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from placements import shape
+from layouts import shape
 
 from boundmark.heuristics.microbatch.constructors.device_orders import (
     earliest_starts,
@@ -11,7 +11,7 @@ from boundmark.problems.errors import UnsupportedError
 
 # Blocks of v-2-train: F0, F1, B1, B0.
 F0, F1, B1, B0 = range(4)
-V2 = shape("v-2-train").placement
+V2 = shape("v-2-train").layout
 
 
 def test_starts_by_hand() -> None:
@@ -26,17 +26,12 @@ def test_starts_by_hand() -> None:
 
 def test_several_devices_start_together() -> None:
     """A block on all devices waits for the last one to be free."""
-    placement = shape("m-2-train").placement
+    layout = shape("m-2-train").layout
     everything = [
-        [
-            (i, number)
-            for number in range(2)
-            for i in range(6)
-            if device in placement.blocks[i].devices
-        ]
+        [(i, number) for number in range(2) for i in range(6) if device in layout.blocks[i].devices]
         for device in range(2)
     ]
-    starts = earliest_starts(placement, everything, 2)
+    starts = earliest_starts(layout, everything, 2)
     assert np.array_equal(starts[1], starts[0] + 10)
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from placements import shape
+from layouts import shape
 
 from boundmark.heuristics.microbatch.constructors.device_orders import earliest_starts
 from boundmark.heuristics.microbatch.constructors.merging import has_chain, merged
@@ -8,7 +8,7 @@ from boundmark.problems.errors import UnsupportedError
 
 # Blocks of m-2-train.
 SF, F0, F1, B1, B0, SB = range(6)
-M2 = shape("m-2-train").placement
+M2 = shape("m-2-train").layout
 
 
 def test_shared_blocks_come_next_to_their_neighbours() -> None:
@@ -24,16 +24,16 @@ def test_shared_blocks_come_next_to_their_neighbours() -> None:
 
 def test_backward_blocks_go_first() -> None:
     """Where two pipelines meet on a device, backward blocks do not wait for forward ones."""
-    placement = shape("x-2-train").placement
+    layout = shape("x-2-train").layout
     first, second = range(4), range(4, 8)
     parts = [
         [[(block, number) for number in range(2) for block in part
-          if device in placement.blocks[block].devices] for device in range(2)]
+          if device in layout.blocks[block].devices] for device in range(2)]
         for part in (first, second)
     ]  # fmt: skip
-    orders, starts = merged(placement, parts, 2)
-    assert np.array_equal(starts, earliest_starts(placement, orders, 2))
-    names = [placement.blocks[block].name for block, _ in orders[0]]
+    orders, starts = merged(layout, parts, 2)
+    assert np.array_equal(starts, earliest_starts(layout, orders, 2))
+    names = [layout.blocks[block].name for block, _ in orders[0]]
     assert names[:4] == ["Fa0", "Fb1", "Bb1", "Ba0"]
 
 
@@ -46,9 +46,9 @@ def test_deadlock_is_refused() -> None:
 
 def test_chains_lead_through_shared_blocks() -> None:
     """In an NN-shape, stages follow each other through shared blocks; in a K-shape they do not."""
-    nn = shape("nn-4-train").placement
+    nn = shape("nn-4-train").layout
     stages = [i for i, block in enumerate(nn.blocks) if block.name in ("F0", "F1", "F2", "F3")]
     assert has_chain(nn, stages)
-    k = shape("k-4-train").placement
+    k = shape("k-4-train").layout
     branches = [i for i, block in enumerate(k.blocks) if block.name.startswith("F")]
     assert not has_chain(k, branches)

@@ -1,21 +1,21 @@
 """Schedules from warm-up, repetend and cool-down."""
 
-from brute_force_microbatch import placements, v_shape
+from brute_force_microbatch import layouts, v_shape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boundmark.heuristics.microbatch.searches.completion import complete, shorten
 from boundmark.heuristics.microbatch.searches.repetend import assignments, shortest_repetend
 from boundmark.heuristics.microbatch.searches.start_times import Find
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 from boundmark.problems.microbatch.feasibility import check_for_every_count
 from boundmark.problems.microbatch.measures import makespan
 
 
 @settings(max_examples=15, deadline=None)
-@given(sample=placements(), micro_batches=st.integers(1, 3), data=st.data())
+@given(sample=layouts(), micro_batches=st.integers(1, 3), data=st.data())
 def test_schedules_hold_for_every_number(
-    find: Find, sample: Placement, micro_batches: int, data: st.DataObject
+    find: Find, sample: BlockLayout, micro_batches: int, data: st.DataObject
 ) -> None:
     """Whatever repetend is completed, each schedule is valid, and shorter than the one before."""
     possible = list(assignments(sample.dag, micro_batches))

@@ -38,7 +38,7 @@ def test_earliest_starts_keep_the_order() -> None:
 @given(sample=instances(micro_batches=(1, 2)))
 def test_the_search_ends_at_the_optimum(find: Find, sample: MicrobatchInstance) -> None:
     """Each bound is below the optimum, and the last start times reach it."""
-    phase = Phase.whole(sample.placement, sample.capacity, sample.micro_batches)
+    phase = Phase.whole(sample.layout, sample.capacity, sample.micro_batches)
     optimum = optimal_makespan(sample)
     assert phase.least_makespan <= optimum
     starts = phase.any_starts(find)

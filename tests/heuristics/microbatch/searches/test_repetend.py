@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from brute_force import all_dags
-from brute_force_microbatch import placement, v_shape
+from brute_force_microbatch import layout, v_shape
 
 from boundmark.datasets.shapes import load
 from boundmark.heuristics.microbatch.searches.repetend import (
@@ -55,7 +55,7 @@ def test_longest_path_counts_blocks() -> None:
 def test_micro_batches_in_flight(member: str, memory: int, expected: int) -> None:
     """As many as can hold an allocation; without allocations, the longest path."""
     sample = MicrobatchInstance.of(load(member), memory=memory)
-    assert most_in_flight(sample.placement, sample.capacity) == expected
+    assert most_in_flight(sample.layout, sample.capacity) == expected
 
 
 def test_memory_at_the_entry() -> None:
@@ -76,7 +76,7 @@ def test_period_of_figure_6() -> None:
 
 def test_period_with_dependencies_over_several_repetitions() -> None:
     """What is needed two repetitions later may take two periods."""
-    sample = placement([("A", 3, 0, (0,)), ("B", 1, 0, (1,))], [(0, 1)], 2)
+    sample = layout([("A", 3, 0, (0,)), ("B", 1, 0, (1,))], [(0, 1)], 2)
     assert period_of(sample, (2, 0), (5, 0)) == 4
     assert period_of(sample, (1, 0), (5, 0)) == 8
 

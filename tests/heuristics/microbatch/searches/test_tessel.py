@@ -31,7 +31,7 @@ def test_zero_bubble_repetends(member: str, repetend: int) -> None:
     """
     sample = MicrobatchInstance.of(load(member), memory=6)
     found = last(record("tessel", sample, params={"memory": "pairs"}, seconds=60))
-    assert sample.objective(found) == max(sample.placement.loads)
+    assert sample.objective(found) == max(sample.layout.loads)
     assert found.repetend is not None
     assert found.repetend.members.max() + 1 == found.micro_batches == repetend
 
@@ -45,7 +45,7 @@ def test_the_period_is_optimal_with_enough_micro_batches(sample: MicrobatchInsta
     holds each block once, with numbers of micro-batches as the property asks for.
     """
     sizes = range(1, sample.nodes + 1)
-    assume(sum(len(list(assignments(sample.placement.dag, size))) for size in sizes) < 200)
+    assume(sum(len(list(assignments(sample.layout.dag, size))) for size in sizes) < 200)
     optimum = optimal_period(sample)
     for memory, lazy in (("timeline", True), ("pairs", True), ("pairs", False)):
         params = {"lazy": lazy, "memory": memory, "largest_repetend": sample.nodes}
@@ -81,7 +81,7 @@ def test_makespan_of_a_number_of_micro_batches() -> None:
     assert lengths == sorted(set(lengths), reverse=True)
     assert lengths[-1] == 15
     single = sample.with_parameters({"micro_batches": 1})
-    assert makespan(sample.placement, last(record("tessel", single)).starts) == 6
+    assert makespan(sample.layout, last(record("tessel", single)).starts) == 6
 
 
 def test_a_spent_budget_ends_the_search() -> None:

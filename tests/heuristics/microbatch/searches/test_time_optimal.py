@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from recording import record
 
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
-from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement
+from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance
 
 
 @settings(max_examples=20, deadline=None)
@@ -32,7 +32,7 @@ def test_memory_may_forbid_the_topological_order() -> None:
         Block("D", "backward", 1, -1, (0,)),
     ]
     sample = MicrobatchInstance.of(
-        Placement.from_blocks(blocks, [(0, 2), (1, 3)], 1), memory=1, micro_batches=1
+        BlockLayout.from_blocks(blocks, [(0, 2), (1, 3)], 1), memory=1, micro_batches=1
     )
     recorder = record("time-optimal", sample)
     assert [sample.objective(solution) for solution in recorder.solutions] == [4]
@@ -46,7 +46,7 @@ def test_no_schedule_fits() -> None:
         Block("B", "backward", 1, -2, (0,)),
     ]
     sample = MicrobatchInstance.of(
-        Placement.from_blocks(blocks, [(0, 2), (1, 2)], 1), memory=1, micro_batches=1
+        BlockLayout.from_blocks(blocks, [(0, 2), (1, 2)], 1), memory=1, micro_batches=1
     )
     with pytest.raises(InvalidInputError, match="no schedule fits into the memory"):
         record("time-optimal", sample)

@@ -1,9 +1,9 @@
 import numpy as np
 from hypothesis import given
-from placements import scheduled_placements, shape
+from layouts import scheduled_layouts, shape
 
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 from boundmark.problems.microbatch.runtime import Receive, Run, Send, Wait, program_of
 
 # Start times of F0, F1, B1, B0 for two micro-batches on v-2-train.
@@ -12,7 +12,7 @@ STARTS = frozen([[0, 1, 2, 5], [1, 5, 6, 9]])
 
 def test_blocking_lists_by_hand() -> None:
     """A tensor travels when the block that produces it ends, before what starts then."""
-    program = program_of(shape("v-2-train").placement, STARTS, is_blocking=True)
+    program = program_of(shape("v-2-train").layout, STARTS, is_blocking=True)
     assert program.devices == (
         (
             Run(0, 0), Send(0, 0, 1), Run(0, 1), Send(0, 1, 1), Receive(2, 0, 1), Run(3, 0),
@@ -27,7 +27,7 @@ def test_blocking_lists_by_hand() -> None:
 
 def test_lists_without_blocking_by_hand() -> None:
     """Receives move up to the transfer before; a wait stands before the block that needs it."""
-    program = program_of(shape("v-2-train").placement, STARTS)
+    program = program_of(shape("v-2-train").layout, STARTS)
     assert program.devices == (
         (
             Run(0, 0), Send(0, 0, 1), Run(0, 1), Send(0, 1, 1), Receive(2, 0, 1), Receive(2, 1, 1),
@@ -42,40 +42,40 @@ def test_lists_without_blocking_by_hand() -> None:
 
 def test_shared_blocks_have_their_result_everywhere() -> None:
     """In an M-shape, the first block sends nothing, and the last backward block to all others."""
-    placement = shape("m-4-train").placement
-    starts = frozen([np.cumsum([0] + [block.duration for block in placement.blocks[:-1]])])
-    program = program_of(placement, starts, is_blocking=True)
+    layout = shape("m-4-train").layout
+    starts = frozen([np.cumsum([0] + [block.duration for block in layout.blocks[:-1]])])
+    program = program_of(layout, starts, is_blocking=True)
     sent = [item for items in program.devices for item in items if isinstance(item, Send)]
-    last_backward = len(placement.blocks) - 2
+    last_backward = len(layout.blocks) - 2
     assert 0 not in {item.block for item in sent}
     assert {item.to for item in sent if item.block == last_backward} == {1, 2, 3}
 
 
-@given(scheduled_placements())
-def test_each_device_follows_the_schedule(drawn: tuple[Placement, IntArray]) -> None:
+@given(scheduled_layouts())
+def test_each_device_follows_the_schedule(drawn: tuple[BlockLayout, IntArray]) -> None:
     """Blocks come in the order of their start times, every one on each of its devices."""
-    placement, starts = drawn
+    layout, starts = drawn
     for is_blocking in (True, False):
-        program = program_of(placement, starts, is_blocking=is_blocking)
+        program = program_of(layout, starts, is_blocking=is_blocking)
         for device, items in enumerate(program.devices):
             runs = [(item.block, item.micro_batch) for item in items if isinstance(item, Run)]
             times = [starts[number, block] for block, number in runs]
             assert times == sorted(times)
-            assert len(runs) == len(starts) * len(placement.on_device[device])
+            assert len(runs) == len(starts) * len(layout.on_device[device])
 
 
-@given(scheduled_placements())
-def test_every_tensor_is_there_in_time(drawn: tuple[Placement, IntArray]) -> None:
+@given(scheduled_layouts())
+def test_every_tensor_is_there_in_time(drawn: tuple[BlockLayout, IntArray]) -> None:
     """A device has run, or received once, what its blocks need; sends and receives pair up."""
-    placement, starts = drawn
-    program = program_of(placement, starts)
+    layout, starts = drawn
+    program = program_of(layout, starts)
     ends: list[tuple[int, int, int, int]] = []
     for device, items in enumerate(program.devices):
         there: set[tuple[int, int]] = set()
         for item in items:
             key = (item.block, item.micro_batch)
             if isinstance(item, Run):
-                inputs = placement.dag.producers_of(item.block).tolist()
+                inputs = layout.dag.producers_of(item.block).tolist()
                 assert {(producer, item.micro_batch) for producer in inputs} <= there
                 there.add(key)
             elif isinstance(item, Wait):

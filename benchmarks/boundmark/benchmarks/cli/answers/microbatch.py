@@ -19,7 +19,7 @@ def objective_name(answer: Answer) -> str:
 
 
 def unit(answer: Answer) -> str:
-    """Return nothing: ticks of placements have no unit."""
+    """Return nothing: ticks of layouts have no unit."""
     return ""
 
 
@@ -43,20 +43,20 @@ def print_solution(answer: Answer) -> None:
     console = Console()
     for line in draw_schedule(schedule_boxes(instance, schedule), console.width):
         console.print(line, overflow="crop", highlight=False)
-    placement = instance.placement
+    layout = instance.layout
     count = instance.micro_batches or schedule.micro_batches
     more = "" if instance.micro_batches else " or more"
     click.echo(f"bubble rate      {float(_bubble_rate(instance, schedule)):.2%}")
     click.echo(f"micro-batches    {count}{more}")
-    held = ", ".join(map(str, peak_memory(placement, schedule.starts_for(count))))
-    click.echo(f"memory held      {held} on devices 0 to {placement.devices - 1}")
+    held = ", ".join(map(str, peak_memory(layout, schedule.starts_for(count))))
+    click.echo(f"memory held      {held} on devices 0 to {layout.devices - 1}")
 
 
 def _bubble_rate(instance: MicrobatchInstance, schedule: Schedule) -> Fraction:
     if instance.micro_batches:
-        return bubble_rate(instance.placement, schedule.starts_for(instance.micro_batches))
+        return bubble_rate(instance.layout, schedule.starts_for(instance.micro_batches))
     assert schedule.repetend is not None
-    return steady_bubble_rate(instance.placement, schedule.repetend.period)
+    return steady_bubble_rate(instance.layout, schedule.repetend.period)
 
 
 def _instance(answer: Answer) -> MicrobatchInstance:

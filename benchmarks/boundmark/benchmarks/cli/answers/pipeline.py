@@ -9,7 +9,7 @@ from rich.table import Table
 from boundmark.benchmarks.solve import Answer
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import in_pipeline_order
-from boundmark.problems.pipeline.objective import block_overflow, block_transfer, block_work
+from boundmark.problems.pipeline.objective import stage_overflow, stage_transfer, stage_work
 from boundmark.reports.number_text import integer
 
 
@@ -40,10 +40,10 @@ def print_solution(answer: Answer) -> None:
 def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
     """Return a line for every stage: its costs, its share of the slowest's, its operations."""
     graph, k, stages = instance.graph, instance.k, partition.stages
-    incoming, outgoing = block_transfer(graph, stages, k)
-    ticks = {"work": block_work(graph, stages, k), "in": incoming, "out": outgoing}
+    incoming, outgoing = stage_transfer(graph, stages, k)
+    ticks = {"work": stage_work(graph, stages, k), "in": incoming, "out": outgoing}
     if not graph.is_cached:
-        ticks["overflow"] = block_overflow(graph, stages, k)
+        ticks["overflow"] = stage_overflow(graph, stages, k)
     costs = np.sum(list(ticks.values()), axis=0)
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("stage", "nodes", *ticks, "cost", "share"):

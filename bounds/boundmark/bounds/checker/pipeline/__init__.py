@@ -38,9 +38,10 @@ mip-tree/1
     the least of t + 1 and the leaves' bounds.
 bottleneck-tree/1, bottleneck-guess-tree/1
     Whatever nodes demand of their stages, some stage j has at least the mean over k, and at least
-    what any one node demands. The tree's blocks are j, what is before it and what is after it, each
-    of at most k - 1 stages; or there is a tree for each j, with j and k - 1 - j stages and the
-    windows from shares. A block of m stages has at most m times a stage's cost, cache and shares.
+    what any one node demands. The tree's superblocks are j, what is before it and what is after
+    it, each of at most k - 1 stages; or there is a tree for each j, with j and k - 1 - j stages and
+    the windows from shares. A superblock of m stages has at most m times a stage's cost, cache and
+    shares.
 
 A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
 the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:

@@ -14,7 +14,7 @@ from .windows import TREE_SHARE_UNITS, Windows, narrowed, share_windows
 TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
 LARGEST_TREE_GRAPH = 2**12
 
-# Blocks, given by how many stages each has at most, and the first and last block of each node.
+# Superblocks, by how many stages each has at most; first and last superblock of each node.
 Program = tuple[list[int], Windows]
 
 
@@ -96,10 +96,11 @@ def _leaf_bound(
     """Return what a leaf's multipliers prove of the dearest stage; None if there is no partition.
 
     Adds up the rows, each times its multiplier, to ``total z >= L`` and minimises L over the box of
-    all columns: y(v, b), whether v is in block b or earlier; c(u, b), whether the tensor of u
-    enters or leaves block b; o(b), the overflow of block b; with x(v, b) = y(v, b) - y(v, b - 1).
-    Each row holds for every partition whose stages, numbered as data flows, cost at most the
-    threshold, and whose nodes are in the blocks from first to last, of merged[b] stages at most:
+    all columns: y(v, b), whether v is in superblock b or earlier; c(u, b), whether the tensor of u
+    enters or leaves superblock b; o(b), the overflow of superblock b; with
+    x(v, b) = y(v, b) - y(v, b - 1). Each row holds for every partition whose stages, numbered as
+    data flows, cost at most the threshold, and whose nodes are in the superblocks from first to
+    last, of merged[b] stages at most:
 
     cost, b            merged[b] z >= work x(., b) + transfer c(., b) + o(b)
     share, b           merged[b] >= shares x(., b), shares being in units of 1 / TREE_SHARE_UNITS

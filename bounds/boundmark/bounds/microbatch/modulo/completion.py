@@ -32,12 +32,12 @@ def completed(
     assert plain.repetend is not None
     members = plain.repetend.members.tolist()
     count, period = plain.micro_batches, state.period
-    placement = instance.placement
-    blocks = placement.blocks
+    layout = instance.layout
+    blocks = layout.blocks
     if seconds <= 0 or count * len(blocks) > MOST_BLOCKS:
         return plain
     model = cp_model.CpModel()
-    horizon = makespan(placement, plain.starts)
+    horizon = makespan(layout, plain.starts)
     repetition = model.new_int_var(0, horizon, "repetition")
     phase = [start % period for start in state.starts]
     first = [repetition + o for o in phase]
@@ -50,7 +50,7 @@ def completed(
         model.add_hint(start, int(plain.starts[m, i]))
         if (m + 1, i) in free:
             model.add(start + blocks[i].duration <= free[m + 1, i])
-    dag = placement.dag
+    dag = layout.dag
     for u, v in zip(dag.sources.tolist(), dag.targets.tolist(), strict=True):
         later: Any
         earlier: Any
@@ -66,7 +66,7 @@ def completed(
             else:
                 earlier = first[u] + (m + r - members[u]) * period
             model.add(earlier + blocks[u].duration <= later + r * period)
-    for device, here in enumerate(placement.on_device):
+    for device, here in enumerate(layout.on_device):
         begins = min((phase[i] for i in here), default=0)
         ends = max((phase[i] + blocks[i].duration for i in here), default=0)
         between = sum(blocks[i].memory * members[i] for i in here)

@@ -23,7 +23,7 @@ def with_less_memory(
     def model(capacity: int) -> SteadyStateModel:
         capped = tuple(min(capacity, most) for most in instance.capacity)
         return SteadyStateModel(
-            MicrobatchInstance(instance.placement, capped), state.period, state.period
+            MicrobatchInstance(instance.layout, capped), state.period, state.period
         )
 
     until = time.monotonic() + seconds
@@ -33,7 +33,7 @@ def with_less_memory(
 
     low = max(
         least_capacity(instance, state.period),
-        *(block.memory for block in instance.placement.blocks),
+        *(block.memory for block in instance.layout.blocks),
     )
     high = _fullest(instance, state)
     while low < high:
@@ -50,4 +50,4 @@ def with_less_memory(
 
 
 def _fullest(instance: MicrobatchInstance, state: SteadyState) -> int:
-    return max(peak_memory(instance.placement, state.expanded(2 * max(state.stages) + 2).starts))
+    return max(peak_memory(instance.layout, state.expanded(2 * max(state.stages) + 2).starts))

@@ -17,10 +17,10 @@ def left_shifted(instance: MicrobatchInstance, starts: IntArray) -> IntArray:
 
     What a device holds depends on that order alone.
     """
-    placement = instance.placement
-    blocks, dag = placement.blocks, placement.dag
+    layout = instance.layout
+    blocks, dag = layout.blocks, layout.dag
     shifted = np.zeros_like(starts)
-    free = [0] * placement.devices
+    free = [0] * layout.devices
     # What ends at a block's start began before it.
     for at in np.argsort(starts, axis=None, kind="stable").tolist():
         number, i = divmod(at, len(blocks))
@@ -53,13 +53,13 @@ def minimise(
     """
     from ortools.sat.python import cp_model
 
-    placement = instance.placement
-    blocks = placement.blocks
+    layout = instance.layout
+    blocks = layout.blocks
     jobs = list(itertools.product(range(instance.micro_batches), range(len(blocks))))
     model = cp_model.CpModel()
     start = {job: model.new_int_var(0, horizon, f"{job}") for job in jobs}
     length = model.new_int_var(bound, horizon, "makespan")
-    dag = placement.dag
+    dag = layout.dag
     edges = list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
     for m, i in jobs:
         model.add(start[m, i] + blocks[i].duration <= length)
@@ -70,7 +70,7 @@ def minimise(
             model.add_hint(start[m, i], int(known[m, i]))
     for m, (u, v) in itertools.product(range(instance.micro_batches), edges):
         model.add(start[m, u] + blocks[u].duration <= start[m, v])
-    for device, here in enumerate(placement.on_device):
+    for device, here in enumerate(layout.on_device):
         on_device = [(m, i) for m, i in jobs if i in here]
         model.add_no_overlap(
             model.new_fixed_size_interval_var(start[m, i], blocks[i].duration, "")

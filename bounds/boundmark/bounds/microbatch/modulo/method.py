@@ -115,18 +115,18 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
             if schedule.micro_batches <= instance.micro_batches:
                 on_starts(left_shifted(instance, schedule.starts_for(instance.micro_batches)))
 
-    steady = MicrobatchInstance(instance.placement, instance.capacity)
+    steady = MicrobatchInstance(instance.layout, instance.capacity)
     least = device_load.certificate(steady, METHOD.name).bound
     PeriodSearch(steady, least, on_state, lambda _: None).run(
         budget, PERIOD_SHARE * budget.remaining()
     )
-    placement = instance.placement
+    layout = instance.layout
     jobs = instance.micro_batches * instance.nodes
     if reports.is_optimal or budget.is_spent() or jobs > MOST_BLOCKS:
         return
-    total = sum(block.duration for block in placement.blocks)
+    total = sum(block.duration for block in layout.blocks)
     start = known[-1] if known else None
-    horizon = makespan(placement, start) if start is not None else instance.micro_batches * total
+    horizon = makespan(layout, start) if start is not None else instance.micro_batches * total
     minimise(
         instance, start, reports.lower, horizon, budget.remaining(), budget.threads,
         on_starts, reports.bound,

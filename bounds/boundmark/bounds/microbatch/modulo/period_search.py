@@ -43,7 +43,7 @@ class PeriodSearch:
         """Search for as long."""
         until = budget.spent() + seconds
         start = one_by_one(self.instance)
-        upper = sum(block.duration for block in self.instance.placement.blocks)
+        upper = sum(block.duration for block in self.instance.layout.blocks)
         if start is not None:
             self._found(start)
             upper = start.period

@@ -13,8 +13,8 @@ def one_by_one(instance: MicrobatchInstance) -> SteadyState | None:
 
     Of the blocks that are ready, those that allocate least come first.
     """
-    placement = instance.placement
-    blocks, dag = placement.blocks, placement.dag
+    layout = instance.layout
+    blocks, dag = layout.blocks, layout.dag
     missing = np.bincount(dag.targets, minlength=len(blocks)).tolist()
     ready = {i for i, count in enumerate(missing) if count == 0}
     left = list(instance.capacity)
@@ -34,4 +34,4 @@ def one_by_one(instance: MicrobatchInstance) -> SteadyState | None:
     rank = np.zeros((1, len(blocks)), dtype=np.int64)
     rank[0, order] = np.arange(len(blocks))
     starts = left_shifted(instance, rank)
-    return SteadyState(makespan(placement, starts), tuple(starts[0].tolist()))
+    return SteadyState(makespan(layout, starts), tuple(starts[0].tolist()))

@@ -81,7 +81,7 @@ class SteadyStateModel:
         self._instance = instance
         self._shortest = shortest
         self._model = model = cp_model.CpModel()
-        blocks = instance.placement.blocks
+        blocks = instance.layout.blocks
         count = len(blocks)
         self._period: Any = (
             shortest if shortest == longest else model.new_int_var(shortest, longest, "period")
@@ -94,12 +94,12 @@ class SteadyStateModel:
         # Any moment may be called the beginning of a period.
         anchor = max(range(count), key=lambda i: len(blocks[i].devices))
         model.add(self._phase[anchor] == 0)
-        dag = instance.placement.dag
+        dag = instance.layout.dag
         for u, v in zip(dag.sources.tolist(), dag.targets.tolist(), strict=True):
             model.add(self._start[u] + blocks[u].duration <= self._start[v])
             model.add(self._stage[u] <= self._stage[v])
         self._is_before: dict[tuple[int, int], Any] = {}
-        self._peaks = [self._add_device(device) for device in range(instance.placement.devices)]
+        self._peaks = [self._add_device(device) for device in range(instance.layout.devices)]
 
     def _start_of(self, block: int, longest: int) -> Any:
         if isinstance(self._period, int):
@@ -112,8 +112,8 @@ class SteadyStateModel:
 
     def _add_device(self, device: int) -> Any:
         """Add what one device can do; return the most that it holds."""
-        model, blocks = self._model, self._instance.placement.blocks
-        here = self._instance.placement.on_device[device]
+        model, blocks = self._model, self._instance.layout.blocks
+        here = self._instance.layout.on_device[device]
         phase = self._phase
         model.add_no_overlap(
             model.new_fixed_size_interval_var(phase[i], blocks[i].duration, f"{i} on {device}")
@@ -150,7 +150,7 @@ class SteadyStateModel:
         if (i, j) not in self._is_before:
             first = self._model.new_bool_var(f"{i} before {j}")
             for earlier, later, literal in ((i, j, first), (j, i, first.negated())):
-                duration = self._instance.placement.blocks[earlier].duration
+                duration = self._instance.layout.blocks[earlier].duration
                 self._model.add(
                     self._phase[earlier] + duration <= self._phase[later]
                 ).only_enforce_if(literal)
@@ -189,7 +189,7 @@ class SteadyStateModel:
         ----------
         is_linear
             Whether to solve linear relaxations on the way. Most searches are faster without, up to
-            ten times; those of placements with several blocks a device that hold much are not.
+            ten times; those of layouts with several blocks a device that hold much are not.
         """
         from ortools.sat.python import cp_model
 
@@ -225,7 +225,7 @@ def without_delay(instance: MicrobatchInstance, state: SteadyState) -> SteadySta
     No device holds more for it if releases wait for their allocations: what is earlier than the
     rest of a part then has allocated at least as much as it has released.
     """
-    blocks, dag = instance.placement.blocks, instance.placement.dag
+    blocks, dag = instance.layout.blocks, instance.layout.dag
     edges = list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
     part = list(range(len(blocks)))
     for u, v in edges:

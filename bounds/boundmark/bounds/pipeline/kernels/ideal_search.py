@@ -1,17 +1,17 @@
-"""Which down-sets (ideals) of a graph can be cut into few blocks that cost at most a threshold.
+"""Which down-sets (ideals) of a graph can be cut into few stages that cost at most a threshold.
 
 A partition whose quotient graph is acyclic is a chain of ideals, from the empty set to all nodes;
-its blocks are the differences between neighbours. So the fewest blocks g(I) of cost at most t that
+its stages are the differences between neighbours. So the fewest stages g(I) of cost at most t that
 make up the ideal I obey
 
     g(I) = 1 + min of g(J) over the ideals J inside I with f(I - J) <= t,
 
 and the ideals are found in the order of g by a breadth-first search over such pairs (J, I). Three
 facts keep the pairs few. Work, entering tensors and overflow of I - J only grow with I, so that
-the pairs of one J are searched outwards and cut off there. A J with r blocks left is a dead end if
+the pairs of one J are searched outwards and cut off there. A J with r stages left is a dead end if
 all that is still to come, i.e. the remaining work, every tensor of J that has a consumer
 outside, once, and the parameters that r caches cannot hold, costs more than r t. And where one
-block is left, that same sum is the block's cost.
+stage is left, that same sum is the stage's cost.
 """
 
 from typing import NamedTuple
@@ -64,7 +64,7 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    blocks, before
+    stages, before
         g(I), -1 if not known yet, and the J that attains it.
     queue
         Ideals in the order of g.
@@ -79,7 +79,7 @@ class State(NamedTuple):
         difference; pairs.
     """
 
-    blocks: IntArray
+    stages: IntArray
     before: IntArray
     queue: IntArray
     seen: IntArray
@@ -108,7 +108,7 @@ def _contains(ideal: int, node: int, g: Lattice) -> bool:
 
 @njit([_INT(_INT, _INT, _INT, _LATTICE)], cache=True, nogil=True)
 def _least_threshold(ideal: int, left: int, cache: int, g: Lattice) -> int:
-    """Return the least t for which `left` blocks may do for what is outside an ideal."""
+    """Return the least t for which `left` stages may do for what is outside an ideal."""
     end = len(g.work) - 1
     rest: int = g.work[end] - g.work[ideal] + g.leaving[ideal]
     load = g.load[end] - g.load[ideal]
@@ -139,12 +139,12 @@ def _entering(first: int, inside: int, node: int, g: Lattice, s: State) -> int:
 
 @njit([_INT(*(_INT,) * 4, _LATTICE, _STATE)], cache=True, nogil=True)
 def search(k: int, t: int, cache: int, pairs: int, g: Lattice, s: State) -> int:
-    """Continue a search; return the ideal before the last block, REFUTED or PAUSED.
+    """Continue a search; return the ideal before the last stage, REFUTED or PAUSED.
 
     Parameters
     ----------
     k, t
-        Number of blocks and threshold.
+        Number of stages and threshold.
     pairs
         Number of pairs after which to pause.
     """
@@ -157,7 +157,7 @@ def search(k: int, t: int, cache: int, pairs: int, g: Lattice, s: State) -> int:
             break
         first = s.queue[head]
         head += 1
-        left = k - s.blocks[first]
+        left = k - s.stages[first]
         least = _least_threshold(first, left, cache, g)
         if least > t:
             changes = min(changes, least)
@@ -194,12 +194,12 @@ def search(k: int, t: int, cache: int, pairs: int, g: Lattice, s: State) -> int:
                 s.outgoing[after] = outgoing
                 s.found[last_found] = after
                 last_found += 1
-                if s.blocks[after] >= 0:
+                if s.stages[after] >= 0:
                     continue
                 if cost + outgoing > t:
                     changes = min(changes, cost + outgoing)
                     continue
-                s.blocks[after] = s.blocks[first] + 1
+                s.stages[after] = s.stages[first] + 1
                 s.before[after] = first
                 s.queue[tail] = after
                 tail += 1

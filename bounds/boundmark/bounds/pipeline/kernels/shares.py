@@ -41,7 +41,7 @@ def _is_refuted(
     load: IntArray,
     cache: int,
 ) -> bool:
-    """Whether the table shows that no k blocks of cost at most t hold all nodes."""
+    """Whether the table shows that no k stages of cost at most t hold all nodes."""
     # Rounding errors of the sums are smaller than this margin, so none refutes wrongly.
     enough = k * (1.0 + len(cuts) * 2.0**-50)
     shares, loaded_shares = 0.0, 0.0

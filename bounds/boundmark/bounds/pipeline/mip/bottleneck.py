@@ -24,7 +24,7 @@ METHOD = Method(
     name="bottleneck",
     problem="pipeline",
     kind="bound",
-    summary="Three-superblock program: a block, what is before and after it (papers/mtpp, 3.2).",
+    summary="Three-superblock program: a stage, what is before and after it (papers/mtpp, 3.2).",
     run=run,
     params={"solver": "highs"},
 )

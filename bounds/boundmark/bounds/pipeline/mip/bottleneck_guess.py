@@ -39,7 +39,7 @@ METHOD = Method(
     name="bottleneck-guess",
     problem="pipeline",
     kind="bound",
-    summary="Three-superblock programs, one for each position of the block (papers/mtpp, 3.3).",
+    summary="Three-superblock programs, one for each position of the stage (papers/mtpp, 3.3).",
     run=run,
     params={"solver": "highs"},
 )

@@ -2,8 +2,8 @@
 
 import math
 
-from boundmark.bounds.pipeline.mip.block_columns import BlockColumns
 from boundmark.bounds.pipeline.mip.floating_model import FloatArray
+from boundmark.bounds.pipeline.mip.superblock_columns import SuperblockColumns
 from boundmark.problems.method import Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
@@ -23,6 +23,6 @@ class Incumbents:
             self.cost = cost
             self._progress.solution(partition)
 
-    def report_values(self, columns: BlockColumns, values: FloatArray) -> None:
+    def report_values(self, columns: SuperblockColumns, values: FloatArray) -> None:
         """Report the partition that a solver's values mean."""
         self.report(columns.partition(values))

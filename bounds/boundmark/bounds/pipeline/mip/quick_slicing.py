@@ -22,13 +22,13 @@ PATIENCE = 60
 
 
 def sliced(instance: PipelineInstance, order: IntArray) -> Partition:
-    """Return the best slicing of a topological order, or one block if the graph is too large."""
+    """Return the best slicing of a topological order, or one stage if the graph is too large."""
     nodes = instance.nodes
     if nodes > MOST_NODES:
         return Partition(frozen(np.zeros(nodes)))
     costs = _segment_costs(instance.graph, order)
-    # Of the first r + 1 nodes in at most b + 1 blocks: least[b][r] is the cost, and cuts[b][r] is
-    # where the last block starts.
+    # Of the first r + 1 nodes in at most b + 1 stages: least[b][r] is the cost, and cuts[b][r] is
+    # where the last stage starts.
     least = [costs[0]]
     cuts = [np.zeros(nodes, dtype=np.int64)]
     for _ in range(1, min(instance.k, nodes)):
@@ -48,10 +48,10 @@ def sliced(instance: PipelineInstance, order: IntArray) -> Partition:
 
 
 def quick_partition(instance: PipelineInstance, seed: int, budget: Budget, floor: int) -> Partition:
-    """Return the best slicing of orders that follow the best blocks so far, up to noise.
+    """Return the best slicing of orders that follow the best stages so far, up to noise.
 
-    Noise below 1 only reorders nodes within blocks, so that slicing again never costs more; larger
-    noise also mixes neighbouring blocks. It stops at a cost of `floor`, a lower bound.
+    Noise below 1 only reorders nodes within stages, so that slicing again never costs more; larger
+    noise also mixes neighbouring stages. It stops at a cost of `floor`, a lower bound.
     """
     best = sliced(instance, instance.graph.dag.topological_order)
     if instance.nodes > MOST_NODES:

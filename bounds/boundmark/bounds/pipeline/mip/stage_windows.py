@@ -36,7 +36,7 @@ def stage_windows(graph: CostedGraph, k: int, threshold: int, io: IntArray) -> S
     Parameters
     ----------
     io
-        Least cost of the tensors around a block that contains v and costs at most the threshold,
+        Least cost of the tensors around a stage that contains v and costs at most the threshold,
         shape (n,); zeros will do.
     """
     # As a share, more than all stages hold; no node can be after stage n of a graph with n nodes.

@@ -1,20 +1,20 @@
-"""Three-superblock relaxations: before, at and after one block (papers/mtpp, 3.2 and 3.3)."""
+"""Three-superblock relaxations: before, at and after one superblock (papers/mtpp, 3.2 and 3.3)."""
 
 import numpy as np
 
-from boundmark.bounds.pipeline.mip.block_columns import (
-    BlockColumns,
+from boundmark.bounds.pipeline.mip.linear_model import LinearModel, RowCollector
+from boundmark.bounds.pipeline.mip.superblock_columns import (
+    SuperblockColumns,
     add_cost_rows,
     add_cut_rows,
     add_order_rows,
     add_work_row,
 )
-from boundmark.bounds.pipeline.mip.linear_model import LinearModel, RowCollector
 from boundmark.problems.costed_graph import CostedGraph
 
 
 def simple_bound(graph: CostedGraph, k: int) -> int:
-    """Return L of Lemma 3.3 (Equation 13): some block has as much work.
+    """Return L of Lemma 3.3 (Equation 13): some superblock has as much work.
 
     Work is an integer, so L is rounded up.
     """
@@ -22,8 +22,8 @@ def simple_bound(graph: CostedGraph, k: int) -> int:
 
 
 def bottleneck_model(graph: CostedGraph, k: int) -> LinearModel:
-    """Return the relaxation of Section 3.2: only the middle block costs, and has work L."""
-    columns = BlockColumns(graph, blocks=3, costed=(2,))
+    """Return the relaxation of Section 3.2: only the middle superblock costs, and has work L."""
+    columns = SuperblockColumns(graph, superblocks=3, costed=(2,))
     rows = RowCollector()
     add_order_rows(columns, rows)
     add_cut_rows(columns, rows, 2)
@@ -34,18 +34,18 @@ def bottleneck_model(graph: CostedGraph, k: int) -> LinearModel:
 
 
 def guess_model(graph: CostedGraph, k: int, guess: int) -> LinearModel:
-    """Return the relaxation of Section 3.3: block `guess`, counted from 1, has work L.
+    """Return the relaxation of Section 3.3: superblock `guess`, counted from 1, has work L.
 
-    The superblocks before and after it cost what their average block does at least.
+    The superblocks before and after it cost what their average superblock does at least.
     """
     merged = {1: guess - 1, 2: 1, 3: k - guess}
-    costed = tuple(block for block, count in merged.items() if count)
-    columns = BlockColumns(graph, blocks=3, costed=costed)
+    costed = tuple(superblock for superblock, count in merged.items() if count)
+    columns = SuperblockColumns(graph, superblocks=3, costed=costed)
     rows = RowCollector()
     add_order_rows(columns, rows)
-    for block in costed:
-        add_cut_rows(columns, rows, block)
-        add_cost_rows(columns, rows, block, merged_blocks=merged[block])
+    for superblock in costed:
+        add_cut_rows(columns, rows, superblock)
+        add_cost_rows(columns, rows, superblock, merged_superblocks=merged[superblock])
     add_work_row(columns, rows, 2, simple_bound(graph, k))
     lower, upper = columns.bounds()
     nodes = np.arange(graph.dag.nodes)

@@ -1,10 +1,10 @@
-"""Which node to branch on, and at which block."""
+"""Which node to branch on, and at which superblock."""
 
 import numpy as np
 
-from boundmark.bounds.pipeline.tree.blocks import MIDDLE, Blocks
 from boundmark.bounds.pipeline.tree.linear_program import Point
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray, Relaxation
+from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Superblocks
 from boundmark.bounds.pipeline.tree.windows import Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.costed_graph import CostedGraph
@@ -15,34 +15,35 @@ FRACTIONAL = 1e-4
 
 def choice(
     graph: CostedGraph,
-    blocks: Blocks,
+    superblocks: Superblocks,
     amounts: IntArray,
     windows: Windows,
     relaxation: Relaxation,
     point: Point,
 ) -> tuple[int, int] | None:
-    """Return the node and block to branch on; None if everything is decided.
+    """Return the node and superblock to branch on; None if everything is decided.
 
-    The exact program branches on a large share whose block is far from decided. If a block is
-    singled out, who is in it matters more than what is before it, and a node among expensive
-    tensors matters most: its neighbours must follow it, or the block is dear.
+    The exact program branches on a large share whose superblock is far from decided. If a
+    superblock is singled out, who is in it matters more than what is before it, and a node among
+    expensive tensors matters most: its neighbours must follow it, or the superblock is expensive.
     """
     is_open = relaxation.y >= 0
-    y = (np.arange(len(blocks.merged)) >= windows.last[:, None]).astype(np.float64)
+    y = (np.arange(len(superblocks.merged)) >= windows.last[:, None]).astype(np.float64)
     y[is_open] = point.columns[relaxation.y[is_open]]
     undecided = np.minimum(y, 1 - y)
     if undecided.max() < FRACTIONAL:
         return None
-    if blocks.demand is not None:
+    if superblocks.demand is not None:
         inside = y[:, MIDDLE] - y[:, MIDDLE - 1]
         membership = np.minimum(inside, 1 - inside)
         if membership.max() >= FRACTIONAL:
             node = _heaviest(membership, _tensors_around(graph))
             return node, int(undecided[node].argmax())
-    node, block = divmod(
-        _heaviest(undecided.ravel(), amounts.repeat(len(blocks.merged))), len(blocks.merged)
+    node, superblock = divmod(
+        _heaviest(undecided.ravel(), amounts.repeat(len(superblocks.merged))),
+        len(superblocks.merged),
     )
-    return node, block
+    return node, superblock
 
 
 def _heaviest(undecided: FloatArray, weights: IntArray) -> int:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boundmark.bounds.pipeline.tree.blocks import (
-    Blocks,
+from boundmark.bounds.pipeline.tree.superblocks import (
     Demand,
+    Superblocks,
     around,
     around_any,
     merged_windows,
@@ -17,7 +17,7 @@ from boundmark.bounds.pipeline.tree.windows import Windows, share_windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
 
-Roots = list[tuple[Blocks, Windows]]
+Roots = list[tuple[Superblocks, Windows]]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Formulation:
     kind
         Kind of its certificates, which fixes the roots.
     roots
-        Maps a graph and its shares at a threshold to blocks and windows. Each partition whose
+        Maps a graph and its shares at a threshold to superblocks and windows. Each partition whose
         stages cost at most the threshold is in one of them.
     demand
         Of the stage that is singled out, if any.
@@ -42,29 +42,29 @@ class Formulation:
 
 def exact(k: int) -> Formulation:
     """Return the paper's exact program (papers/mtpp, Figure 3)."""
-    blocks = single_stages(k)
+    superblocks = single_stages(k)
     return Formulation(
-        "mip-tree/1", lambda dag, amounts: [(blocks, share_windows(dag, amounts, k))]
+        "mip-tree/1", lambda dag, amounts: [(superblocks, share_windows(dag, amounts, k))]
     )
 
 
 def bottleneck(k: int, demand: Demand) -> Formulation:
     """Return the program of one stage, wherever it is (papers/mtpp, Section 3.2)."""
-    blocks = around_any(k, demand)
+    superblocks = around_any(k, demand)
 
     def roots(dag: Dag, amounts: IntArray) -> Roots:
         first = np.zeros(dag.nodes, dtype=np.int64)
-        return [(blocks, Windows(first, first + len(blocks.merged) - 1))]
+        return [(superblocks, Windows(first, first + len(superblocks.merged) - 1))]
 
     return Formulation("bottleneck-tree/1", roots, demand)
 
 
 def bottleneck_guess(k: int, demand: Demand) -> Formulation:
     """Return a program for each position of one stage (papers/mtpp, Section 3.3)."""
-    blocks = [around(stage, k, demand) for stage in range(k)]
+    superblocks = [around(stage, k, demand) for stage in range(k)]
 
     def roots(dag: Dag, amounts: IntArray) -> Roots:
         windows = share_windows(dag, amounts, k)
-        return [(blocks[stage], merged_windows(windows, stage)) for stage in range(k)]
+        return [(superblocks[stage], merged_windows(windows, stage)) for stage in range(k)]
 
     return Formulation("bottleneck-guess-tree/1", roots, demand)

@@ -1,10 +1,10 @@
-"""The linear relaxation at a threshold: how cheap the dearest stage can be.
+"""The linear relaxation at a threshold: a lower bound on the bottleneck stage's cost.
 
-Columns are y(v, b), 1 if node v is in block b or earlier (papers/mtpp, Section 3.1), for the blocks
-where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves block b; o(b), the
-overflow of block b; s, by how much shares may be too large, at a price; and z, the cost of the
-dearest stage. A block stands for merged(b) stages (see `blocks`), in the exact program for one.
-With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
+Columns are y(v, b), 1 if node v is in superblock b or earlier (papers/mtpp, Section 3.1), for the
+superblocks where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves
+superblock b; o(b), the overflow of superblock b; s, by how much shares may be too large, at a
+price; and z, the cost of the bottleneck stage. A superblock stands for merged(b) stages (see
+`superblocks`), in the exact program for one. With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
 
     later     y(v, b + 1) - y(v, b) >= 0
     edge      y(u, b) - y(w, b) >= 0                      for an edge (u, w)
@@ -13,7 +13,7 @@ With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
     overflow  o(b) - param_load x(., b) >= -merged(b) cache
     share     s - shares x(., b) >= -merged(b)            holds only below the threshold
     cost      merged(b) z - work x(., b) - transfer c(., b) - o(b) >= 0
-    demand    s + demand x(., 1) >= least                 only if a block is singled out
+    demand    s + demand x(., 1) >= least                 only if a superblock is singled out
 
 Non-negative multipliers of these rows prove a bound on z, optimal ones or not: the checker adds up
 the rows and minimises the sum over the box. So an interior point serves as well as a vertex.
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.tree.blocks import MIDDLE, Blocks
+from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Superblocks
 from boundmark.bounds.pipeline.tree.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.costed_graph import CostedGraph
@@ -50,7 +50,7 @@ class Relaxation:
         The columns' upper bounds; all lower bounds are 0.
     family, number
         What each row is, as an index into `FAMILIES` and the number by which certificates know it:
-        v K + b, or e K + b for edge e, or b, where K is the number of blocks.
+        v K + b, or e K + b for edge e, or b, where K is the number of superblocks.
     y
         Column of y(v, b), shape (n, K), or -1 where it is fixed.
     """
@@ -104,7 +104,9 @@ class _Rows:
         self.add_y(rows, v, b - 1, -np.asarray(values, float))
 
 
-def relax(graph: CostedGraph, blocks: Blocks, amounts: IntArray, windows: Windows) -> Relaxation:
+def relax(
+    graph: CostedGraph, superblocks: Superblocks, amounts: IntArray, windows: Windows
+) -> Relaxation:
     """Build the relaxation.
 
     Parameters
@@ -112,12 +114,12 @@ def relax(graph: CostedGraph, blocks: Blocks, amounts: IntArray, windows: Window
     amounts
         Each node's share of a stage in units of 1 / SHARE_UNITS, shape (n,).
     windows
-        First and last block of each node.
+        First and last superblock of each node.
     """
-    dag, count = graph.dag, len(blocks.merged)
+    dag, count = graph.dag, len(superblocks.merged)
     first, last = windows.first, windows.last
     numbers = np.arange(count)
-    costed = np.flatnonzero(blocks.is_costed)
+    costed = np.flatnonzero(superblocks.is_costed)
     is_open = (numbers >= first[:, None]) & (numbers < last[:, None])
     y = np.full((dag.nodes, count), -1, dtype=np.int64)
     y[is_open] = np.arange(int(is_open.sum()))
@@ -133,7 +135,7 @@ def relax(graph: CostedGraph, blocks: Blocks, amounts: IntArray, windows: Window
     rows.add_y(edge, dag.sources[e], b, 1.0)
     rows.add_y(edge, dag.targets[e], b, -1.0)
 
-    may_be_in = (numbers >= first[:, None]) & (numbers <= last[:, None]) & blocks.is_costed
+    may_be_in = (numbers >= first[:, None]) & (numbers <= last[:, None]) & superblocks.is_costed
     c = np.full((dag.nodes, count), -1, dtype=np.int64)
     touched = np.zeros((dag.nodes, count), dtype=bool)
     np.logical_or.at(touched, dag.sources, may_be_in[dag.targets] | may_be_in[dag.sources])
@@ -153,7 +155,7 @@ def relax(graph: CostedGraph, blocks: Blocks, amounts: IntArray, windows: Window
 
     v, b = np.nonzero(may_be_in)
     at = np.searchsorted(costed, b)
-    merged = blocks.merged[costed]
+    merged = superblocks.merged[costed]
     streamed = rows.new("overflow", costed, lower=-float(graph.cache) * merged)
     rows.add(streamed, overflow + costed, 1.0)
     rows.add_x(streamed[at], v, b, -graph.param_load[v])
@@ -166,12 +168,12 @@ def relax(graph: CostedGraph, blocks: Blocks, amounts: IntArray, windows: Window
     rows.add_x(cost[at], v, b, -graph.work[v])
     u, b = np.nonzero(touched)
     rows.add(cost[np.searchsorted(costed, b)], c[u, b], -graph.transfer[u])
-    if blocks.demand is not None:
+    if superblocks.demand is not None:
         (v,) = np.nonzero(may_be_in[:, MIDDLE])
-        least = blocks.demand.least / SHARE_UNITS
+        least = superblocks.demand.least / SHARE_UNITS
         demand = rows.new("demand", np.array([0]), lower=least)
         rows.add(demand, np.array([excess]), 1.0)
-        amount = blocks.demand.amounts[v] / SHARE_UNITS
+        amount = superblocks.demand.amounts[v] / SHARE_UNITS
         rows.add_x(np.broadcast_to(demand, v.shape), v, np.full_like(v, MIDDLE), amount)
 
     lower = np.concatenate(rows.lower)

@@ -17,11 +17,11 @@ import numpy as np
 
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
 from boundmark.bounds.pipeline.share import ShareTable
-from boundmark.bounds.pipeline.tree.blocks import Blocks
 from boundmark.bounds.pipeline.tree.branching import choice
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, Relaxation, relax
+from boundmark.bounds.pipeline.tree.superblocks import Superblocks
 from boundmark.bounds.pipeline.tree.windows import Windows, branch, shares
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
@@ -38,7 +38,7 @@ EXCESS_PRICE = 100
 class Node:
     """A node of the tree: a leaf until it is branched on."""
 
-    blocks: Blocks
+    superblocks: Superblocks
     windows: Windows
     threshold: int
     optimum: float
@@ -75,8 +75,8 @@ class Tree:
         if amounts is None:
             return False
         roots = []
-        for blocks, windows in self.formulation.roots(self.instance.graph.dag, amounts):
-            root = self._solved(blocks, windows, threshold, amounts)
+        for superblocks, windows in self.formulation.roots(self.instance.graph.dag, amounts):
+            root = self._solved(superblocks, windows, threshold, amounts)
             if root is None:
                 return False
             roots.append(root)
@@ -134,7 +134,7 @@ class Tree:
             entry = next(older, entry)
         leaf = entry[2]
         if leaf.threshold < self.threshold:
-            again = self._solved(leaf.blocks, leaf.windows, self.threshold, self.amounts)
+            again = self._solved(leaf.superblocks, leaf.windows, self.threshold, self.amounts)
             if again is None:
                 return False
             self.leaves.remove(entry)
@@ -147,7 +147,7 @@ class Tree:
             return False
         earlier, later = branch(self.instance.graph.dag, leaf.windows, *leaf.choice)
         first, second = (
-            self._solved(leaf.blocks, side, self.threshold, self.amounts)
+            self._solved(leaf.superblocks, side, self.threshold, self.amounts)
             for side in (earlier, later)
         )
         if first is None or second is None:
@@ -182,22 +182,22 @@ class Tree:
         heapq.heappush(self.leaves, (node.optimum, next(self.ticket), node))
 
     def _solved(
-        self, blocks: Blocks, windows: Windows, threshold: int, amounts: IntArray
+        self, superblocks: Superblocks, windows: Windows, threshold: int, amounts: IntArray
     ) -> Node | None:
         if not windows.are_possible:
-            return Node(blocks, windows, threshold, np.inf, {}, None)
-        relaxation = relax(self.instance.graph, blocks, amounts, windows)
+            return Node(superblocks, windows, threshold, np.inf, {}, None)
+        relaxation = relax(self.instance.graph, superblocks, amounts, windows)
         price = EXCESS_PRICE * (threshold + 1)
         point = solve(relaxation, price, self.budget.remaining(), self.budget.threads)
         if point is None:
             return None
         return Node(
-            blocks,
+            superblocks,
             windows,
             threshold,
             point.optimum,
             _multipliers(relaxation, point),
-            choice(self.instance.graph, blocks, amounts, windows, relaxation, point),
+            choice(self.instance.graph, superblocks, amounts, windows, relaxation, point),
         )
 
 

@@ -20,11 +20,11 @@ from boundmark.heuristics.microbatch.constructors.stages import (
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report Chimera on a placement of two pipelines, one a mirror image of the other.
+    """Report Chimera on a layout of two pipelines, one a mirror image of the other.
 
     Chimera's unit has D/2 micro-batches of each pipeline, and "direct concatenation" lets the next
     unit's forward blocks fill the bubbles. Here the same devices hold as much, at most D/2
@@ -35,19 +35,19 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     Raises
     ------
     UnsupportedError
-        If the placement has another form, or a micro-batch of each pipeline does not fit.
+        If the layout has another form, or a micro-batch of each pipeline does not fit.
     """
-    placement = instance.placement
-    pipelines = opposite_pipelines(placement)
+    layout = instance.layout
+    pipelines = opposite_pipelines(layout)
     limits = _limits(instance, pipelines)
-    slots = in_slots(placement)
+    slots = in_slots(layout)
     sequences = [[*forward_blocks(stages), *backward_blocks(stages)] for stages in pipelines]
     # With a period of all blocks together, each micro-batch is done before the next one begins.
-    for period in range(max(loads_in_slots(placement, slots)), sum(slots) + 1):
+    for period in range(max(loads_in_slots(layout, slots)), sum(slots) + 1):
         for lead in range(period):
-            starts = first_fit(placement, sequences, slots, period, (0, lead), limits)
+            starts = first_fit(layout, sequences, slots, period, (0, lead), limits)
             if starts is not None:
-                pattern = Pattern.of_starts(placement, starts, period)
+                pattern = Pattern.of_starts(layout, starts, period)
                 _report(instance, pipelines, limits, pattern, progress)
                 return
     raise UnsupportedError("one micro-batch of each pipeline does not fit on the devices together.")
@@ -64,32 +64,32 @@ def _report(
 
     The latter is Chimera's unit, for as many micro-batches as this has.
     """
-    placement, count = instance.placement, instance.micro_batches
+    layout, count = instance.layout, instance.micro_batches
     if not count:
         report_pattern(instance, pattern, progress)
         return
     parts = []
     for stages in pipelines:
         in_flight = [1 if s.backward is None else limits[s.backward][1] for s in stages]
-        parts.append(own_orders(placement, stages, in_flight, count))
-    unit, _ = merged(placement, parts, count)
+        parts.append(own_orders(layout, stages, in_flight, count))
+    unit, _ = merged(layout, parts, count)
     report_best(instance, [pattern.orders(count), unit], progress)
 
 
-def opposite_pipelines(placement: Placement) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+def opposite_pipelines(layout: BlockLayout) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
     """Return the stages of two independent pipelines that go through the devices either way.
 
     Raises
     ------
     UnsupportedError
-        If the placement has another form.
+        If the layout has another form.
     """
-    parts = _components(placement)
+    parts = _components(layout)
     if len(parts) != 2:
         raise UnsupportedError(
-            f"the placement has {len(parts)} independent pipelines; expected two, as in an X-shape."
+            f"the layout has {len(parts)} independent pipelines; expected two, as in an X-shape."
         )
-    first, second = (pipeline_stages(placement, part) for part in parts)
+    first, second = (pipeline_stages(layout, part) for part in parts)
     for stages in (first, second):
         one_stage_a_device(stages)
     if [stage.device for stage in first] != [stage.device for stage in reversed(second)]:
@@ -115,7 +115,7 @@ def _limits(
         for number, (stage, other) in enumerate(zip(stages, reversed(others), strict=True)):
             if stage.backward is None:
                 continue
-            blocks, capacity = instance.placement.blocks, instance.capacity[stage.device]
+            blocks, capacity = instance.layout.blocks, instance.capacity[stage.device]
             count = max(1, min(size // 2, size - number))
             left = capacity - blocks[other.forward].memory
             while count > 1 and count * blocks[stage.forward].memory > left:
@@ -124,10 +124,10 @@ def _limits(
     return limits
 
 
-def _components(placement: Placement) -> list[list[int]]:
+def _components(layout: BlockLayout) -> list[list[int]]:
     """Return the blocks of each weakly connected part."""
     parts: list[list[int]] = []
-    unseen = set(range(placement.dag.nodes))
+    unseen = set(range(layout.dag.nodes))
     while unseen:
         waiting = [min(unseen)]
         part = set()
@@ -135,8 +135,8 @@ def _components(placement: Placement) -> list[list[int]]:
             block = waiting.pop()
             if block not in part:
                 part.add(block)
-                waiting += placement.dag.producers_of(block).tolist()
-                waiting += placement.dag.consumers_of(block).tolist()
+                waiting += layout.dag.producers_of(block).tolist()
+                waiting += layout.dag.consumers_of(block).tolist()
         unseen -= part
         parts.append(sorted(part))
     return parts

@@ -7,14 +7,14 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 # For each device, its (block, micro-batch) pairs in turn; a block on several devices is in the
 # order of each of them.
 DeviceOrders: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 
 
-def earliest_starts(placement: Placement, orders: DeviceOrders, micro_batches: int) -> IntArray:
+def earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
     """Return the earliest start times, shape (N, K), with which the devices keep to their orders.
 
     Raises
@@ -22,19 +22,19 @@ def earliest_starts(placement: Placement, orders: DeviceOrders, micro_batches: i
     UnsupportedError
         If devices would wait for each other for ever.
     """
-    dag, blocks = placement.dag, placement.blocks
+    dag, blocks = layout.dag, layout.blocks
     producers = [dag.producers_of(i).tolist() for i in range(dag.nodes)]
     consumers = [dag.consumers_of(i).tolist() for i in range(dag.nodes)]
     starts = [[0] * dag.nodes for _ in range(micro_batches)]
     ends = [[-1] * dag.nodes for _ in range(micro_batches)]
-    free = [0] * placement.devices
-    position = [0] * placement.devices
+    free = [0] * layout.devices
+    position = [0] * layout.devices
 
     def next_on(device: int) -> tuple[int, int] | None:
         order, at = orders[device], position[device]
         return order[at] if at < len(order) else None
 
-    waiting = list(range(placement.devices))
+    waiting = list(range(layout.devices))
     while waiting:
         device = waiting.pop()
         while (turn := next_on(device)) is not None:
@@ -52,7 +52,7 @@ def earliest_starts(placement: Placement, orders: DeviceOrders, micro_batches: i
             waiting += together
             for consumer in consumers[block]:
                 waiting += blocks[consumer].devices
-    for device in range(placement.devices):
+    for device in range(layout.devices):
         if (turn := next_on(device)) is not None:
             raise UnsupportedError(
                 f"with this order, device {device} waits for ever to run block "
@@ -61,15 +61,15 @@ def earliest_starts(placement: Placement, orders: DeviceOrders, micro_batches: i
     return frozen(starts)
 
 
-def peak_memory(placement: Placement, order: Sequence[tuple[int, int]]) -> int:
+def peak_memory(layout: BlockLayout, order: Sequence[tuple[int, int]]) -> int:
     """Return the most that a device holds which runs blocks in this order."""
-    changes = [placement.blocks[block].memory for block, _ in order]
+    changes = [layout.blocks[block].memory for block, _ in order]
     return max(0, int(np.cumsum(changes).max())) if changes else 0
 
 
 def fits(instance: MicrobatchInstance, orders: DeviceOrders) -> bool:
     """Whether no device holds more than its capacity."""
     return all(
-        peak_memory(instance.placement, order) <= capacity
+        peak_memory(instance.layout, order) <= capacity
         for order, capacity in zip(orders, instance.capacity, strict=True)
     )

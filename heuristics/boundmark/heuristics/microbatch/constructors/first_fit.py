@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 
 # The busiest device needs about this many slots, whatever the durations in ticks.
 SLOTS = 32
 
 
-def in_slots(placement: Placement) -> list[int]:
+def in_slots(layout: BlockLayout) -> list[int]:
     """Return the duration of each block in slots, rounded up."""
-    ticks = -(-max(placement.loads) // SLOTS)
-    return [-(-block.duration // ticks) for block in placement.blocks]
+    ticks = -(-max(layout.loads) // SLOTS)
+    return [-(-block.duration // ticks) for block in layout.blocks]
 
 
-def loads_in_slots(placement: Placement, slots: Sequence[int]) -> list[int]:
+def loads_in_slots(layout: BlockLayout, slots: Sequence[int]) -> list[int]:
     """Return the slots that each device computes for one micro-batch."""
-    return [sum(slots[i] for i in members) for members in placement.on_device]
+    return [sum(slots[i] for i in members) for members in layout.on_device]
 
 
 def first_fit(
-    placement: Placement,
+    layout: BlockLayout,
     sequences: Sequence[Sequence[int]],
     slots: Sequence[int],
     period: int,
@@ -39,12 +39,12 @@ def first_fit(
     limits
         For some blocks a block before, and the number of periods within which to start after it.
     """
-    busy = [[False] * period for _ in range(placement.devices)]
+    busy = [[False] * period for _ in range(layout.devices)]
     starts = [0] * len(slots)
     ready = list(leads)
     for step in zip(*sequences, strict=True):
         for number, block in enumerate(step):
-            (device,) = placement.blocks[block].devices
+            (device,) = layout.blocks[block].devices
             start = _free_from(busy[device], ready[number], slots[block])
             if start is None:
                 return None

@@ -6,7 +6,7 @@ from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrd
 from boundmark.heuristics.microbatch.constructors.reporting import report_orders
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
@@ -21,42 +21,42 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         raise UnsupportedError(
             "GPipe ends with a flush and repeats nothing; expected a number of micro-batches."
         )
-    placement = instance.placement
+    layout = instance.layout
     fitting, too_many = 0, instance.micro_batches + 1
     while too_many - fitting > 1:
         middle = (fitting + too_many) // 2
-        if fits(instance, group_orders(placement, 0, middle)):
+        if fits(instance, group_orders(layout, 0, middle)):
             fitting = middle
         else:
             too_many = middle
     if not fitting:
         raise UnsupportedError("one micro-batch holds more than the capacity of a device.")
-    orders: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
+    orders: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
     for first in range(0, instance.micro_batches, fitting):
         group = min(fitting, instance.micro_batches - first)
-        for order, part in zip(orders, group_orders(placement, first, group), strict=True):
+        for order, part in zip(orders, group_orders(layout, first, group), strict=True):
             order += part
     report_orders(instance, orders, progress)
 
 
-def group_orders(placement: Placement, first: int, count: int) -> DeviceOrders:
+def group_orders(layout: BlockLayout, first: int, count: int) -> DeviceOrders:
     """Return the device orders of a group of micro-batches.
 
     In each of the two phases, blocks run by the length of the longest path to them plus the number
-    of the micro-batch. So every block comes after those that it waits for, on any placement.
+    of the micro-batch. So every block comes after those that it waits for, on any layout.
     """
-    dag = placement.dag
+    dag = layout.dag
     depth = np.zeros(dag.nodes, dtype=np.int64)
     for i in dag.topological_order.tolist():
         depth[i] = max((depth[producer] + 1 for producer in dag.producers_of(i)), default=0)
     orders = []
-    for members in placement.on_device:
+    for members in layout.on_device:
         turns = [
             (depth[i] + number, depth[i], i, number) for i in members for number in range(count)
         ]
         phases: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         for _, _, i, number in sorted(turns):
-            phases[placement.blocks[i].kind != "forward"].append((i, first + number))
+            phases[layout.blocks[i].kind != "forward"].append((i, first + number))
         orders.append(phases[0] + phases[1])
     return orders
 

@@ -19,11 +19,11 @@ from boundmark.heuristics.microbatch.constructors.stages import (
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report the interleaved 1F1B schedule on a placement with stage s on device s mod D.
+    """Report the interleaved 1F1B schedule on a layout with stage s on device s mod D.
 
     The published order goes through groups of D micro-batches; it is reported for a multiple of D
     micro-batches if it is shorter. The other order has a micro-batch a period.
@@ -31,10 +31,10 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     Raises
     ------
     UnsupportedError
-        If the placement has another form, or a micro-batch does not fit.
+        If the layout has another form, or a micro-batch does not fit.
     """
-    placement = instance.placement
-    chunks = stages_in_turn(placement)
+    layout = instance.layout
+    chunks = stages_in_turn(layout)
     devices, count = len(chunks), instance.micro_batches
     pattern = fitting_pattern(instance, chunks)
     if not count:
@@ -42,11 +42,11 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         return
     found = [pattern.orders(count)]
     if count % devices == 0:
-        found.append(published_orders(placement, chunks, count))
+        found.append(published_orders(layout, chunks, count))
     report_best(instance, found, progress)
 
 
-def stages_in_turn(placement: Placement) -> tuple[tuple[Stage, ...], ...]:
+def stages_in_turn(layout: BlockLayout) -> tuple[tuple[Stage, ...], ...]:
     """Return the stages of each device, by the order in which data first reaches the devices.
 
     Raises
@@ -54,7 +54,7 @@ def stages_in_turn(placement: Placement) -> tuple[tuple[Stage, ...], ...]:
     UnsupportedError
         If there are not several rounds of stages through the devices, always in the same order.
     """
-    stages = pipeline_stages(placement)
+    stages = pipeline_stages(layout)
     devices = list(dict.fromkeys(stage.device for stage in stages))
     rounds, rest = divmod(len(stages), len(devices))
     if rounds < 2 or rest or [stage.device for stage in stages] != devices * rounds:
@@ -68,7 +68,7 @@ def stages_in_turn(placement: Placement) -> tuple[tuple[Stage, ...], ...]:
 
 
 def published_orders(
-    placement: Placement, chunks: Sequence[Sequence[Stage]], micro_batches: int
+    layout: BlockLayout, chunks: Sequence[Sequence[Stage]], micro_batches: int
 ) -> DeviceOrders:
     """Return the published order for a multiple of D micro-batches.
 
@@ -77,7 +77,7 @@ def published_orders(
     stages each has run 2 (D - d - 1) + (V - 1) D + 1 forward blocks.
     """
     devices, rounds = len(chunks), len(chunks[0])
-    orders: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
+    orders: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
     for position, stages in enumerate(chunks):
         forward: list[tuple[int, int]] = []
         backward: list[tuple[int, int]] = []
@@ -111,23 +111,23 @@ def fitting_pattern(instance: MicrobatchInstance, chunks: Sequence[Sequence[Stag
     and a block starts in the first slot of its own after what it waits for. Where that needs too
     much memory, blocks start as early as they can, and the period grows until all fits.
     """
-    placement = instance.placement
-    pattern = _slotted(placement, chunks)
-    slots = in_slots(placement)
+    layout = instance.layout
+    pattern = _slotted(layout, chunks)
+    slots = in_slots(layout)
     stages = list(itertools.chain.from_iterable(zip(*chunks, strict=True)))
     sequence = [*forward_blocks(stages), *backward_blocks(stages)]
-    for period in range(max(loads_in_slots(placement, slots)), sum(slots) + 1):
+    for period in range(max(loads_in_slots(layout, slots)), sum(slots) + 1):
         if fits(instance, pattern.orders(pattern.micro_batches)):
             break
-        starts = first_fit(placement, [sequence], slots, period, (0,), {})
+        starts = first_fit(layout, [sequence], slots, period, (0,), {})
         if starts is not None:
-            pattern = Pattern.of_starts(placement, starts, period)
+            pattern = Pattern.of_starts(layout, starts, period)
     return pattern
 
 
-def _slotted(placement: Placement, chunks: Sequence[Sequence[Stage]]) -> Pattern:
+def _slotted(layout: BlockLayout, chunks: Sequence[Sequence[Stage]]) -> Pattern:
     """Return the pattern with a forward and a backward block of a device in turn."""
-    period = max(placement.loads)
+    period = max(layout.loads)
     slot: dict[int, int] = {}
     lead = 0
     for stages in chunks:
@@ -136,14 +136,14 @@ def _slotted(placement: Placement, chunks: Sequence[Sequence[Stage]]) -> Pattern
             for block in (stage.forward, opposite.backward):
                 if block is not None:
                     slot[block] = time
-                    time += placement.blocks[block].duration
-        lead += placement.blocks[stages[0].forward].duration
-    starts = [0] * len(placement.blocks)
-    for i in placement.dag.topological_order.tolist():
-        inputs = placement.dag.producers_of(i).tolist()
-        ready = max((starts[p] + placement.blocks[p].duration for p in inputs), default=0)
+                    time += layout.blocks[block].duration
+        lead += layout.blocks[stages[0].forward].duration
+    starts = [0] * len(layout.blocks)
+    for i in layout.dag.topological_order.tolist():
+        inputs = layout.dag.producers_of(i).tolist()
+        ready = max((starts[p] + layout.blocks[p].duration for p in inputs), default=0)
         starts[i] = ready + (slot[i] - ready) % period
-    return Pattern.of_starts(placement, starts, period)
+    return Pattern.of_starts(layout, starts, period)
 
 
 INTERLEAVED_1F1B = Method(

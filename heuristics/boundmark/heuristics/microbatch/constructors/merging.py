@@ -7,11 +7,11 @@ from typing import NamedTuple
 from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 
 
 def merged(
-    placement: Placement, parts: Sequence[DeviceOrders], micro_batches: int
+    layout: BlockLayout, parts: Sequence[DeviceOrders], micro_batches: int
 ) -> tuple[DeviceOrders, IntArray]:
     """Return the device orders of all blocks, and their start times, shape (N, K).
 
@@ -30,7 +30,7 @@ def merged(
     UnsupportedError
         If devices would wait for each other for ever.
     """
-    simulation = _Simulation(placement, parts, micro_batches)
+    simulation = _Simulation(layout, parts, micro_batches)
     now = 0
     while simulation.left:
         while simulation.start_blocks(now):
@@ -55,21 +55,19 @@ class _Simulation:
     """What has started so far; ends are -1 until then."""
 
     def __init__(
-        self, placement: Placement, parts: Sequence[DeviceOrders], micro_batches: int
+        self, layout: BlockLayout, parts: Sequence[DeviceOrders], micro_batches: int
     ) -> None:
-        self.placement, self.parts, self.micro_batches = placement, parts, micro_batches
-        size = placement.dag.nodes
+        self.layout, self.parts, self.micro_batches = layout, parts, micro_batches
+        size = layout.dag.nodes
         self.left = size * micro_batches
         self.starts = [[0] * size for _ in range(micro_batches)]
         self.ends = [[-1] * size for _ in range(micro_batches)]
-        self.free = [0] * placement.devices
-        self.orders: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
-        self.position = [[0] * placement.devices for _ in parts]
-        self.producers = [placement.dag.producers_of(i).tolist() for i in range(size)]
-        self.consumers = [placement.dag.consumers_of(i).tolist() for i in range(size)]
-        self.next_number = {
-            i: 0 for i, block in enumerate(placement.blocks) if len(block.devices) > 1
-        }
+        self.free = [0] * layout.devices
+        self.orders: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
+        self.position = [[0] * layout.devices for _ in parts]
+        self.producers = [layout.dag.producers_of(i).tolist() for i in range(size)]
+        self.consumers = [layout.dag.consumers_of(i).tolist() for i in range(size)]
+        self.next_number = {i: 0 for i, block in enumerate(layout.blocks) if len(block.devices) > 1}
 
     def start_blocks(self, now: int) -> bool:
         """Start what can start at this time; return whether anything did."""
@@ -77,7 +75,7 @@ class _Simulation:
         reserved: set[int] = set()
         due = [(number, i) for i, number in self.next_number.items() if self._is_due(i, now)]
         for number, i in sorted(due):
-            devices = self.placement.blocks[i].devices
+            devices = self.layout.blocks[i].devices
             if reserved.isdisjoint(devices) and all(self.free[d] <= now for d in devices):
                 self.next_number[i] += 1
                 self._start(i, number, now)
@@ -99,7 +97,7 @@ class _Simulation:
         return has_started
 
     def _start(self, i: int, number: int, now: int) -> None:
-        block = self.placement.blocks[i]
+        block = self.layout.blocks[i]
         self.starts[number][i] = now
         self.ends[number][i] = now + block.duration
         self.left -= 1
@@ -114,7 +112,7 @@ class _Simulation:
             order, at = orders[device], self.position[part][device]
             if at < len(order):
                 i, number = order[at]
-                is_forward = self.placement.blocks[i].kind == "forward"
+                is_forward = self.layout.blocks[i].kind == "forward"
                 turns.append(_Turn(is_forward, number, i, part))
         return turns
 
@@ -134,25 +132,25 @@ class _Simulation:
                 if self._is_wanted(consumer, number, now):
                     return True
                 continue
-            (device,) = self.placement.blocks[consumer].devices
+            (device,) = self.layout.blocks[consumer].devices
             turns = [(turn.block, turn.micro_batch) for turn in self._turns(device)]
             if self.free[device] <= now and (consumer, number) in turns:
                 return True
         return not self.consumers[i]
 
 
-def has_chain(placement: Placement, blocks: Sequence[int]) -> bool:
+def has_chain(layout: BlockLayout, blocks: Sequence[int]) -> bool:
     """Whether each block needs the one before, directly or through distributed blocks alone."""
-    return all(_reaches(placement, first, second) for first, second in itertools.pairwise(blocks))
+    return all(_reaches(layout, first, second) for first, second in itertools.pairwise(blocks))
 
 
-def _reaches(placement: Placement, first: int, second: int) -> bool:
+def _reaches(layout: BlockLayout, first: int, second: int) -> bool:
     waiting, seen = [first], {first}
     while waiting:
-        for consumer in placement.dag.consumers_of(waiting.pop()).tolist():
+        for consumer in layout.dag.consumers_of(waiting.pop()).tolist():
             if consumer == second:
                 return True
-            if consumer not in seen and len(placement.blocks[consumer].devices) > 1:
+            if consumer not in seen and len(layout.blocks[consumer].devices) > 1:
                 seen.add(consumer)
                 waiting.append(consumer)
     return False

@@ -13,26 +13,26 @@ from boundmark.heuristics.microbatch.constructors.stages import (
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report 1F1B on a placement with one stage a device.
+    """Report 1F1B on a layout with one stage a device.
 
     Raises
     ------
     UnsupportedError
-        If the placement has another form, or a micro-batch does not fit.
+        If the layout has another form, or a micro-batch does not fit.
     """
-    placement = instance.placement
-    stages = pipeline_stages(placement)
+    layout = instance.layout
+    stages = pipeline_stages(layout)
     one_stage_a_device(stages)
     if any(stage.weight is not None for stage in stages):
         raise UnsupportedError("backward blocks are split; expected whole ones, or method zb-h1.")
-    turns: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
+    turns: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
     for stage, in_flight in zip(stages, in_flight_counts(instance, stages), strict=True):
         turns[stage.device] = stage_turns(stage, in_flight)
-    report_pattern(instance, Pattern.aligned(placement, turns), progress)
+    report_pattern(instance, Pattern.aligned(layout, turns), progress)
 
 
 def in_flight_counts(
@@ -67,10 +67,10 @@ def stage_turns(stage: Stage, in_flight: int) -> list[tuple[int, int]]:
 
 
 def own_orders(
-    placement: Placement, stages: Sequence[Stage], in_flight: Sequence[int], micro_batches: int
+    layout: BlockLayout, stages: Sequence[Stage], in_flight: Sequence[int], micro_batches: int
 ) -> DeviceOrders:
     """Return the orders in which the devices of some stages run the blocks of these."""
-    orders: list[Sequence[tuple[int, int]]] = [()] * placement.devices
+    orders: list[Sequence[tuple[int, int]]] = [()] * layout.devices
     for stage, count in zip(stages, in_flight, strict=True):
         alone = Pattern((tuple(stage_turns(stage, count)),))
         (orders[stage.device],) = alone.orders(micro_batches)

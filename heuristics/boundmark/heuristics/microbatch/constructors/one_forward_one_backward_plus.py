@@ -17,7 +17,7 @@ from boundmark.heuristics.microbatch.constructors.stages import (
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
@@ -31,25 +31,25 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     UnsupportedError
         If the other blocks are no chain of stages, one a device, or a micro-batch does not fit.
     """
-    placement = instance.placement
-    stages = stages_beside_distributed_blocks(placement)
+    layout = instance.layout
+    stages = stages_beside_distributed_blocks(layout)
     for limit in range(len(stages), 0, -1):
         count = instance.micro_batches or 8 * len(stages) + 8
         in_flight = in_flight_counts(instance, stages, limit)
-        orders, starts = merged(placement, [own_orders(placement, stages, in_flight, count)], count)
+        orders, starts = merged(layout, [own_orders(layout, stages, in_flight, count)], count)
         if instance.micro_batches:
             if limit == 1 or fits(instance, orders):
                 report_orders(instance, orders, progress)
                 return
             continue
         steady = starts[len(starts) // 2].tolist()
-        pattern = Pattern.of_starts(placement, steady, mean_period(starts))
+        pattern = Pattern.of_starts(layout, steady, mean_period(starts))
         if limit == 1 or fits(instance, pattern.orders(pattern.micro_batches)):
             report_pattern(instance, pattern, progress)
             return
 
 
-def stages_beside_distributed_blocks(placement: Placement) -> tuple[Stage, ...]:
+def stages_beside_distributed_blocks(layout: BlockLayout) -> tuple[Stage, ...]:
     """Return the stages of the blocks that are on one device.
 
     Raises
@@ -57,14 +57,14 @@ def stages_beside_distributed_blocks(placement: Placement) -> tuple[Stage, ...]:
     UnsupportedError
         If there are no other blocks, or these are no chain of stages with a device each.
     """
-    single = [i for i, block in enumerate(placement.blocks) if len(block.devices) == 1]
-    if len(single) == len(placement.blocks):
+    single = [i for i, block in enumerate(layout.blocks) if len(block.devices) == 1]
+    if len(single) == len(layout.blocks):
         raise UnsupportedError(
-            "no block is on several devices; expected one, or method 1f1b for other placements."
+            "no block is on several devices; expected one, or method 1f1b for other layouts."
         )
-    stages = pipeline_stages(placement, single)
+    stages = pipeline_stages(layout, single)
     one_stage_a_device(stages)
-    if not has_chain(placement, [*forward_blocks(stages), *backward_blocks(stages)]):
+    if not has_chain(layout, [*forward_blocks(stages), *backward_blocks(stages)]):
         raise UnsupportedError(
             "the blocks on one device form several branches; expected one chain of stages."
         )

@@ -10,7 +10,7 @@ import numpy as np
 from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Pattern:
     turns: tuple[tuple[tuple[int, int], ...], ...]
 
     @classmethod
-    def aligned(cls, placement: Placement, turns: Sequence[Sequence[tuple[int, int]]]) -> "Pattern":
+    def aligned(cls, layout: BlockLayout, turns: Sequence[Sequence[tuple[int, int]]]) -> "Pattern":
         """Count the repetitions of each device so that no lag exceeds those of its inputs.
 
         Raises
@@ -41,7 +41,7 @@ class Pattern:
         shift = [0] * len(turns)
         for _ in range(len(turns) + 1):
             before = list(shift)
-            for source, target in _edges(placement):
+            for source, target in _edges(layout):
                 least = lag[target] + shift[device[target]] - lag[source]
                 shift[device[source]] = max(shift[device[source]], least)
             if shift == before:
@@ -57,7 +57,7 @@ class Pattern:
         )
 
     @classmethod
-    def of_starts(cls, placement: Placement, starts: Sequence[int], period: int) -> "Pattern":
+    def of_starts(cls, layout: BlockLayout, starts: Sequence[int], period: int) -> "Pattern":
         """Return the pattern of a schedule that starts block i of micro-batch m at s[i] + m P."""
         latest = max(start // period for start in starts)
         return cls(
@@ -66,7 +66,7 @@ class Pattern:
                     (block, latest - starts[block] // period)
                     for block in sorted(members, key=lambda block: (starts[block] % period, block))
                 )
-                for members in placement.on_device
+                for members in layout.on_device
             )
         )
 
@@ -100,6 +100,6 @@ def mean_period(starts: IntArray) -> int:
     return math.ceil(int((starts[last] - starts[first]).max()) / (last - first))
 
 
-def _edges(placement: Placement) -> list[tuple[int, int]]:
-    dag = placement.dag
+def _edges(layout: BlockLayout) -> list[tuple[int, int]]:
+    dag = layout.dag
     return list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import Placement, Repetend, Schedule
+from boundmark.problems.microbatch import BlockLayout, Repetend, Schedule
 
 
 class _Conditions(NamedTuple):
@@ -25,7 +25,7 @@ class _Conditions(NamedTuple):
     periods: IntArray
 
 
-def repeating_schedule(placement: Placement, pattern: Pattern) -> Schedule:
+def repeating_schedule(layout: BlockLayout, pattern: Pattern) -> Schedule:
     """Return the earliest schedule that repeats the pattern, with the shortest period.
 
     It has as many micro-batches as a repetition needs; what comes before and after the first
@@ -36,14 +36,14 @@ def repeating_schedule(placement: Placement, pattern: Pattern) -> Schedule:
     UnsupportedError
         If devices would wait for each other for ever.
     """
-    period = shortest_period(placement, pattern)
-    count, blocks = pattern.micro_batches, len(placement.blocks)
-    starts = _earliest(_in_schedule(placement, pattern), period, count * blocks)
+    period = shortest_period(layout, pattern)
+    count, blocks = pattern.micro_batches, len(layout.blocks)
+    starts = _earliest(_in_schedule(layout, pattern), period, count * blocks)
     assert starts is not None, "what comes before and after a repetition needs no longer period"
     return Schedule(frozen(starts.reshape(count, blocks)), Repetend(period, pattern.lags))
 
 
-def shortest_period(placement: Placement, pattern: Pattern) -> int:
+def shortest_period(layout: BlockLayout, pattern: Pattern) -> int:
     """Return the shortest integer period in which the pattern can be repeated.
 
     Raises
@@ -51,10 +51,10 @@ def shortest_period(placement: Placement, pattern: Pattern) -> int:
     UnsupportedError
         If there is none, since blocks wait for each other in a cycle.
     """
-    conditions = _in_repetition(placement, pattern)
-    size = len(placement.blocks)
-    shortest = max(placement.loads)
-    longest = sum(block.duration for block in placement.blocks)
+    conditions = _in_repetition(layout, pattern)
+    size = len(layout.blocks)
+    shortest = max(layout.loads)
+    longest = sum(block.duration for block in layout.blocks)
     if _earliest(conditions, longest, size) is None:
         raise UnsupportedError("devices would wait for each other for ever with this order.")
     while shortest < longest:
@@ -66,9 +66,9 @@ def shortest_period(placement: Placement, pattern: Pattern) -> int:
     return shortest
 
 
-def _in_repetition(placement: Placement, pattern: Pattern) -> _Conditions:
+def _in_repetition(layout: BlockLayout, pattern: Pattern) -> _Conditions:
     """Return what holds between the blocks of one repetition."""
-    duration = [block.duration for block in placement.blocks]
+    duration = [block.duration for block in layout.blocks]
     rows = [
         (first, second, duration[first], 0)
         for order in pattern.turns
@@ -78,15 +78,15 @@ def _in_repetition(placement: Placement, pattern: Pattern) -> _Conditions:
         (order[-1][0], order[0][0], duration[order[-1][0]], 1) for order in pattern.turns if order
     ]
     lags = pattern.lags
-    for source, target in zip(placement.dag.sources, placement.dag.targets, strict=True):
+    for source, target in zip(layout.dag.sources, layout.dag.targets, strict=True):
         rows.append((source, target, duration[source], lags[source] - lags[target]))
     return _conditions(np.array(rows, dtype=np.int64))
 
 
-def _in_schedule(placement: Placement, pattern: Pattern) -> _Conditions:
+def _in_schedule(layout: BlockLayout, pattern: Pattern) -> _Conditions:
     """Return what holds in a schedule for as few micro-batches as can be, and when repeated."""
-    duration = np.array([block.duration for block in placement.blocks])
-    count, blocks, lags = pattern.micro_batches, len(placement.blocks), pattern.lags
+    duration = np.array([block.duration for block in layout.blocks])
+    count, blocks, lags = pattern.micro_batches, len(layout.blocks), pattern.lags
     parts = []
     for repeated, order in zip(pattern.turns, pattern.orders(count), strict=True):
         if order:
@@ -96,7 +96,7 @@ def _in_schedule(placement: Placement, pattern: Pattern) -> _Conditions:
             (first, lag), (last, last_lag) = repeated[0], repeated[-1]
             cells = np.array([[last_lag * blocks + last], [lag * blocks + first]])
             parts.append((cells[0], cells[1], duration[[last]], np.ones(1)))
-    sources, targets = placement.dag.sources, placement.dag.targets
+    sources, targets = layout.dag.sources, layout.dag.targets
     apart = lags[sources] - lags[targets]
     # With more repetitions than lie between two blocks, nothing new is asked of them.
     for more in range(int(apart.max(initial=0)) + 1):

@@ -28,7 +28,7 @@ def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Pro
         report_orders(instance, pattern.orders(instance.micro_batches), progress)
         return
     check_memory(instance, pattern.orders(pattern.micro_batches))
-    progress.solution(repeating_schedule(instance.placement, pattern))
+    progress.solution(repeating_schedule(instance.layout, pattern))
 
 
 def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: Progress) -> None:
@@ -40,7 +40,7 @@ def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: 
         If a device would hold more than its capacity, or wait for ever.
     """
     check_memory(instance, orders)
-    starts = earliest_starts(instance.placement, orders, instance.micro_batches)
+    starts = earliest_starts(instance.layout, orders, instance.micro_batches)
     progress.solution(Schedule(starts))
 
 
@@ -57,9 +57,9 @@ def report_best(
     fitting = [orders for orders in candidates if fits(instance, orders)]
     if not fitting:
         check_memory(instance, candidates[0])
-    placement, count = instance.placement, instance.micro_batches
-    schedules = [earliest_starts(placement, orders, count) for orders in fitting]
-    progress.solution(Schedule(min(schedules, key=lambda starts: makespan(placement, starts))))
+    layout, count = instance.layout, instance.micro_batches
+    schedules = [earliest_starts(layout, orders, count) for orders in fitting]
+    progress.solution(Schedule(min(schedules, key=lambda starts: makespan(layout, starts))))
 
 
 def check_memory(instance: MicrobatchInstance, orders: DeviceOrders) -> None:
@@ -71,7 +71,7 @@ def check_memory(instance: MicrobatchInstance, orders: DeviceOrders) -> None:
         If there is one.
     """
     for device, order in enumerate(orders):
-        peak = peak_memory(instance.placement, order)
+        peak = peak_memory(instance.layout, order)
         if peak > instance.capacity[device]:
             raise UnsupportedError(
                 f"this order of blocks holds {peak} on device {device}; "

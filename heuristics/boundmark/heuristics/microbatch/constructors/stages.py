@@ -1,11 +1,11 @@
-"""The stages of a pipeline among the blocks of a placement."""
+"""The stages of a pipeline among the blocks of a layout."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from boundmark.heuristics.microbatch.constructors.device_orders import peak_memory
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import MicrobatchInstance, Placement
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 from boundmark.problems.microbatch.partners import backward_partners, forward_partners
 
 
@@ -24,9 +24,7 @@ class Stage:
         return self.backward is not None
 
 
-def pipeline_stages(
-    placement: Placement, among: Collection[int] | None = None
-) -> tuple[Stage, ...]:
+def pipeline_stages(layout: BlockLayout, among: Collection[int] | None = None) -> tuple[Stage, ...]:
     """Return the stages in the order in which data flows forward.
 
     Parameters
@@ -40,26 +38,26 @@ def pipeline_stages(
         If a block has several devices, or the blocks are not one forward block, one backward block
         in training, and perhaps one of kind weight for each stage.
     """
-    chosen = set(range(len(placement.blocks)) if among is None else among)
+    chosen = set(range(len(layout.blocks)) if among is None else among)
     for i in sorted(chosen):
-        block = placement.blocks[i]
+        block = layout.blocks[i]
         if len(block.devices) > 1:
             raise UnsupportedError(
                 f"block {block.name!r} is on {len(block.devices)} devices; "
                 "expected stages on one device each."
             )
-    backward_of = {forward: i for i, forward in forward_partners(placement).items()}
-    weight_of = {backward: i for i, backward in backward_partners(placement).items()}
+    backward_of = {forward: i for i, forward in forward_partners(layout).items()}
+    weight_of = {backward: i for i, backward in backward_partners(layout).items()}
     stages = []
-    for i in placement.dag.topological_order.tolist():
-        block = placement.blocks[i]
+    for i in layout.dag.topological_order.tolist():
+        block = layout.blocks[i]
         if i in chosen and block.kind == "forward":
             backward = backward_of.get(i)
             weight = None if backward is None else weight_of.get(backward)
             stages.append(Stage(block.devices[0], i, backward, weight))
     found = [i for s in stages for i in (s.forward, s.backward, s.weight) if i is not None]
     if set(found) != chosen or len(found) != len(chosen):
-        stray = placement.blocks[min(chosen - set(found), default=min(chosen))].name
+        stray = layout.blocks[min(chosen - set(found), default=min(chosen))].name
         raise UnsupportedError(
             f"block {stray!r} belongs to no stage; expected a forward block on the same device, "
             "and the same number of both."
@@ -107,7 +105,7 @@ def most_in_flight(instance: MicrobatchInstance, stage: Stage, most: int) -> int
     for count in range(most, 0, -1):
         turns = [(i, 0) for i in (stage.backward, stage.weight) if i is not None]
         order = [(stage.forward, number) for number in range(count)] + turns
-        if peak_memory(instance.placement, order) <= capacity:
+        if peak_memory(instance.layout, order) <= capacity:
             return count
     raise UnsupportedError(
         f"a micro-batch does not fit on device {stage.device}, which has {capacity} of memory."

@@ -15,7 +15,7 @@ from boundmark.problems.microbatch import MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report ZB-H1 on a placement with one stage a device and split backward blocks.
+    """Report ZB-H1 on a layout with one stage a device and split backward blocks.
 
     Stage s keeps 1F1B's micro-batches in flight between forward and backward block, and computes
     the gradients of its weights s micro-batches later, so that all devices hold as much as 1F1B's
@@ -24,10 +24,10 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     Raises
     ------
     UnsupportedError
-        If the placement has another form, or a micro-batch does not fit.
+        If the layout has another form, or a micro-batch does not fit.
     """
-    placement = instance.placement
-    stages = pipeline_stages(placement)
+    layout = instance.layout
+    stages = pipeline_stages(layout)
     one_stage_a_device(stages)
     for stage in stages:
         if stage.weight is None:
@@ -35,14 +35,14 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
                 f"device {stage.device} has no block of kind weight; "
                 "expected split backward blocks."
             )
-    turns: list[list[tuple[int, int]]] = [[] for _ in range(placement.devices)]
+    turns: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
     in_flight = in_flight_counts(instance, stages)
     for number, (stage, count) in enumerate(zip(stages, in_flight, strict=True)):
         delay = number
         while delay and not _fits(instance, stage, count, delay):
             delay -= 1
         turns[stage.device] = _turns(stage, count, delay)
-    report_pattern(instance, Pattern.aligned(placement, turns), progress)
+    report_pattern(instance, Pattern.aligned(layout, turns), progress)
 
 
 def _turns(stage: Stage, in_flight: int, delay: int) -> list[tuple[int, int]]:
@@ -57,7 +57,7 @@ def _fits(instance: MicrobatchInstance, stage: Stage, in_flight: int, delay: int
     turns = _turns(stage, in_flight, delay)
     alone = Pattern((tuple(turns),))
     order = alone.orders(alone.micro_batches)[0]
-    return peak_memory(instance.placement, order) <= instance.capacity[stage.device]
+    return peak_memory(instance.layout, order) <= instance.capacity[stage.device]
 
 
 ZB_H1 = Method(

@@ -7,7 +7,7 @@ from boundmark.heuristics.microbatch.searches.concatenation import concatenate
 from boundmark.heuristics.microbatch.searches.phase import Phase
 from boundmark.heuristics.microbatch.searches.repetend import TimedRepetend
 from boundmark.heuristics.microbatch.searches.start_times import Find
-from boundmark.problems.microbatch import Placement, Schedule
+from boundmark.problems.microbatch import BlockLayout, Schedule
 from boundmark.problems.microbatch.measures import makespan
 
 
@@ -15,7 +15,7 @@ from boundmark.problems.microbatch.measures import makespan
 class Completion:
     """A repetend with start times for what comes before and after it."""
 
-    placement: Placement
+    layout: BlockLayout
     repetend: TimedRepetend
     warm_up: Phase
     cool_down: Phase
@@ -26,7 +26,7 @@ class Completion:
     def schedule(self) -> Schedule:
         """The three parts, put together."""
         return concatenate(
-            self.placement,
+            self.layout,
             self.repetend,
             self.warm_up.by_job(self.warm_up_starts),
             self.cool_down.by_job(self.cool_down_starts),
@@ -34,18 +34,18 @@ class Completion:
 
 
 def complete(
-    placement: Placement, capacity: Sequence[int], repetend: TimedRepetend, find: Find
+    layout: BlockLayout, capacity: Sequence[int], repetend: TimedRepetend, find: Find
 ) -> Completion | None:
     """Return a completion by one satisfiability check a phase, None if there is none."""
-    warm_up = Phase.warm_up(placement, capacity, repetend.members)
+    warm_up = Phase.warm_up(layout, capacity, repetend.members)
     warm_up_starts = warm_up.any_starts(find)
     if warm_up_starts is None:
         return None
-    cool_down = Phase.cool_down(placement, capacity, repetend.members)
+    cool_down = Phase.cool_down(layout, capacity, repetend.members)
     cool_down_starts = cool_down.any_starts(find)
     if cool_down_starts is None:
         return None
-    return Completion(placement, repetend, warm_up, cool_down, warm_up_starts, cool_down_starts)
+    return Completion(layout, repetend, warm_up, cool_down, warm_up_starts, cool_down_starts)
 
 
 def shorten(completion: Completion, find: Find) -> Iterator[Schedule]:
@@ -68,4 +68,4 @@ def shorten(completion: Completion, find: Find) -> Iterator[Schedule]:
 
 
 def _length(completion: Completion) -> int:
-    return makespan(completion.placement, completion.schedule.starts)
+    return makespan(completion.layout, completion.schedule.starts)

@@ -5,11 +5,11 @@ import numpy as np
 from boundmark.heuristics.microbatch.searches.phase import Starts
 from boundmark.heuristics.microbatch.searches.repetend import TimedRepetend, edges
 from boundmark.problems.arrays import frozen
-from boundmark.problems.microbatch import Placement, Repetend, Schedule
+from boundmark.problems.microbatch import BlockLayout, Repetend, Schedule
 
 
 def concatenate(
-    placement: Placement, repetend: TimedRepetend, warm_up: Starts, cool_down: Starts
+    layout: BlockLayout, repetend: TimedRepetend, warm_up: Starts, cool_down: Starts
 ) -> Schedule:
     """Return a schedule for any number of micro-batches from the repetend's on.
 
@@ -17,8 +17,8 @@ def concatenate(
     its blocks of one part after the other, and no block starts before what it waits for is done.
     """
     members, period = repetend.members, repetend.period
-    begin = _begin_of_repetend(placement, repetend, warm_up)
-    shift = _begin_of_cool_down(placement, repetend, warm_up, cool_down, begin)
+    begin = _begin_of_repetend(layout, repetend, warm_up)
+    shift = _begin_of_cool_down(layout, repetend, warm_up, cool_down, begin)
     starts = np.empty((max(members) + 1, len(members)), dtype=np.int64)
     for (number, i), start in warm_up.items():
         starts[number, i] = start
@@ -29,14 +29,14 @@ def concatenate(
     return Schedule(frozen(starts), Repetend(period, frozen(members)))
 
 
-def _begin_of_repetend(placement: Placement, repetend: TimedRepetend, warm_up: Starts) -> int:
-    blocks, members = placement.blocks, repetend.members
+def _begin_of_repetend(layout: BlockLayout, repetend: TimedRepetend, warm_up: Starts) -> int:
+    blocks, members = layout.blocks, repetend.members
     begins = [0]
-    for here in placement.on_device:
+    for here in layout.on_device:
         ends = [start + blocks[i].duration for (_, i), start in warm_up.items() if i in here]
         if ends:
             begins.append(max(ends) - min(repetend.starts[i] for i in here))
-    for i, j in edges(placement.dag):
+    for i, j in edges(layout.dag):
         # Repetition number - members[j] has block j of the micro-batch.
         for number in range(members[j], members[i]):
             end = warm_up[number, i] + blocks[i].duration
@@ -45,18 +45,18 @@ def _begin_of_repetend(placement: Placement, repetend: TimedRepetend, warm_up: S
 
 
 def _begin_of_cool_down(
-    placement: Placement, repetend: TimedRepetend, warm_up: Starts, cool_down: Starts, begin: int
+    layout: BlockLayout, repetend: TimedRepetend, warm_up: Starts, cool_down: Starts, begin: int
 ) -> int:
-    blocks, members = placement.blocks, repetend.members
+    blocks, members = layout.blocks, repetend.members
     ends_of_repetend = [
         begin + start + block.duration for start, block in zip(repetend.starts, blocks, strict=True)
     ]
     begins = [0]
-    for here in placement.on_device:
+    for here in layout.on_device:
         starts = [start for (_, i), start in cool_down.items() if i in here]
         if starts:
             begins.append(max(ends_of_repetend[i] for i in here) - min(starts))
-    for i, j in edges(placement.dag):
+    for i, j in edges(layout.dag):
         for number in range(members[j] + 1, members[i] + 1):
             start = cool_down[number, j]
             back = members[i] - number

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from boundmark.heuristics.microbatch.searches.repetend import edges, held_before
 from boundmark.heuristics.microbatch.searches.start_times import Find, Question
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 
 # When each (micro-batch, block) starts.
 Starts: TypeAlias = Mapping[tuple[int, int], int]
@@ -25,17 +25,17 @@ class Phase:
         Memory that each device has left when the phase begins.
     """
 
-    placement: Placement
+    layout: BlockLayout
     jobs: tuple[tuple[int, int], ...]
     room: tuple[int, ...]
 
     @classmethod
     def warm_up(
-        cls, placement: Placement, capacity: Sequence[int], members: Sequence[int]
+        cls, layout: BlockLayout, capacity: Sequence[int], members: Sequence[int]
     ) -> "Phase":
         """Return what comes before the repetend (papers/tessel, Equation 5)."""
         return cls(
-            placement,
+            layout,
             tuple(
                 (number, i)
                 for number in range(max(members) + 1)
@@ -47,12 +47,12 @@ class Phase:
 
     @classmethod
     def cool_down(
-        cls, placement: Placement, capacity: Sequence[int], members: Sequence[int]
+        cls, layout: BlockLayout, capacity: Sequence[int], members: Sequence[int]
     ) -> "Phase":
         """Return what comes after the repetend (papers/tessel, Equation 6)."""
-        held = held_before(placement, [member + 1 for member in members])
+        held = held_before(layout, [member + 1 for member in members])
         return cls(
-            placement,
+            layout,
             tuple(
                 (number, i)
                 for number in range(max(members) + 1)
@@ -63,18 +63,18 @@ class Phase:
         )
 
     @classmethod
-    def whole(cls, placement: Placement, capacity: Sequence[int], micro_batches: int) -> "Phase":
+    def whole(cls, layout: BlockLayout, capacity: Sequence[int], micro_batches: int) -> "Phase":
         """Return all blocks of all micro-batches."""
         return cls(
-            placement,
-            tuple((m, i) for m in range(micro_batches) for i in range(len(placement.blocks))),
+            layout,
+            tuple((m, i) for m in range(micro_batches) for i in range(len(layout.blocks))),
             tuple(capacity),
         )
 
     @cached_property
     def durations(self) -> tuple[int, ...]:
         """Ticks of each job."""
-        return tuple(self.placement.blocks[i].duration for _, i in self.jobs)
+        return tuple(self.layout.blocks[i].duration for _, i in self.jobs)
 
     @cached_property
     def on_device(self) -> tuple[tuple[int, ...], ...]:
@@ -83,9 +83,9 @@ class Phase:
             tuple(
                 number
                 for number, (_, i) in enumerate(self.jobs)
-                if device in self.placement.blocks[i].devices
+                if device in self.layout.blocks[i].devices
             )
-            for device in range(self.placement.devices)
+            for device in range(self.layout.devices)
         )
 
     @cached_property
@@ -96,9 +96,7 @@ class Phase:
         """
         number = {job: position for position, job in enumerate(self.jobs)}
         pairs = [
-            ((m, i), (m, j))
-            for i, j in edges(self.placement.dag)
-            for m in {m for m, _ in self.jobs}
+            ((m, i), (m, j)) for i, j in edges(self.layout.dag) for m in {m for m, _ in self.jobs}
         ]
         pairs += [((m, i), (m + 1, i)) for m, i in self.jobs]
         return tuple(
@@ -118,7 +116,7 @@ class Phase:
         """Ask for start times such that all jobs have ended by a time."""
         return Question(
             self.durations,
-            tuple(self.placement.blocks[i].memory for _, i in self.jobs),
+            tuple(self.layout.blocks[i].memory for _, i in self.jobs),
             self.on_device,
             self.room,
             tuple((a, b, self.durations[a]) for a, b in self.orders),
@@ -152,11 +150,11 @@ class Phase:
 
     def earliest(self, starts: Sequence[int]) -> list[int]:
         """Return the earliest start times with the same order of jobs on each device."""
-        devices = [self.placement.blocks[i].devices for _, i in self.jobs]
+        devices = [self.layout.blocks[i].devices for _, i in self.jobs]
         before: list[list[int]] = [[] for _ in self.jobs]
         for a, b in self.orders:
             before[b].append(a)
-        free = [0] * self.placement.devices
+        free = [0] * self.layout.devices
         ends = [0] * len(self.jobs)
         for b in sorted(range(len(self.jobs)), key=lambda job: starts[job]):
             start = max([ends[a] for a in before[b]] + [free[d] for d in devices[b]])
@@ -179,4 +177,4 @@ class Phase:
 
     @cached_property
     def _positions(self) -> dict[int, int]:
-        return {block: p for p, block in enumerate(self.placement.dag.topological_order.tolist())}
+        return {block: p for p, block in enumerate(self.layout.dag.topological_order.tolist())}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from boundmark.heuristics.microbatch.searches.start_times import Find, Question
 from boundmark.problems.dag import Dag
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def edges(dag: Dag) -> list[tuple[int, int]]:
     return list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
 
 
-def most_in_flight(placement: Placement, capacity: Sequence[int]) -> int:
+def most_in_flight(layout: BlockLayout, capacity: Sequence[int]) -> int:
     """Return for how many micro-batches at a time there is memory (CalMaxInflight, Algorithm 1).
 
     A device can hold what a block allocates for at most floor(capacity / memory) micro-batches;
@@ -42,11 +42,11 @@ def most_in_flight(placement: Placement, capacity: Sequence[int]) -> int:
     """
     fitting = [
         capacity[device] // block.memory
-        for block in placement.blocks
+        for block in layout.blocks
         for device in block.devices
         if block.memory > 0
     ]
-    return min(fitting, default=longest_path(placement.dag))
+    return min(fitting, default=longest_path(layout.dag))
 
 
 def longest_path(dag: Dag) -> int:
@@ -94,18 +94,18 @@ def assignments(dag: Dag, micro_batches: int) -> Iterator[tuple[int, ...]]:
             left.append(choices(len(left)))
 
 
-def held_before(placement: Placement, members: Sequence[int]) -> tuple[int, ...]:
+def held_before(layout: BlockLayout, members: Sequence[int]) -> tuple[int, ...]:
     """Return what each device holds when its first block of a repetend starts.
 
     Each block has run with all micro-batches before its member of the repetend.
     """
     return tuple(
-        sum(placement.blocks[i].memory * members[i] for i in here) for here in placement.on_device
+        sum(layout.blocks[i].memory * members[i] for i in here) for here in layout.on_device
     )
 
 
 def shortest_repetend(
-    placement: Placement,
+    layout: BlockLayout,
     capacity: Sequence[int],
     members: tuple[int, ...],
     at_most: int,
@@ -118,54 +118,52 @@ def shortest_repetend(
     starts before what it waits for is done in an earlier repetition (Figure 6b). Bisection over
     periods (Section V) begins with `at_most`, since most repetends fail there.
     """
-    least, most = max(placement.loads), at_most
+    least, most = max(layout.loads), at_most
     best = None
     period = most
     while least <= most:
-        starts = find(_question(placement, capacity, members, period))
+        starts = find(_question(layout, capacity, members, period))
         if starts is None:
             least = period + 1
         else:
             first = min(starts)
             starts = [start - first for start in starts]
-            best = TimedRepetend(members, tuple(starts), period_of(placement, members, starts))
+            best = TimedRepetend(members, tuple(starts), period_of(layout, members, starts))
             most = best.period - 1
         period = (least + most) // 2
     return best
 
 
-def period_of(placement: Placement, members: Sequence[int], starts: Sequence[int]) -> int:
+def period_of(layout: BlockLayout, members: Sequence[int], starts: Sequence[int]) -> int:
     """Return t_R of Equation 4 for the start times of a repetend."""
-    ends = [start + block.duration for start, block in zip(starts, placement.blocks, strict=True)]
+    ends = [start + block.duration for start, block in zip(starts, layout.blocks, strict=True)]
     executing = [
         max(ends[i] for i in here) - min(starts[i] for i in here)
-        for here in placement.on_device
+        for here in layout.on_device
         if here
     ]
     waiting = [
         -((starts[j] - ends[i]) // (members[i] - members[j]))
-        for i, j in edges(placement.dag)
+        for i, j in edges(layout.dag)
         if members[i] > members[j]
     ]
     return max(executing + waiting)
 
 
 def _question(
-    placement: Placement, capacity: Sequence[int], members: Sequence[int], period: int
+    layout: BlockLayout, capacity: Sequence[int], members: Sequence[int], period: int
 ) -> Question:
-    durations = tuple(block.duration for block in placement.blocks)
+    durations = tuple(block.duration for block in layout.blocks)
     # The result of i that j needs comes from so many repetitions before.
-    lags = [
-        (i, j, durations[i] - period * (members[i] - members[j])) for i, j in edges(placement.dag)
-    ]
+    lags = [(i, j, durations[i] - period * (members[i] - members[j])) for i, j in edges(layout.dag)]
     # A device ends a repetition within a period of its first start.
-    pairs = {(i, j) for here in placement.on_device for i in here for j in here if i != j}
+    pairs = {(i, j) for here in layout.on_device for i in here for j in here if i != j}
     lags += [(i, j, durations[i] - period) for i, j in sorted(pairs)]
     return Question(
         durations,
-        tuple(block.memory for block in placement.blocks),
-        placement.on_device,
-        tuple(c - h for c, h in zip(capacity, held_before(placement, members), strict=True)),
+        tuple(block.memory for block in layout.blocks),
+        layout.on_device,
+        tuple(c - h for c, h in zip(capacity, held_before(layout, members), strict=True)),
         tuple(lags),
         # Where a block starts as early as the others allow, it starts at the end of one of them or
         # earlier, so this is no restriction.

@@ -17,7 +17,7 @@ from boundmark.heuristics.microbatch.searches.repetend import (
 from boundmark.heuristics.microbatch.searches.start_times import Find, OutOfTimeError, finder
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.microbatch import MicrobatchInstance, Placement, Schedule
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import makespan
 
 
@@ -42,8 +42,8 @@ def run(
     for name, value in (("largest_repetend", largest_repetend), ("only_repetend", only_repetend)):
         if value < 0:
             raise InvalidInputError(f"{name} is {value}; expected a number of micro-batches or 0.")
-    placement, count = instance.placement, instance.micro_batches
-    most = largest_repetend or most_in_flight(placement, instance.capacity)
+    layout, count = instance.layout, instance.micro_batches
+    most = largest_repetend or most_in_flight(layout, instance.capacity)
     sizes = [only_repetend] if only_repetend else list(range(1, most + 1))
     if count:
         sizes = [size for size in sizes if size <= count]
@@ -55,8 +55,8 @@ def run(
     find = finder(budget, seed, memory)
     shortest = None
     try:
-        for schedule in search(placement, instance.capacity, sizes, find, lazy=lazy):
-            length = makespan(placement, schedule.starts_for(count)) if count else None
+        for schedule in search(layout, instance.capacity, sizes, find, lazy=lazy):
+            length = makespan(layout, schedule.starts_for(count)) if count else None
             if length is None or shortest is None or length < shortest:
                 shortest = length
                 progress.solution(schedule)
@@ -65,7 +65,7 @@ def run(
 
 
 def search(
-    placement: Placement, capacity: Sequence[int], sizes: Iterable[int], find: Find, *, lazy: bool
+    layout: BlockLayout, capacity: Sequence[int], sizes: Iterable[int], find: Find, *, lazy: bool
 ) -> Iterator[Schedule]:
     """Yield schedules, each with a shorter period or a shorter warm-up and cool-down.
 
@@ -74,14 +74,14 @@ def search(
     sizes
         Numbers of micro-batches in a repetend, in the order in which they are tried.
     """
-    optimal = sum(block.duration for block in placement.blocks) + 1
-    lower_bound = max(placement.loads)
+    optimal = sum(block.duration for block in layout.blocks) + 1
+    lower_bound = max(layout.loads)
     best = None
-    for members in (members for size in sizes for members in assignments(placement.dag, size)):
-        repetend = shortest_repetend(placement, capacity, members, optimal - 1, find)
+    for members in (members for size in sizes for members in assignments(layout.dag, size)):
+        repetend = shortest_repetend(layout, capacity, members, optimal - 1, find)
         if repetend is None:
             continue
-        completion = complete(placement, capacity, repetend, find)
+        completion = complete(layout, capacity, repetend, find)
         if completion is None:
             continue
         optimal, best = repetend.period, completion

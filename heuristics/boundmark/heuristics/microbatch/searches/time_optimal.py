@@ -31,7 +31,7 @@ def run(
         raise UnsupportedError(
             "micro_batches is 0, which leaves their number open; expected a number of them."
         )
-    phase = Phase.whole(instance.placement, instance.capacity, instance.micro_batches)
+    phase = Phase.whole(instance.layout, instance.capacity, instance.micro_batches)
     find = finder(budget, seed, memory)
     shape = (instance.micro_batches, instance.nodes)
     progress.bound(Claim("time-optimal", phase.least_makespan))
@@ -55,13 +55,13 @@ def run(
 
 def _one_after_another(instance: MicrobatchInstance, phase: Phase) -> list[int] | None:
     """Return the start times if the blocks run in topological order, None if they do not fit."""
-    positions = np.argsort(instance.placement.dag.topological_order)
+    positions = np.argsort(instance.layout.dag.topological_order)
     starts = phase.earliest(
         [number * instance.nodes + int(positions[i]) for number, i in phase.jobs]
     )
     try:
         check_schedule(
-            instance.placement,
+            instance.layout,
             instance.capacity,
             np.reshape(starts, (instance.micro_batches, instance.nodes)),
         )

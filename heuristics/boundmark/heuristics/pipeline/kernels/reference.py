@@ -3,7 +3,7 @@
 It is the yardstick: what tests compare with and what published speed ratios are measured against.
 Hence it has what any careful implementation of the paper would have: rectangle updates of a
 two-dimensional Fenwick tree at its four corners, one O(n^2) pass that turns the tree into a table,
-a dynamic program that treats all block counts of a prefix while the prefix's costs are in cache,
+a dynamic program that treats all stage counts of a prefix while the prefix's costs are in cache,
 inner loops that vectorise, and no more of the last layer than the one entry that is asked for.
 """
 
@@ -124,20 +124,20 @@ def reference_slicing(
     cache: int,
     k: int,
 ) -> int:
-    """Return the least cost of slicing a topological order into at most k blocks.
+    """Return the least cost of slicing a topological order into at most k stages.
 
     Time O(n^2 k + m log^2 n), memory O(n^2).
     """
     nodes = len(order)
-    blocks = min(k, nodes)
+    stages = min(k, nodes)
     table = segment_transfer(order, consumer_start, consumers, transfer)
     work_before = np.zeros(nodes + 1, np.int64)
     load_before = np.zeros(nodes + 1, np.int64)
     for index in range(nodes):
         work_before[index + 1] = work_before[index] + work[order[index]]
         load_before[index + 1] = load_before[index] + param_load[order[index]]
-    # least[b, r]: least cost of the first r nodes in at most b blocks.
-    least = np.zeros((blocks + 1, nodes + 1), np.int64)
+    # least[b, r]: least cost of the first r nodes in at most b stages.
+    least = np.zeros((stages + 1, nodes + 1), np.int64)
     costs = np.empty(nodes, np.int64)
     for end in range(1, nodes + 1):
         row = table[end, 1 : end + 1]
@@ -145,11 +145,11 @@ def reference_slicing(
             overflow = max(0, load_before[end] - load_before[first] - cache)
             costs[first] = row[first] + work_before[end] - work_before[first] + overflow
         least[1, end] = costs[0]
-        first_block, last_block = (blocks, blocks) if end == nodes else (2, blocks - 1)
-        for block in range(max(2, first_block), last_block + 1):
-            before = least[block - 1, :end]
+        first_stage, last_stage = (stages, stages) if end == nodes else (2, stages - 1)
+        for stage in range(max(2, first_stage), last_stage + 1):
+            before = least[stage - 1, :end]
             best = costs[0]
             for first in range(before.size):
                 best = min(best, max(before[first], costs[first]))
-            least[block, end] = best
-    return int(least[blocks, nodes])
+            least[stage, end] = best
+    return int(least[stages, nodes])

@@ -12,7 +12,7 @@ _UNREACHED = 2**40
 
 
 @numba.njit([types.int64(_ROW, _ROW, types.int64, _ROW)], cache=True, nogil=True)
-def _fewest_blocks(
+def _fewest_stages(
     work_before: IntArray, crossing: IntArray, threshold: int, fewest: IntArray
 ) -> int:
     positions = len(work_before)
@@ -32,7 +32,7 @@ def _fewest_blocks(
 
 @numba.njit([_ROW(_INTEGERS, _INTEGERS, types.int64)], cache=True, nogil=True)
 def best_relayed_slicing(work: IntArray, crossing: IntArray, k: int) -> IntArray:
-    """Return the ends of a slicing into at most k blocks that minimises the dearest block.
+    """Return the ends of a slicing into at most k stages that minimises the dearest stage.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def best_relayed_slicing(work: IntArray, crossing: IntArray, k: int) -> IntArray
         Work of each position, shape (n,).
     crossing
         Cost of the data that crosses the cut before each position, shape (n + 1,); 0 at both ends.
-        A block costs the greater of its work and of its two cuts.
+        A stage costs the greater of its work and of its two cuts.
     """
     nodes = len(work)
     cuts = crossing.copy()
@@ -51,18 +51,18 @@ def best_relayed_slicing(work: IntArray, crossing: IntArray, k: int) -> IntArray
     low, high = np.int64(0), work_before[nodes]
     while low < high:
         middle = low + (high - low) // 2
-        if _fewest_blocks(work_before, cuts, middle, fewest) <= k:
+        if _fewest_stages(work_before, cuts, middle, fewest) <= k:
             high = middle
         else:
             low = middle + 1
-    blocks = _fewest_blocks(work_before, cuts, high, fewest)
-    ends = np.empty(blocks, np.int64)
+    stages = _fewest_stages(work_before, cuts, high, fewest)
+    ends = np.empty(stages, np.int64)
     end = nodes
-    for block in range(blocks - 1, -1, -1):
-        ends[block] = end
+    for stage in range(stages - 1, -1, -1):
+        ends[stage] = end
         first = end - 1
         while (
-            fewest[first] != block
+            fewest[first] != stage
             or max(work_before[end] - work_before[first], cuts[first] + cuts[end]) > high
         ):
             first -= 1

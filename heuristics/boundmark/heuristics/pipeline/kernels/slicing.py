@@ -1,19 +1,19 @@
 """Optimal slicing of a topological order without an n x n table.
 
-Positions count from 0; f(l, r) is the cost of the block of positions l .. r. Two facts carry
+Positions count from 0; f(l, r) is the cost of the stage of positions l .. r. Two facts carry
 everything here.
 
-*Increments.* For fixed l, putting the node at position r into the block adds a constant (its work,
+*Increments.* For fixed l, putting the node at position r into the stage adds a constant (its work,
 its inputs, its output), less what was counted before or is no longer: an input's tensor was there
-if the producer or an earlier consumer lies in the block, and leaves the block no more if the node
+if the producer or an earlier consumer lies in the stage, and leaves the stage no more if the node
 is its last consumer. Each of these corrections applies to all l up to some position. So the sweep
 over r keeps one row of costs, and a row follows from the one before by a constant, kept aside, and
 at most two range subtractions an edge. The same holds with the ends exchanged.
 
-*Windows.* At a threshold t only blocks with work + overflow <= t matter. That is monotone at both
-ends, whereas f is not: tensor costs may shrink when a block grows. The window of r are those l.
+*Windows.* At a threshold t only stages with work + overflow <= t matter. That is monotone at both
+ends, whereas f is not: tensor costs may shrink when a stage grows. The window of r are those l.
 
-A decision "at most k blocks of cost <= t each?" is then a sweep whose inner loops are vectorised,
+A decision "at most k stages of cost <= t each?" is then a sweep whose inner loops are vectorised,
 in O(m + window) and without a table.
 """
 
@@ -35,7 +35,7 @@ _FEW_CORRECTIONS = 12
 
 
 class Segments(NamedTuple):
-    """Everything about a graph in a given order that costs of blocks depend on.
+    """Everything about a graph in a given order that costs of stages depend on.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Segments(NamedTuple):
     event_start
         Offsets into the two arrays below: the corrections of position r.
     event_bound, event_amount
-        A block l .. r costs `event_amount` less if l <= `event_bound` (in the sweep over r), or if
+        A stage l .. r costs `event_amount` less if l <= `event_bound` (in the sweep over r), or if
         r >= `event_bound` (in the sweep over l).
     work_before, load_before
         Sums of work and of param_load over the positions before r, shape (n + 1,).
@@ -74,7 +74,7 @@ def growing_right(
     transfer: IntArray,
     param_load: IntArray,
 ) -> Segments:
-    """Return the increments of blocks that grow at their right end. Time O(n + m)."""
+    """Return the increments of stages that grow at their right end. Time O(n + m)."""
     nodes, edges = len(order), len(producers)
     position = np.empty(nodes, np.int64)
     unread = np.empty(nodes, np.int64)
@@ -124,7 +124,7 @@ def growing_left(
     transfer: IntArray,
     param_load: IntArray,
 ) -> Segments:
-    """Return the increments of blocks that grow at their left end. Time O(n + m)."""
+    """Return the increments of stages that grow at their left end. Time O(n + m)."""
     nodes, edges = len(order), len(producers)
     earliest = np.full(nodes, nodes, np.int64)
     last = np.empty(nodes, np.int64)
@@ -157,7 +157,7 @@ def growing_left(
             event += 2
         for edge in range(producer_start[node], producer_start[node + 1]):
             producer = producers[edge]
-            # The bound n, past every block, stands for "no later consumer".
+            # The bound n, past every stage, stands for "no later consumer".
             event_bound[event], event_amount[event] = earliest[producer], transfer[producer]
             event += 1
             if earliest[producer] == nodes:
@@ -177,7 +177,7 @@ def _floor(segments: Segments, cache: int, first: int, end: int) -> int:
 def _correct_up_to(
     bounds: IntArray, amounts: IntArray, costs: IntArray, first: int, position: int
 ) -> None:
-    """Apply a position's corrections, if many, to the costs of blocks that begin at first or later.
+    """Apply a position's corrections, if many, to the costs of stages that begin at first or later.
 
     The corrections are added up in one go from right to left.
     """
@@ -195,7 +195,7 @@ def _correct_up_to(
 def _correct_from(
     bounds: IntArray, amounts: IntArray, costs: IntArray, position: int, stop: int
 ) -> None:
-    """Apply a position's corrections, if many, to the costs of blocks that end before stop."""
+    """Apply a position's corrections, if many, to the costs of stages that end before stop."""
     pending = np.zeros(stop - position, np.int64)
     for event in range(len(bounds)):
         if bounds[event] < stop:
@@ -211,10 +211,10 @@ def _correct_from(
     cache=True,
     nogil=True,
 )
-def fewest_blocks(
+def fewest_stages(
     segments: Segments, cache: int, k: int, threshold: int, until_refuted: bool, fewest: IntArray
 ) -> int:
-    """Return how few blocks of cost <= threshold the order can be sliced into.
+    """Return how few stages of cost <= threshold the order can be sliced into.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def fewest_blocks(
                 best = min(best, before[index] if cost <= limit else _UNREACHED)
         fewest[end] = best + 1
         if until_refuted and (end & 31) == 0:
-            # Every slicing has a cut in this window, or ends a block at its right.
+            # Every slicing has a cut in this window, or ends a stage at its right.
             window = fewest[first : end + 1]
             least = _UNREACHED
             for index in range(window.size):
@@ -272,19 +272,19 @@ def fewest_blocks(
 
 
 @numba.njit([types.int64(_SEGMENTS, types.int64, types.int64, types.int64)], cache=True, nogil=True)
-def _longest_blocks(segments: Segments, cache: int, k: int, threshold: int) -> int:
-    """Return the cost of cutting off the longest block of cost <= threshold time and again.
+def _longest_stages(segments: Segments, cache: int, k: int, threshold: int) -> int:
+    """Return the cost of cutting off the longest stage of cost <= threshold time and again.
 
-    That is a slicing, but not always one of fewest blocks, because f is not monotone; nor is it
-    followed beyond twice the threshold. If k blocks do not suffice, the result is negative: -1 -
+    That is a slicing, but not always one of fewest stages, because f is not monotone; nor is it
+    followed beyond twice the threshold. If k stages do not suffice, the result is negative: -1 -
     (number of positions that they cover).
     """
     nodes = len(segments.event_start) - 1
-    first = blocks = worst = 0
+    first = stages = worst = 0
     while first < nodes:
-        if blocks == k:
+        if stages == k:
             return -1 - first
-        blocks += 1
+        stages += 1
         cost = 0
         best_end, best_cost = first, 0
         for index in range(first, nodes):
@@ -309,7 +309,7 @@ def _longest_blocks(segments: Segments, cache: int, k: int, threshold: int) -> i
 
 @numba.njit([types.int64(_SEGMENTS, types.int64, types.int64, types.int64)], cache=True, nogil=True)
 def _good_slicing(segments: Segments, cache: int, k: int, floor: int) -> int:
-    """Return the cost of some slicing, found by a search over thresholds for `_longest_blocks`.
+    """Return the cost of some slicing, found by a search over thresholds for `_longest_stages`.
 
     Parameters
     ----------
@@ -318,15 +318,15 @@ def _good_slicing(segments: Segments, cache: int, k: int, floor: int) -> int:
     """
     nodes = len(segments.event_start) - 1
     low, guess = floor, floor
-    # All nodes in one block: nothing is transferred.
+    # All nodes in one stage: nothing is transferred.
     high = _floor(segments, cache, 0, nodes)
     while high - low > low // 128 + 1:
-        cost = _longest_blocks(segments, cache, k, guess)
+        cost = _longest_stages(segments, cache, k, guess)
         if cost >= 0:
             high = cost
             guess = low + (high - low) // 2
         else:
-            # Blocks that cover half of the work are about half as dear as needed.
+            # Stages that cover half of the work are about half as dear as needed.
             low = guess
             covered = max(1, segments.work_before[-1 - cost])
             guess = int(guess * (segments.work_before[nodes] / covered))
@@ -336,8 +336,8 @@ def _good_slicing(segments: Segments, cache: int, k: int, floor: int) -> int:
 
 
 @numba.njit([types.int64(_SEGMENTS, types.int64, types.int64, _ROW)], cache=True, nogil=True)
-def _any_number_of_blocks(segments: Segments, cache: int, threshold: int, least: IntArray) -> int:
-    """Return the least cost of slicing into any number of blocks, if it is below the threshold.
+def _any_number_of_stages(segments: Segments, cache: int, threshold: int, least: IntArray) -> int:
+    """Return the least cost of slicing into any number of stages, if it is below the threshold.
 
     Otherwise the threshold. `least` has shape (n + 1,) and is overwritten.
     """
@@ -382,7 +382,7 @@ def _any_number_of_blocks(segments: Segments, cache: int, threshold: int, least:
     cache=True,
     nogil=True,
 )
-def _useful_blocks(
+def _useful_stages(
     segments: Segments,
     cache: int,
     k: int,
@@ -393,21 +393,21 @@ def _useful_blocks(
     useful_end: IntArray,
     useful_cost: IntArray,
 ) -> int:
-    """Collect the blocks of cost <= threshold that lie in a slicing into at most k such blocks.
+    """Collect the stages of cost <= threshold that lie in a slicing into at most k such stages.
 
     Parameters
     ----------
     segments
-        Increments of blocks growing at the left.
+        Increments of stages growing at the left.
     fewest
-        What `fewest_blocks` filled, for this threshold.
+        What `fewest_stages` filled, for this threshold.
     fewest_after
-        Filled with the fewest blocks for every suffix, shape (n + 1,).
+        Filled with the fewest stages for every suffix, shape (n + 1,).
     useful_start
-        Filled with offsets; blocks that begin at position l are
+        Filled with offsets; stages that begin at position l are
         ``useful_start[l + 1] .. useful_start[l] - 1``, because the sweep runs from right to left.
     useful_end, useful_cost
-        Filled with the position after the block, and its cost.
+        Filled with the position after the stage, and its cost.
 
     Returns
     -------
@@ -420,7 +420,7 @@ def _useful_blocks(
     found = 0
     fewest_after[nodes] = 0
     useful_start[nodes] = 0
-    # Blocks first .. e for e in first .. stop - 1; entry e belongs to end e + 1.
+    # Stages first .. e for e in first .. stop - 1; entry e belongs to end e + 1.
     stop = nodes
     for first in range(nodes - 1, -1, -1):
         rest = gain_before[nodes] - gain_before[first]
@@ -477,7 +477,7 @@ def _useful_blocks(
     cache=True,
     nogil=True,
 )
-def _fewest_listed_blocks(
+def _fewest_listed_stages(
     k: int,
     threshold: int,
     useful_start: IntArray,
@@ -485,7 +485,7 @@ def _fewest_listed_blocks(
     useful_cost: IntArray,
     fewest: IntArray,
 ) -> tuple[int, int]:
-    """Do what `fewest_blocks` does with the listed blocks only, ignoring more than k in a row.
+    """Do what `fewest_stages` does with the listed stages only, ignoring more than k in a row.
 
     Returns
     -------
@@ -496,8 +496,8 @@ def _fewest_listed_blocks(
     fewest[:] = _UNREACHED
     fewest[0] = 0
     for first in range(nodes):
-        blocks = fewest[first] + 1
-        if blocks > k:
+        stages = fewest[first] + 1
+        if stages > k:
             continue
         for index in range(useful_start[first + 1], useful_start[first]):
             cost = useful_cost[index]
@@ -506,7 +506,7 @@ def _fewest_listed_blocks(
             else:
                 below = max(below, cost)
                 end = useful_end[index]
-                fewest[end] = min(fewest[end], blocks)
+                fewest[end] = min(fewest[end], stages)
     return int(below), int(above)
 
 
@@ -524,28 +524,28 @@ def _least_threshold(
     useful_cost: IntArray,
     fewest: IntArray,
 ) -> int:
-    """Return the least threshold in low .. high for which the listed blocks suffice.
+    """Return the least threshold in low .. high for which the listed stages suffice.
 
     Bisection that snaps to the costs listed; `high` must suffice. `fewest` is left as
-    `fewest_blocks` would fill it, up to prefixes that no slicing at this threshold uses.
+    `fewest_stages` would fill it, up to prefixes that no slicing at this threshold uses.
     """
     nodes = len(fewest) - 1
     while low < high:
         middle = low + (high - low) // 2
-        below, above = _fewest_listed_blocks(
+        below, above = _fewest_listed_stages(
             k, middle, useful_start, useful_end, useful_cost, fewest
         )
         if fewest[nodes] <= k:
             high = below
         else:
             low = above
-    _fewest_listed_blocks(k, high, useful_start, useful_end, useful_cost, fewest)
+    _fewest_listed_stages(k, high, useful_start, useful_end, useful_cost, fewest)
     return high
 
 
 @numba.njit([types.int64(_SEGMENTS, types.int64, types.int64, types.int64)], cache=True, nogil=True)
 def _least_in_layers(segments: Segments, cache: int, k: int, threshold: int) -> int:
-    """Return the least cost of slicing into at most k blocks, which must be <= threshold.
+    """Return the least cost of slicing into at most k stages, which must be <= threshold.
 
     The dynamic program of the paper's Algorithm 1, windowed. Memory O(n k).
     """
@@ -580,24 +580,24 @@ def _least_in_layers(segments: Segments, cache: int, k: int, threshold: int) -> 
         if first == 0:
             least[1, end] = min(threshold, corrected[0])
         # Of the last layer only the whole order is asked for.
-        for block in range(k if end == nodes else 2, k + 1 if end == nodes else k):
-            before = least[block - 1, first:end]
+        for stage in range(k if end == nodes else 2, k + 1 if end == nodes else k):
+            before = least[stage - 1, first:end]
             best = threshold
             for index in range(before.size):
                 best = min(best, max(before[index], corrected[index]))
-            least[block, end] = best
+            least[stage, end] = best
     return int(least[k, nodes])
 
 
 @numba.njit([_ROW(_SEGMENTS, types.int64, types.int64, _ROW)], cache=True, nogil=True)
 def _cut(segments: Segments, cache: int, threshold: int, fewest: IntArray) -> IntArray:
-    """Return the ends of a slicing, given the increments at the left and `fewest_blocks`."""
+    """Return the ends of a slicing, given the increments at the left and `fewest_stages`."""
     nodes = len(segments.event_start) - 1
-    blocks = fewest[nodes]
-    ends = np.empty(blocks, np.int64)
+    stages = fewest[nodes]
+    ends = np.empty(stages, np.int64)
     end = nodes
-    for block in range(blocks - 1, -1, -1):
-        ends[block] = end
+    for stage in range(stages - 1, -1, -1):
+        ends[stage] = end
         cost = 0
         for first in range(end - 1, -1, -1):
             cost += segments.gain_before[first + 1] - segments.gain_before[first]
@@ -605,21 +605,21 @@ def _cut(segments: Segments, cache: int, threshold: int, fewest: IntArray) -> In
                 if segments.event_bound[event] < end:
                     cost -= segments.event_amount[event]
             load = segments.load_before[end] - segments.load_before[first]
-            if fewest[first] == block and cost + max(0, load - cache) <= threshold:
+            if fewest[first] == stage and cost + max(0, load - cache) <= threshold:
                 end = first
                 break
     return ends
 
 
 @numba.njit([_COST_AND_ENDS(_SEGMENTS, types.int64)], cache=True, nogil=True)
-def _two_blocks(segments: Segments, cache: int) -> tuple[int, IntArray]:
-    """Return the best slicing into at most two blocks, given the increments at the right.
+def _two_stages(segments: Segments, cache: int) -> tuple[int, IntArray]:
+    """Return the best slicing into at most two stages, given the increments at the right.
 
     With one end fixed at 0 or n, the costs are one row each: time O(n + m).
     """
     nodes = len(segments.event_start) - 1
     load_before = segments.load_before
-    # costs_after[l]: cost of the block l .. n - 1, from all corrections at once.
+    # costs_after[l]: cost of the stage l .. n - 1, from all corrections at once.
     costs_after = np.zeros(nodes + 1, np.int64)
     for event in range(segments.event_start[nodes]):
         costs_after[segments.event_bound[event]] -= segments.event_amount[event]
@@ -658,17 +658,17 @@ def best_slicing(
     k: int,
     list_size: int,
 ) -> tuple[int, IntArray]:
-    """Return the least cost of slicing the order into at most k blocks, and the blocks' ends.
+    """Return the least cost of slicing the order into at most k stages, and the stages' ends.
 
     A good slicing comes first, by bisection over a greedy rule. Two sweeps at its cost then find
-    the blocks that can be part of a slicing at least as good, usually a few for each position, and
+    the stages that can be part of a slicing at least as good, usually a few for each position, and
     the optimum among these needs no further sweep. Where they are too many to list, decisions
     lower the threshold first, or, if k is small, the paper's dynamic program runs in windows.
 
     Parameters
     ----------
     list_size
-        How many blocks may be listed; the result does not depend on it.
+        How many stages may be listed; the result does not depend on it.
     """
     nodes = len(order)
     graph = (order, producer_start, producers, consumer_start, work, transfer, param_load)
@@ -676,7 +676,7 @@ def best_slicing(
     if k == 1:
         return _floor(right, cache, 0, nodes), np.full(1, nodes, np.int64)
     if k == 2:
-        return _two_blocks(right, cache)
+        return _two_stages(right, cache)
     low = (right.work_before[nodes] + k - 1) // k
     for index in range(nodes):
         low = max(low, _floor(right, cache, index, index + 1))
@@ -690,8 +690,8 @@ def best_slicing(
     is_first_round = True
     step = high // 64 + 1
     while low < high:
-        fewest_blocks(right, cache, k, high, False, fewest)
-        found = _useful_blocks(
+        fewest_stages(right, cache, k, high, False, fewest)
+        found = _useful_stages(
             left, cache, k, high, fewest, fewest_after, useful_start, useful_end, useful_cost
         )
         if found >= 0:
@@ -701,9 +701,9 @@ def best_slicing(
             high = _least_in_layers(right, cache, k, high)
             break
         if is_first_round and fewest[nodes] < k:
-            # With more blocks to spend than are needed, this bound is usually the optimum.
-            low = max(low, _any_number_of_blocks(right, cache, high, fewest))
-            if fewest_blocks(right, cache, k, low, True, fewest) <= k:
+            # With more stages to spend than are needed, this bound is usually the optimum.
+            low = max(low, _any_number_of_stages(right, cache, high, fewest))
+            if fewest_stages(right, cache, k, low, True, fewest) <= k:
                 high = low
                 break
             low += 1
@@ -712,12 +712,12 @@ def best_slicing(
         is_lower = False
         while low < high and not is_lower:
             middle = max(high - step, low + (high - low) // 2)
-            is_lower = fewest_blocks(right, cache, k, middle, True, fewest) <= k
+            is_lower = fewest_stages(right, cache, k, middle, True, fewest) <= k
             if is_lower:
                 high = middle
             else:
                 low = middle + 1
-    fewest_blocks(right, cache, k, high, False, fewest)
+    fewest_stages(right, cache, k, high, False, fewest)
     return high, _cut(left, cache, high, fewest)
 
 
@@ -734,7 +734,7 @@ def is_sliceable(
     k: int,
     threshold: int,
 ) -> bool:
-    """Return whether the order can be sliced into at most k blocks of cost <= threshold each."""
+    """Return whether the order can be sliced into at most k stages of cost <= threshold each."""
     nodes = len(order)
     graph = (order, producer_start, producers, consumer_start, work, transfer, param_load)
     right = growing_right(*graph)
@@ -742,8 +742,8 @@ def is_sliceable(
         return False
     if k <= 2:
         return bool(
-            (_floor(right, cache, 0, nodes) if k == 1 else _two_blocks(right, cache)[0])
+            (_floor(right, cache, 0, nodes) if k == 1 else _two_stages(right, cache)[0])
             <= threshold
         )
     fewest = np.empty(nodes + 1, np.int64)
-    return fewest_blocks(right, cache, k, threshold, True, fewest) <= k
+    return fewest_stages(right, cache, k, threshold, True, fewest) <= k

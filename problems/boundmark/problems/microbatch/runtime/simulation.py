@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch.placement import Placement
+from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.runtime.instructions import (
     Instruction,
     Program,
@@ -46,7 +46,7 @@ class Simulation:
         )
 
 
-def simulate(placement: Placement, program: Program, transfer: Sequence[int]) -> Simulation:
+def simulate(layout: BlockLayout, program: Program, transfer: Sequence[int]) -> Simulation:
     """Execute instruction lists on paper.
 
     A transfer begins when both ends have come to it, have finished their transfers before, and the
@@ -63,8 +63,8 @@ def simulate(placement: Placement, program: Program, transfer: Sequence[int]) ->
     InvalidInputError
         If devices wait for each other for ever.
     """
-    machine = _Machine(placement, program, transfer)
-    while any(machine.advance(device) for device in range(placement.devices)):
+    machine = _Machine(layout, program, transfer)
+    while any(machine.advance(device) for device in range(layout.devices)):
         pass
     machine.check_that_all_is_done()
     return Simulation(
@@ -78,9 +78,9 @@ def simulate(placement: Placement, program: Program, transfer: Sequence[int]) ->
 class _Machine:
     """Clocks and positions of all devices."""
 
-    def __init__(self, placement: Placement, program: Program, transfer: Sequence[int]) -> None:
-        devices = placement.devices
-        self.placement, self.program, self.transfer = placement, program, transfer
+    def __init__(self, layout: BlockLayout, program: Program, transfer: Sequence[int]) -> None:
+        devices = layout.devices
+        self.layout, self.program, self.transfer = layout, program, transfer
         self.position = [0] * devices
         self.clock = [0] * devices
         # What was begun and is not over: the instruction, and when the device came to it.
@@ -109,7 +109,7 @@ class _Machine:
     def check_that_all_is_done(self) -> None:
         stuck = [
             f"device {device} would {item or self.begun[device][self.over[device]][0]}"
-            for device in range(self.placement.devices)
+            for device in range(self.layout.devices)
             if (item := self.next_of(device)) or self.over[device] < len(self.begun[device])
         ]
         if stuck:
@@ -135,7 +135,7 @@ class _Machine:
         return True
 
     def _run(self, item: Run) -> bool:
-        block = self.placement.blocks[item.block]
+        block = self.layout.blocks[item.block]
         if any(self.next_of(device) != item for device in block.devices):
             return False
         start = max(self.clock[device] for device in block.devices)

@@ -1,4 +1,4 @@
-"""Bubble rate over memory, a line a placement (the form of papers/tessel, Figure 12)."""
+"""Bubble rate over memory, a line a layout (the form of papers/tessel, Figure 12)."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,9 +12,9 @@ OFFSET = 0.008
 
 
 def bubble_rate_by_memory_data(best: pd.DataFrame) -> pd.DataFrame:
-    """Return the best periods' bubble rates, of placements with at least two memories.
+    """Return the best periods' bubble rates, of layouts with at least two memories.
 
-    Placements that keep nothing in memory are left out.
+    Layouts that keep nothing in memory are left out.
     """
     shown = best[(best["micro_batches"] == 0) & best["bubble_rate"].notna()]
     shown = shown[shown["keeps_memory"].fillna(False).astype(bool) & shown["memory"].notna()]

@@ -11,8 +11,8 @@ from boundmark.reports.plots.style import legend_below, looks, new_figure
 def bubble_rate_by_repetend_data(schedules: pd.DataFrame) -> pd.DataFrame:
     """Return the smallest bubble rate of verified schedules with at most so many micro-batches.
 
-    Of each placement at its largest memory, over all methods, for the numbers that occur;
-    placements whose schedules all have the same number are left out.
+    Of each layout at its largest memory, over all methods, for the numbers that occur;
+    layouts whose schedules all have the same number are left out.
     """
     having = schedules[
         (schedules["micro_batches"] == 0)
@@ -32,7 +32,7 @@ def bubble_rate_by_repetend_data(schedules: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_bubble_rate_by_repetend(data: pd.DataFrame) -> Figure:
-    """Draw one step function a placement."""
+    """Draw one step function a layout."""
     names = natural_order(data["instance"])
     largest = int(data["repetend_micro_batches"].max())
     figure = new_figure(height=3.2 + 0.18 * -(-len(names) // 4))

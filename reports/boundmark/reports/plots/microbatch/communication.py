@@ -13,7 +13,7 @@ BAR = 0.38
 
 
 def draw_communication(data: pd.DataFrame) -> Figure:
-    """Draw two bars a placement, a panel a duration of transfers."""
+    """Draw two bars a layout, a panel a duration of transfers."""
     names, transfers = natural_order(data["instance"]), sorted(set(data["transfer"]))
     figure = new_figure(max(7.4, 1.0 + 0.28 * len(names) * len(transfers)), 3.4)
     panels = figure.subplots(1, len(transfers), sharey=True, squeeze=False)[0]

@@ -1,4 +1,4 @@
-"""Search time by placement and method (the form of papers/tessel, Figure 9)."""
+"""Search time by layout and method (the form of papers/tessel, Figure 9)."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from boundmark.reports.plots.style import Look, legend_columns, new_figure, plai
 
 INCHES_A_PLACEMENT = 0.45
 
-# Of the distance between placements, what the marks of all methods take.
+# Of the distance between layouts, what the marks of all methods take.
 SPREAD = 0.7
 
 

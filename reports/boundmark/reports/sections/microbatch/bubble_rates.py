@@ -1,4 +1,4 @@
-"""How much devices idle, by placement and method."""
+"""How much devices idle, by layout and method."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -44,10 +44,10 @@ def _table(rates: pd.DataFrame, title: str) -> Table:
         "From the verified period or makespan, seeds averaged; the form of Lin et al., Tessel "
         "(HPCA 2024), Table II. The smallest of each row is marked. A cell is one instance; n: "
         "instances of a group.",
-        f"×: the method does not support the placement. {MISSING}: it found no schedule, and its "
+        f"×: the method does not support the layout. {MISSING}: it found no schedule, and its "
         "status stands beside. What a task found before it failed counts.",
     )
-    return Table(title, ("placement", *methods), tuple(groups), notes)
+    return Table(title, ("layout", *methods), tuple(groups), notes)
 
 
 def _cell(row: Any, best: float) -> Cell:

@@ -16,7 +16,7 @@ def communication_section(table: pd.DataFrame, plots: Sequence[Plot]) -> Section
     if len(table) == 0:
         return None
     columns = (
-        "placement", "parameters", "micro-batches", "blocking", "non-blocking", "speed-up",
+        "layout", "parameters", "micro-batches", "blocking", "non-blocking", "speed-up",
     )  # fmt: skip
     groups = []
     for transfer, part in table.groupby("transfer"):
@@ -43,8 +43,8 @@ def communication_section(table: pd.DataFrame, plots: Sequence[Plot]) -> Section
         "order of blocks as scheduled. Cells: makespan over the makespan without transfers. "
         "Blocking: both devices wait until a transfer is over; non-blocking: it runs beside their "
         "blocks. Every result takes equally long to each device that needs it.",
-        "Speed-up: blocking over non-blocking; its mean is geometric, over the n placements. A "
-        "placement whose schedule is not stored is left out.",
+        "Speed-up: blocking over non-blocking; its mean is geometric, over the n layouts. A "
+        "layout whose schedule is not stored is left out.",
     )
     table_ = Table("Simulated time with transfers", columns, tuple(groups), notes, text_columns=2)
     return Section("Communication", (table_,), tuple(plots))

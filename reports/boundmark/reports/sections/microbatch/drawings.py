@@ -17,7 +17,7 @@ def drawing_section(plots: Sequence[Plot], left_out: int) -> Section | None:
     )
     if left_out:
         text += (
-            f" Not drawn: {count(left_out, 'schedule')} of other instances. Each placement is "
+            f" Not drawn: {count(left_out, 'schedule')} of other instances. Each layout is "
             "drawn with the least memory that allows its smallest bubble rate."
         )
     return Section("Schedules", plots=tuple(plots), paragraphs=(text,))

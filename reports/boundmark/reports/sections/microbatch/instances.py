@@ -17,7 +17,7 @@ def instance_section(best: pd.DataFrame) -> Section | None:
         return None
     with_claims = bool(best["claimed"].notna().any())
     columns = (
-        "placement", "parameters", "devices", "best", "bound",
+        "layout", "parameters", "devices", "best", "bound",
         *(["claimed"] if with_claims else []), "gap (%)", "bubble (%)", "NR", "found by",
         "certified by",
     )  # fmt: skip

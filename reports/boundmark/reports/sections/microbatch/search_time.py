@@ -84,10 +84,9 @@ def _seconds(times: pd.DataFrame, measure: _Measure) -> Table:
         f"{measure.meaning}; the small number is how often it is the time of {REFERENCE}, where "
         "that is not marked. Solvers are loaded before tasks start. A cell is one instance; n: "
         "instances of a group.",
-        f"≥ marks a task that {measure.limited_tasks}. ×: the method does not support the "
-        "placement.",
+        f"≥ marks a task that {measure.limited_tasks}. ×: the method does not support the layout.",
     )
-    return Table(f"{measure.title} in seconds", ("placement", *methods), tuple(groups), notes)
+    return Table(f"{measure.title} in seconds", ("layout", *methods), tuple(groups), notes)
 
 
 def _cell(row: Any, reference: str | None, measure: _Measure) -> Cell:

@@ -1,4 +1,4 @@
-"""Bubble rates by placement and method (the form of papers/tessel, Table II)."""
+"""Bubble rates by layout and method (the form of papers/tessel, Table II)."""
 
 import pandas as pd
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Schedule
+from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.runtime.lowering import program_of
 from boundmark.problems.microbatch.runtime.simulation import simulate
@@ -65,15 +65,15 @@ def _line(row: Any, count: int, transfer: Fraction, *ratios: float) -> tuple[Any
 def _simulated(
     instance: MicrobatchInstance, schedule: Schedule
 ) -> list[tuple[int, Fraction, float, float]]:
-    placement = instance.placement
+    layout = instance.layout
     count = max(LEAST_MICRO_BATCHES, schedule.micro_batches)
     starts = schedule.starts_for(count)
     # Finer ticks, so that all transfers are integers.
     finer = max(transfer.denominator for transfer in TRANSFERS)
-    slow = _slowed(placement, finer)
+    slow = _slowed(layout, finer)
     shortest = min(block.duration for block in slow.blocks)
-    alone = makespan(placement, starts) * finer
-    programs = [program_of(placement, starts, is_blocking=blocking) for blocking in (True, False)]
+    alone = makespan(layout, starts) * finer
+    programs = [program_of(layout, starts, is_blocking=blocking) for blocking in (True, False)]
     lines = []
     for transfer in TRANSFERS:
         ticks = [int(transfer * shortest)] * len(slow.blocks)
@@ -82,9 +82,9 @@ def _simulated(
     return lines
 
 
-def _slowed(placement: Placement, factor: int) -> Placement:
+def _slowed(layout: BlockLayout, factor: int) -> BlockLayout:
     blocks = tuple(
         Block(block.name, block.kind, block.duration * factor, block.memory, block.devices)
-        for block in placement.blocks
+        for block in layout.blocks
     )
-    return Placement(blocks, placement.dag, placement.devices)
+    return BlockLayout(blocks, layout.dag, layout.devices)

@@ -100,15 +100,15 @@ def stored_schedule(store: ResultStore, sha256: Any) -> Schedule | None:
 def _of_task(task: Any, instance: MicrobatchInstance | None, store: ResultStore) -> tuple[Any, ...]:
     if instance is None:
         return None, None, None, None
-    placement = instance.placement
-    keeps_memory = any(block.memory for block in placement.blocks)
+    layout = instance.layout
+    keeps_memory = any(block.memory for block in layout.blocks)
     if pd.isna(task.objective):
-        return placement.devices, keeps_memory, None, None
-    work = sum(placement.loads) * max(1, instance.micro_batches)
-    rate = 1 - work / (placement.devices * int(task.objective))
+        return layout.devices, keeps_memory, None, None
+    work = sum(layout.loads) * max(1, instance.micro_batches)
+    rate = 1 - work / (layout.devices * int(task.objective))
     schedule = stored_schedule(store, task.solution_sha256)
     involved = None
     if schedule and schedule.repetend:
         members = schedule.repetend.members
         involved = int(members.max() - members.min()) + 1
-    return placement.devices, keeps_memory, rate, involved
+    return layout.devices, keeps_memory, rate, involved

@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-from boundmark.benchmarks.training.collectives import all_gather, all_reduce, meet
-from boundmark.benchmarks.training.network import (
+from boundmark.benchmarks.schedule_execution.collectives import all_gather, all_reduce, meet
+from boundmark.benchmarks.schedule_execution.network import (
     Array,
     Shard,
     backward_input,
     forward_input,
     shard,
 )
-from boundmark.benchmarks.training.roles import roles_of
-from boundmark.benchmarks.training.transfers import BackgroundTransfers, Key, receive, send
-from boundmark.problems.microbatch import Placement
+from boundmark.benchmarks.schedule_execution.roles import roles_of
+from boundmark.benchmarks.schedule_execution.transfers import (
+    BackgroundTransfers,
+    Key,
+    receive,
+    send,
+)
+from boundmark.problems.microbatch import BlockLayout
 from boundmark.problems.microbatch.runtime import Instruction, Receive, Run, Send, Wait
 
 
@@ -34,7 +39,7 @@ class Task:
     """
 
     device: int
-    placement: Placement
+    layout: BlockLayout
     instructions: tuple[Instruction, ...]
     is_blocking: bool
     seed: int
@@ -96,13 +101,13 @@ class _Device:
         collectives: Mapping[int, Connection],
     ) -> None:
         self.task, self.transfers, self.collectives = task, transfers, collectives
-        self.roles = roles_of(task.placement)
+        self.roles = roles_of(task.layout)
         self.results: dict[Key, Array] = {}
         self.runs: list[tuple[int, int, float, float]] = []
         self.background = None if task.is_blocking else BackgroundTransfers(transfers)
         self.shards: dict[int, Shard] = {}
-        for i in task.placement.on_device[task.device]:
-            devices = task.placement.blocks[i].devices
+        for i in task.layout.on_device[task.device]:
+            devices = task.layout.blocks[i].devices
             if self.roles[i].kind == "forward":
                 rank = devices.index(task.device)
                 self.shards[i] = shard(i, task.seed, rank, len(devices))
@@ -134,7 +139,7 @@ class _Device:
 
     def _run(self, item: Run) -> None:
         task, role = self.task, self.roles[item.block]
-        block, number = task.placement.blocks[item.block], item.micro_batch
+        block, number = task.layout.blocks[item.block], item.micro_batch
         meet(self.collectives, block.devices, task.device)
         started = time.monotonic()
         layer = self.shards[role.forward]

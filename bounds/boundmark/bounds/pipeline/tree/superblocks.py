@@ -1,4 +1,4 @@
-"""What the blocks of a tree's program stand for: stages, or several stages in a row.
+"""What the superblocks of a tree's program stand for: stages, or several stages in a row.
 
 The paper's relaxations single out a stage that has at least a mean stage's work, and merge the
 stages before it and those after it (papers/mtpp, Sections 3.2 and 3.3). Their argument, Lemma 3.3,
@@ -49,17 +49,17 @@ class Demand:
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
-    """The blocks of a program.
+class Superblocks:
+    """The superblocks of a program.
 
     Attributes
     ----------
     merged
-        How many stages each block stands for, at most, shape (K,).
+        How many stages each superblock stands for, at most, shape (K,).
     is_costed
-        Whether the program has the rows of a block, shape (K,). They hold in any case.
+        Whether the program has the rows of a superblock, shape (K,). They hold in any case.
     demand
-        If not None, the middle one of three blocks has its `least`.
+        If not None, the middle one of three superblocks has its `least`.
     """
 
     merged: IntArray
@@ -67,20 +67,20 @@ class Blocks:
     demand: Demand | None = None
 
 
-def single_stages(k: int) -> Blocks:
-    """Return the blocks of the exact program."""
-    return Blocks(np.ones(k, dtype=np.int64), np.ones(k, dtype=np.bool_))
+def single_stages(k: int) -> Superblocks:
+    """Return the superblocks of the exact program."""
+    return Superblocks(np.ones(k, dtype=np.int64), np.ones(k, dtype=np.bool_))
 
 
-def around_any(k: int, demand: Demand) -> Blocks:
+def around_any(k: int, demand: Demand) -> Superblocks:
     """Return a stage somewhere, and what is before and after it."""
-    return Blocks(np.array([k - 1, 1, k - 1]), np.arange(3) == MIDDLE, demand)
+    return Superblocks(np.array([k - 1, 1, k - 1]), np.arange(3) == MIDDLE, demand)
 
 
-def around(stage: int, k: int, demand: Demand) -> Blocks:
+def around(stage: int, k: int, demand: Demand) -> Superblocks:
     """Return a stage, and what is before and after it."""
     merged = np.array([stage, 1, k - 1 - stage])
-    return Blocks(merged, merged > 0, demand)
+    return Superblocks(merged, merged > 0, demand)
 
 
 def merged_windows(windows: Windows, stage: int) -> Windows:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from boundmark.benchmarks.training.network import (
+from boundmark.benchmarks.schedule_execution.network import (
     Array,
     Shard,
     backward_input,

@@ -11,12 +11,12 @@ from multiprocessing.process import BaseProcess
 
 import numpy as np
 
-from boundmark.benchmarks.training.device_process import Outcome, Task, main
-from boundmark.benchmarks.training.network import Array
-from boundmark.benchmarks.training.roles import roles_of
-from boundmark.benchmarks.training.single_process import weight_gradients
+from boundmark.benchmarks.schedule_execution.device_process import Outcome, Task, main
+from boundmark.benchmarks.schedule_execution.network import Array
+from boundmark.benchmarks.schedule_execution.roles import roles_of
+from boundmark.benchmarks.schedule_execution.single_process import weight_gradients
 from boundmark.problems.errors import BoundmarkError
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 from boundmark.problems.microbatch.runtime import Program, Run
 
 
@@ -46,7 +46,7 @@ class Execution:
 
 
 def execute(
-    placement: Placement,
+    layout: BlockLayout,
     program: Program,
     *,
     seed: int = 1,
@@ -67,12 +67,12 @@ def execute(
     Raises
     ------
     UnsupportedError
-        If the blocks of the placement do not pair up.
+        If the blocks of the layout do not pair up.
     ExecutionError
         If a process fails, or not all are done in time; it says where each of them is.
     """
-    roles_of(placement)
-    devices = placement.devices
+    roles_of(layout)
+    devices = layout.devices
     context = multiprocessing.get_context("spawn")
     transfers, collectives = (_all_pairs(context, devices) for _ in range(2))
     position, begin = context.Array("q", devices), context.Barrier(devices)
@@ -82,12 +82,12 @@ def execute(
         receiver, sender = context.Pipe(duplex=False)
         task = Task(
             device,
-            placement,
+            layout,
             program.devices[device],
             program.is_blocking,
             seed,
             tick_seconds,
-            tuple(transfer or [0] * len(placement.blocks)),
+            tuple(transfer or [0] * len(layout.blocks)),
         )
         processes.append(
             context.Process(
@@ -108,11 +108,11 @@ def execute(
             if process.pid is not None:
                 process.kill()
                 process.join()
-    return _together(placement, outcomes)
+    return _together(layout, outcomes)
 
 
 def check(
-    placement: Placement, program: Program, execution: Execution, micro_batches: int, seed: int = 1
+    layout: BlockLayout, program: Program, execution: Execution, micro_batches: int, seed: int = 1
 ) -> float:
     """Check what processes have done against a single process; return the largest difference.
 
@@ -128,20 +128,20 @@ def check(
             raise ExecutionError(
                 f"device {device} did not run its blocks in the order of its list."
             )
-    _check_dependencies(placement, execution)
-    expected = weight_gradients(placement, micro_batches, seed)
+    _check_dependencies(layout, execution)
+    expected = weight_gradients(layout, micro_batches, seed)
     difference = 0.0
     for layer, gradient in expected.items():
         difference = max(difference, float(np.abs(execution.gradients[layer] - gradient).max()))
         if not np.allclose(execution.gradients[layer], gradient, rtol=1e-9, atol=1e-9):
             raise ExecutionError(
-                f"the gradient of block {placement.blocks[layer].name!r} is off by "
+                f"the gradient of block {layout.blocks[layer].name!r} is off by "
                 f"{difference:.3g}; expected that of a single process."
             )
     return difference
 
 
-def _check_dependencies(placement: Placement, execution: Execution) -> None:
+def _check_dependencies(layout: BlockLayout, execution: Execution) -> None:
     begun: dict[tuple[int, int], float] = {}
     done: dict[tuple[int, int], float] = {}
     for runs in execution.runs:
@@ -150,11 +150,11 @@ def _check_dependencies(placement: Placement, execution: Execution) -> None:
             # A device may go on as soon as its own part is done.
             done[block, number] = min(end, done.get((block, number), end))
     for (block, number), start in begun.items():
-        for producer in placement.dag.producers_of(block).tolist():
+        for producer in layout.dag.producers_of(block).tolist():
             if start < done[producer, number]:
                 raise ExecutionError(
-                    f"block {placement.blocks[block].name!r} of micro-batch {number} began before "
-                    f"{placement.blocks[producer].name!r} was done."
+                    f"block {layout.blocks[block].name!r} of micro-batch {number} began before "
+                    f"{layout.blocks[producer].name!r} was done."
                 )
 
 
@@ -206,11 +206,11 @@ def _where(program: Program, position: Sequence[int]) -> str:
     )
 
 
-def _together(placement: Placement, outcomes: Sequence[Outcome]) -> Execution:
+def _together(layout: BlockLayout, outcomes: Sequence[Outcome]) -> Execution:
     """Put the devices' columns of each gradient side by side; count time from the first start."""
     gradients = {
         i: np.concatenate([outcomes[device].gradients[i] for device in block.devices], axis=1)
-        for i, block in enumerate(placement.blocks)
+        for i, block in enumerate(layout.blocks)
         if block.kind == "forward"
     }
     zero = min((run[2] for outcome in outcomes for run in outcome.runs), default=0.0)

@@ -9,12 +9,12 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.block import Block
 
 # Schedules keep an entry for every block of every micro-batch.
-LARGEST_PLACEMENT = 2**12
+LARGEST_LAYOUT = 2**12
 
 
 @dataclass(frozen=True, eq=False)
-class Placement:
-    """An operator placement strategy (papers/tessel, Figure 1): blocks and what they wait for.
+class BlockLayout:
+    """An operator layout strategy (papers/tessel, Figure 1): blocks and what they wait for.
 
     Attributes
     ----------
@@ -31,19 +31,18 @@ class Placement:
     devices: int
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.blocks) <= LARGEST_PLACEMENT:
+        if not 1 <= len(self.blocks) <= LARGEST_LAYOUT:
             raise InvalidInputError(
-                f"the placement has {len(self.blocks)} blocks; "
-                f"expected 1 to {LARGEST_PLACEMENT} of them."
+                f"the layout has {len(self.blocks)} blocks; expected 1 to {LARGEST_LAYOUT} of them."
             )
         if self.dag.nodes != len(self.blocks):
             raise InvalidInputError(
                 f"the graph has {self.dag.nodes} nodes; "
                 f"expected one for each of the {len(self.blocks)} blocks."
             )
-        if not 1 <= self.devices <= LARGEST_PLACEMENT:
+        if not 1 <= self.devices <= LARGEST_LAYOUT:
             raise InvalidInputError(
-                f"devices is {self.devices}; expected 1 to {LARGEST_PLACEMENT} devices."
+                f"devices is {self.devices}; expected 1 to {LARGEST_LAYOUT} devices."
             )
         for block in self.blocks:
             if block.devices[-1] >= self.devices:
@@ -61,8 +60,8 @@ class Placement:
     @classmethod
     def from_blocks(
         cls, blocks: Sequence[Block], dependencies: Sequence[tuple[int, int]], devices: int
-    ) -> "Placement":
-        """Build a placement from pairs (block, a block that needs its result).
+    ) -> "BlockLayout":
+        """Build a layout from pairs (block, a block that needs its result).
 
         Raises
         ------

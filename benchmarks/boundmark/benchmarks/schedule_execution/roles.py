@@ -1,9 +1,9 @@
-"""What the blocks of a placement do in a network."""
+"""What the blocks of a layout do in a network."""
 
 from dataclasses import dataclass
 
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import Placement
+from boundmark.problems.microbatch import BlockLayout
 from boundmark.problems.microbatch.block import Kind
 from boundmark.problems.microbatch.partners import backward_partners, forward_partners
 
@@ -29,7 +29,7 @@ class Role:
     computes_weights: bool
 
 
-def roles_of(placement: Placement) -> tuple[Role, ...]:
+def roles_of(layout: BlockLayout) -> tuple[Role, ...]:
     """Return the role of each block.
 
     Raises
@@ -37,24 +37,24 @@ def roles_of(placement: Placement) -> tuple[Role, ...]:
     UnsupportedError
         If blocks do not pair up, or a backward block does not wait for a gradient that it needs.
     """
-    forward_of, weight_of = forward_partners(placement), backward_partners(placement)
-    _check_that_all_pair_up(placement, forward_of, weight_of)
+    forward_of, weight_of = forward_partners(layout), backward_partners(layout)
+    _check_that_all_pair_up(layout, forward_of, weight_of)
     backward_of = {forward: backward for backward, forward in forward_of.items()}
     roles = []
-    for i, block in enumerate(placement.blocks):
-        producers = placement.dag.producers_of(i).tolist()
+    for i, block in enumerate(layout.blocks):
+        producers = layout.dag.producers_of(i).tolist()
         if block.kind == "forward":
-            inputs = [p for p in producers if placement.blocks[p].kind == "forward"]
+            inputs = [p for p in producers if layout.blocks[p].kind == "forward"]
             roles.append(Role("forward", i, tuple(inputs), False))
         elif block.kind == "backward":
             forward = forward_of[i]
-            readers = placement.dag.consumers_of(forward).tolist()
-            gradients = [backward_of[r] for r in readers if placement.blocks[r].kind == "forward"]
+            readers = layout.dag.consumers_of(forward).tolist()
+            gradients = [backward_of[r] for r in readers if layout.blocks[r].kind == "forward"]
             for gradient in gradients:
                 if gradient not in producers:
                     raise UnsupportedError(
                         f"block {block.name!r} does not wait for "
-                        f"{placement.blocks[gradient].name!r}; expected that a backward block "
+                        f"{layout.blocks[gradient].name!r}; expected that a backward block "
                         "waits for the gradients of all that read its forward block's result."
                     )
             roles.append(Role("backward", forward, tuple(gradients), i not in weight_of.values()))
@@ -64,11 +64,11 @@ def roles_of(placement: Placement) -> tuple[Role, ...]:
 
 
 def _check_that_all_pair_up(
-    placement: Placement, forward_of: dict[int, int], weight_of: dict[int, int]
+    layout: BlockLayout, forward_of: dict[int, int], weight_of: dict[int, int]
 ) -> None:
-    is_training = any(block.kind != "forward" for block in placement.blocks)
+    is_training = any(block.kind != "forward" for block in layout.blocks)
     paired = {*forward_of, *weight_of, *forward_of.values()}
-    for i, block in enumerate(placement.blocks):
+    for i, block in enumerate(layout.blocks):
         if i not in paired and (is_training or block.kind != "forward"):
             wanted = {
                 "forward": "backward block",

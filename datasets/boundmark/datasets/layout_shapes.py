@@ -1,4 +1,4 @@
-"""Operator placement strategies with the shapes of papers/tessel, Figures 1 and 8.
+"""Operator layout strategies with the shapes of papers/tessel, Figures 1 and 8.
 
 A shape is drawn with devices downwards and time to the right: in V, a micro-batch goes down the
 devices with its forward blocks and up again with its backward ones. For inference, the backward
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch import Block, Placement
+from boundmark.problems.microbatch import Block, BlockLayout
 from boundmark.problems.microbatch.block import Kind
 
 # Ticks of a block that all devices share, as in papers/tessel, Figure 8.
@@ -68,63 +68,63 @@ class _Drawing:
         everywhere = tuple(range(self.devices))
         return self.add(name, kind, SHARDED_DURATION, memory, everywhere, after)
 
-    def placement(self) -> Placement:
-        return Placement.from_blocks(self.blocks, self.dependencies, self.devices)
+    def layout(self) -> BlockLayout:
+        return BlockLayout.from_blocks(self.blocks, self.dependencies, self.devices)
 
 
-def v_shape(devices: int, costs: Costs) -> Placement:
+def v_shape(devices: int, costs: Costs) -> BlockLayout:
     """One stage a device, forward down and backward up."""
     drawing = _Drawing(devices, costs)
     _chain(drawing, "", list(range(devices)))
-    return drawing.placement()
+    return drawing.layout()
 
 
-def x_shape(devices: int, costs: Costs) -> Placement:
+def x_shape(devices: int, costs: Costs) -> BlockLayout:
     """Two independent V's, the second one with the devices reversed (Chimera)."""
     drawing = _Drawing(devices, costs)
     _chain(drawing, "a", list(range(devices)))
     _chain(drawing, "b", list(reversed(range(devices))))
-    return drawing.placement()
+    return drawing.layout()
 
 
-def interleaved(devices: int, costs: Costs) -> Placement:
+def interleaved(devices: int, costs: Costs) -> BlockLayout:
     """Two stages a device: V with twice as many stages, dealt out in turn."""
     drawing = _Drawing(devices, costs)
     _chain(drawing, "", [stage % devices for stage in range(2 * devices)])
-    return drawing.placement()
+    return drawing.layout()
 
 
-def m_shape(devices: int, costs: Costs) -> Placement:
+def m_shape(devices: int, costs: Costs) -> BlockLayout:
     """V between a sharded block before the first forward and one after the last backward block."""
     drawing = _Drawing(devices, costs)
     first = drawing.sharded("SF", "forward", 0)
     last = _chain(drawing, "", list(range(devices)), first)
     if costs.is_training:
         drawing.sharded("SB", "backward", 0, last)
-    return drawing.placement()
+    return drawing.layout()
 
 
-def nn_shape(devices: int, costs: Costs) -> Placement:
+def nn_shape(devices: int, costs: Costs) -> BlockLayout:
     """M with a second sharded pair halfway down and up."""
     return _nn(devices, costs, is_eager=False)
 
 
-def nn_eager(devices: int, costs: Costs) -> Placement:
+def nn_eager(devices: int, costs: Costs) -> BlockLayout:
     """NN whose second sharded pair waits for, and holds up, only the lower half of the devices."""
     return _nn(devices, costs, is_eager=True)
 
 
-def k_shape(devices: int, costs: Costs) -> Placement:
+def k_shape(devices: int, costs: Costs) -> BlockLayout:
     """Two V's on half of the devices each, joined by a sharded block where they turn."""
     return _joined(devices, costs, branches=2)
 
 
-def multi_modal(devices: int, costs: Costs) -> Placement:
+def multi_modal(devices: int, costs: Costs) -> BlockLayout:
     """K with three branches, as for text, images and sound."""
     return _joined(devices, costs, branches=3)
 
 
-def split_backward(devices: int, costs: Costs) -> Placement:
+def split_backward(devices: int, costs: Costs) -> BlockLayout:
     """V whose backward blocks are split, as zero-bubble schedules ask for.
 
     The gradients of the weights take as long as a forward block, and nothing waits for them; they
@@ -150,10 +150,10 @@ def split_backward(devices: int, costs: Costs) -> Placement:
             f"W{device}", "weight", costs.forward, -costs.activation, (device,), (passed_on,)
         )
         latest = (passed_on,)
-    return drawing.placement()
+    return drawing.layout()
 
 
-SHAPES: Mapping[str, Callable[[int, Costs], Placement]] = {
+SHAPES: Mapping[str, Callable[[int, Costs], BlockLayout]] = {
     "v": v_shape,
     "x": x_shape,
     "m": m_shape,
@@ -178,7 +178,7 @@ def _chain(drawing: _Drawing, label: str, stages: list[int], *after: int) -> int
     return after[0]
 
 
-def _nn(devices: int, costs: Costs, *, is_eager: bool) -> Placement:
+def _nn(devices: int, costs: Costs, *, is_eager: bool) -> BlockLayout:
     if devices < 2:
         raise InvalidInputError(f"an NN-shape has {devices} device; expected at least 2.")
     drawing = _Drawing(devices, costs)
@@ -199,10 +199,10 @@ def _nn(devices: int, costs: Costs, *, is_eager: bool) -> Placement:
                 second = drawing.sharded("TB", "backward", 0, latest)
                 latest = latest if is_eager else second
         drawing.sharded("SB", "backward", 0, latest)
-    return drawing.placement()
+    return drawing.layout()
 
 
-def _joined(devices: int, costs: Costs, *, branches: int) -> Placement:
+def _joined(devices: int, costs: Costs, *, branches: int) -> BlockLayout:
     if devices < branches:
         raise InvalidInputError(
             f"{branches} branches are on {devices} devices; expected a device for each of them."
@@ -226,4 +226,4 @@ def _joined(devices: int, costs: Costs, *, branches: int) -> Placement:
             latest = (turned,)
             for device in reversed(members):
                 latest = (drawing.backward(f"{part}{device}", device, *latest, forward[device]),)
-    return drawing.placement()
+    return drawing.layout()

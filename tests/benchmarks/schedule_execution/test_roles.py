@@ -1,20 +1,20 @@
 import pytest
-from placements import shape
+from layouts import shape
 
-from boundmark.benchmarks.training.roles import Role, roles_of
+from boundmark.benchmarks.schedule_execution.roles import Role, roles_of
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import Block, Placement
+from boundmark.problems.microbatch import Block, BlockLayout
 
 
 def names(name: str) -> dict[str, tuple[str, set[str]]]:
     """Return for each block the block of its layer and its inputs, by name."""
-    placement = shape(name).placement
+    layout = shape(name).layout
     return {
         block.name: (
-            placement.blocks[role.forward].name,
-            {placement.blocks[i].name for i in role.inputs},
+            layout.blocks[role.forward].name,
+            {layout.blocks[i].name for i in role.inputs},
         )
-        for block, role in zip(placement.blocks, roles_of(placement), strict=True)
+        for block, role in zip(layout.blocks, roles_of(layout), strict=True)
     }
 
 
@@ -46,43 +46,43 @@ def test_joined_branches_add_up() -> None:
 
 def test_split_backward_blocks() -> None:
     """Blocks of kind weight take over the gradients of the weights."""
-    placement = shape("split-2-train").placement
+    layout = shape("split-2-train").layout
     kinds = [(block.name, role.computes_weights) for block, role in
-             zip(placement.blocks, roles_of(placement), strict=True)]  # fmt: skip
+             zip(layout.blocks, roles_of(layout), strict=True)]  # fmt: skip
     assert dict(kinds) == {"F0": False, "F1": False, "B1": False, "W1": True,
                            "B0": False, "W0": True}  # fmt: skip
-    assert Role("weight", 0, (), True) in roles_of(placement)
+    assert Role("weight", 0, (), True) in roles_of(layout)
 
 
-def placement_of(*blocks: tuple[str, str, int], edges: list[tuple[int, int]]) -> Placement:
-    """Return a placement of blocks given by name, kind and device."""
+def layout_of(*blocks: tuple[str, str, int], edges: list[tuple[int, int]]) -> BlockLayout:
+    """Return a layout of blocks given by name, kind and device."""
     built = [Block(name, kind, 1, 0, (device,)) for name, kind, device in blocks]  # type: ignore[arg-type]
-    return Placement.from_blocks(built, edges, 2)
+    return BlockLayout.from_blocks(built, edges, 2)
 
 
 @pytest.mark.parametrize(
-    ("placement", "text"),
+    ("layout", "text"),
     [
         (
-            placement_of(("F", "forward", 0), ("B", "backward", 1), edges=[(0, 1)]),
+            layout_of(("F", "forward", 0), ("B", "backward", 1), edges=[(0, 1)]),
             "'F' has no backward block on the same devices",
         ),
         (
-            placement_of(
+            layout_of(
                 ("F", "forward", 0), ("G", "forward", 0), ("B", "backward", 0),
                 edges=[(0, 1), (0, 2)],
             ),
             "'G' has no backward block on the same devices",
         ),
         (
-            placement_of(
+            layout_of(
                 ("F", "forward", 0), ("B", "backward", 0), ("W", "weight", 0),
                 edges=[(0, 1), (0, 2)],
             ),
             "'W' has no backward block of its own",
         ),
         (
-            placement_of(
+            layout_of(
                 ("F", "forward", 0), ("G", "forward", 1), ("C", "backward", 1),
                 ("B", "backward", 0), edges=[(0, 1), (1, 2), (0, 3)],
             ),
@@ -90,7 +90,7 @@ def placement_of(*blocks: tuple[str, str, int], edges: list[tuple[int, int]]) ->
         ),
     ],
 )  # fmt: skip
-def test_placements_without_a_network(placement: Placement, text: str) -> None:
+def test_layouts_without_a_network(layout: BlockLayout, text: str) -> None:
     """What cannot be trained is refused in a sentence."""
     with pytest.raises(UnsupportedError, match=text):
-        roles_of(placement)
+        roles_of(layout)

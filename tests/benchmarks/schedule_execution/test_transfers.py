@@ -4,7 +4,7 @@ from multiprocessing import Pipe
 import numpy as np
 import pytest
 
-from boundmark.benchmarks.training.transfers import BackgroundTransfers, receive, send
+from boundmark.benchmarks.schedule_execution.transfers import BackgroundTransfers, receive, send
 
 TENSOR = np.arange(4.0)
 

@@ -1,17 +1,17 @@
-"""Placements and instances of `microbatch` for tests."""
+"""Layouts and instances of `microbatch` for tests."""
 
 from hypothesis import strategies as st
 
-from boundmark.datasets.placement_shapes import SHAPES, Costs
+from boundmark.datasets.layout_shapes import SHAPES, Costs
 from boundmark.datasets.shapes import load
 from boundmark.heuristics.microbatch.constructors.device_orders import earliest_starts
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Method
-from boundmark.problems.microbatch import Block, MicrobatchInstance, Placement, Schedule
+from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
 
 
 def shape(name: str, memory: int = 0, micro_batches: int = 0) -> MicrobatchInstance:
-    """Return an instance on a placement such as ``"nn-4-train"``."""
+    """Return an instance on a layout such as ``"nn-4-train"``."""
     return MicrobatchInstance.of(load(name), memory=memory, micro_batches=micro_batches)
 
 
@@ -26,9 +26,9 @@ def shaped_instances(draw: st.DrawFn) -> MicrobatchInstance:
         activation=draw(st.integers(0, 3)),
         is_training=draw(st.booleans()),
     )
-    placement = SHAPES[draw(st.sampled_from(sorted(SHAPES)))](devices, costs)
+    layout = SHAPES[draw(st.sampled_from(sorted(SHAPES)))](devices, costs)
     memory = draw(st.integers(3, 30))
-    return MicrobatchInstance.of(placement, memory=memory, micro_batches=draw(st.integers(0, 9)))
+    return MicrobatchInstance.of(layout, memory=memory, micro_batches=draw(st.integers(0, 9)))
 
 
 class Solutions(list[Schedule]):
@@ -50,8 +50,8 @@ def reported(method: Method, instance: MicrobatchInstance) -> Schedule:
 
 
 @st.composite
-def scheduled_placements(draw: st.DrawFn) -> tuple[Placement, IntArray]:
-    """Draw any placement and start times that keep to exclusive devices and dependencies."""
+def scheduled_layouts(draw: st.DrawFn) -> tuple[BlockLayout, IntArray]:
+    """Draw any layout and start times that keep to exclusive devices and dependencies."""
     devices, size = draw(st.integers(1, 4)), draw(st.integers(1, 6))
     blocks = [
         Block(
@@ -65,13 +65,13 @@ def scheduled_placements(draw: st.DrawFn) -> tuple[Placement, IntArray]:
     ]
     pairs = [(i, j) for i in range(size) for j in range(i + 1, size)]
     edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    placement = Placement.from_blocks(blocks, edges, devices)
+    layout = BlockLayout.from_blocks(blocks, edges, devices)
     count = draw(st.integers(1, 4))
     sequence = draw(st.permutations([(i, number) for i in range(size) for number in range(count)]))
     # A block comes after its inputs, which have smaller numbers.
     rank = {turn: position for position, turn in enumerate(sequence)}
     for i in range(size):
-        for j in placement.dag.consumers_of(i).tolist():
+        for j in layout.dag.consumers_of(i).tolist():
             for number in range(count):
                 rank[j, number] = max(rank[j, number], rank[i, number])
     sequence = sorted(rank, key=lambda turn: (rank[turn], turn))
@@ -79,4 +79,4 @@ def scheduled_placements(draw: st.DrawFn) -> tuple[Placement, IntArray]:
         [turn for turn in sequence if device in blocks[turn[0]].devices]
         for device in range(devices)
     ]
-    return placement, earliest_starts(placement, orders, count)
+    return layout, earliest_starts(layout, orders, count)
