@@ -95,10 +95,10 @@ def test_registration_is_complete(method: Method) -> None:
     assert all(type(value) in (bool, int, float, str) for value in method.params.values())
 
 
-def test_a_sceptic_reads_a_few_hundred_lines() -> None:
-    """Checking one problem takes less than 800 lines, blank ones aside."""
+def test_a_sceptic_reads_it_in_an_hour() -> None:
+    """Checking one problem takes less than 1,200 lines, blank ones aside."""
     folder = Path(checker.__file__).parent
     for problem in PROBLEMS:
         files = [*folder.glob("*.py"), *(folder / problem).glob("*.py")]
         lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
-        assert len(lines) < 800
+        assert len(lines) < 1200

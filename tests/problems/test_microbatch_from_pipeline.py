@@ -24,27 +24,27 @@ def test_stages_by_hand() -> None:
     """Stages come in pipeline order; f(S) = 5, 11, 12 becomes 6, 11, 12 hundredths times two."""
     layout = layout_of(DIAMOND, STAGES, backward=2, activation=7, ticks=12)
     costs = [4 + 1, 6 + 2 + 1 + 2, 10 + 2]
-    assert [stage.duration for stage in layout.stages] == [*costs, *(2 * c for c in costs)]
-    assert [stage.memory for stage in layout.stages] == [7, 7, 7, -7, -7, -7]
-    assert [stage.devices for stage in layout.stages] == [(0,), (1,), (2,)] * 2
+    assert [block.duration for block in layout.blocks] == [*costs, *(2 * c for c in costs)]
+    assert [block.memory for block in layout.blocks] == [7, 7, 7, -7, -7, -7]
+    assert [block.devices for block in layout.blocks] == [(0,), (1,), (2,)] * 2
     edges = set(zip(layout.dag.sources.tolist(), layout.dag.targets.tolist(), strict=True))
     assert edges == {(0, 1), (1, 2), (5, 4), (4, 3), (0, 3), (1, 4), (2, 5)}
 
 
 def test_inference_keeps_nothing() -> None:
-    """Without backward stages, nothing stays in memory."""
+    """Without backward blocks, nothing stays in memory."""
     layout = layout_of(DIAMOND, STAGES, backward=0)
-    assert [stage.kind for stage in layout.stages] == ["forward"] * 3
-    assert [stage.memory for stage in layout.stages] == [0] * 3
+    assert [block.kind for block in layout.blocks] == ["forward"] * 3
+    assert [block.memory for block in layout.blocks] == [0] * 3
 
 
 def test_durations_are_rounded_up() -> None:
-    """The slowest stage takes the ticks asked for; no stage takes none."""
+    """The slowest stage takes the ticks asked for; no block takes none."""
     layout = layout_of(DIAMOND, STAGES, backward=Fraction(5, 2), ticks=5)
-    assert [stage.duration for stage in layout.stages] == [3, 5, 5, 6, 12, 13]
+    assert [block.duration for block in layout.blocks] == [3, 5, 5, 6, 12, 13]
     free = instance([0, 0], [(0, 1)], 2, transfer=[0, 0])
-    stages = layout_of(free, Partition(frozen([0, 1]))).stages
-    assert [stage.duration for stage in stages] == [1] * 4
+    blocks = layout_of(free, Partition(frozen([0, 1]))).blocks
+    assert [block.duration for block in blocks] == [1] * 4
 
 
 @given(instances(), st.data())

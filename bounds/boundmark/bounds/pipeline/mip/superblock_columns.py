@@ -1,7 +1,7 @@
 """Columns and rows that all formulations share (papers/mtpp, Figure 3).
 
-A superblock is one stage, or several stages in a row. y[v][b] says that node v is in superblock b or
-before, for b = 0 .. superblocks, with y[v][0] = 0 and y[v][superblocks] = 1. By Equation 11,
+A superblock is one stage, or several stages in a row. y[v][b] says that node v is in superblock b
+or before, for b = 0 .. superblocks, with y[v][0] = 0 and y[v][superblocks] = 1. By Equation 11,
 x[v][b] = y[v][b] - y[v][b - 1] says that v is in superblock b; x is eliminated, as the paper
 recommends. c[u][b] says that u's tensor enters or leaves superblock b, for the superblocks whose
 cost counts. Only y has to be integer (the paper, after Figure 3).

@@ -4,7 +4,8 @@ Columns are y(v, b), 1 if node v is in superblock b or earlier (papers/mtpp, Sec
 superblocks where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves
 superblock b; o(b), the overflow of superblock b; s, by how much shares may be too large, at a
 price; and z, the cost of the bottleneck stage. A superblock stands for merged(b) stages (see
-`superblocks`), in the exact program for one. With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
+`superblocks`), in the exact program for one. With x(v, b) = y(v, b) - y(v, b - 1), all rows are
+"at least":
 
     later     y(v, b + 1) - y(v, b) >= 0
     edge      y(u, b) - y(w, b) >= 0                      for an edge (u, w)
