@@ -1,22 +1,27 @@
-"""`boundmark microbatches`: the stages of a model, ready for scheduling micro-batches."""
+"""`boundmark microbatch from-pipeline`: a model's stages, ready for scheduling micro-batches."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
 
-@click.command()
+if TYPE_CHECKING:
+    from boundmark.problems.problem import Problem
+
+
+def _problems() -> "Iterable[Problem]":
+    from boundmark.problems.microbatch import PROBLEM
+
+    return (PROBLEM,)
+
+
+@click.command("from-pipeline", cls=ParameterCommand, problems=_problems)
 @click.argument("instance", type=click.Path(path_type=Path))
 @click.argument("solution", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--memory", type=click.IntRange(min=0), default=0,
-    help="Memory of each device; 0, the default, for twice the number of devices.",
-)  # fmt: skip
-@click.option(
-    "--micro-batches", type=click.IntRange(min=0), default=0,
-    help="How many, if their makespan counts; 0, the default, if the period does.",
-)  # fmt: skip
 @click.option(
     "--backward", default="3", show_default=True, metavar="RATIO",
     help="Duration of backward blocks in those of forward blocks; 0 for inference.",
@@ -29,15 +34,14 @@ import click
     "--ticks", type=int, default=100, show_default=True,
     help="Ticks of the slowest forward block; all durations are rounded up to ticks.",
 )  # fmt: skip
-def microbatches(
+def from_pipeline(
     instance: Path,
     solution: Path,
     out: Path,
-    memory: int,
-    micro_batches: int,
     backward: str,
     activation: int,
     ticks: int,
+    **parameters: str | None,
 ) -> None:
     """Make a microbatch instance OUT of a partition: SOLUTION of the pipeline INSTANCE.
 
@@ -49,7 +53,7 @@ def microbatches(
     from boundmark.benchmarks.stored import load_instance, load_solution
     from boundmark.problems.canonical import canonical_json
     from boundmark.problems.errors import InvalidInputError
-    from boundmark.problems.microbatch import MicrobatchInstance
+    from boundmark.problems.microbatch import PROBLEM
     from boundmark.problems.microbatch.from_pipeline import layout_of
     from boundmark.problems.pipeline import Partition, PipelineInstance
     from boundmark.reports.durable import write_durably
@@ -64,7 +68,7 @@ def microbatches(
     partition = load_solution(solution, "pipeline", model.sha256)
     assert isinstance(partition, Partition)
     layout = layout_of(model, partition, backward=ratio, activation=activation, ticks=ticks)
-    made = MicrobatchInstance.of(layout, memory=memory, micro_batches=micro_batches)
+    made = PROBLEM.maker(layout)(PROBLEM.read_parameters(given_texts(parameters)))
     write_durably(out, (canonical_json(made.to_json()) + "\n").encode())
     click.echo(
         f"{out}: {made.nodes} blocks on {layout.devices} devices, instance {made.sha256[:12]}"

@@ -1,4 +1,4 @@
-"""`boundmark simulate`: what a schedule takes when tensors need time to travel."""
+"""`boundmark microbatch simulate`: what a schedule takes when tensors need time to travel."""
 
 import json
 from pathlib import Path
@@ -35,10 +35,10 @@ def simulate(
 ) -> None:
     """Turn a schedule into instruction lists and simulate them: SOLUTION of INSTANCE.
 
-    Both are files that `boundmark solve PLACEMENT --out DIR` leaves in DIR/instances and
+    Both are files that `boundmark solve LAYOUT --out DIR` leaves in DIR/instances and
     DIR/solutions.
     """
-    from boundmark.benchmarks.cli.schedule_files import read_schedule
+    from boundmark.benchmarks.microbatch.commands.schedule_files import read_schedule
     from boundmark.problems.canonical import canonical_json
     from boundmark.problems.microbatch.measures import makespan
     from boundmark.problems.microbatch.runtime import program_of

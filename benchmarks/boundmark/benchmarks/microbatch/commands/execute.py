@@ -1,4 +1,4 @@
-"""`boundmark execute`: a schedule on real processes that train a small network."""
+"""`boundmark microbatch execute`: a schedule on real processes that train a small network."""
 
 import json
 from pathlib import Path
@@ -42,9 +42,11 @@ def execute(
     blocks ran in the order of the schedule, after what they need, and that the gradients are those
     of a single process.
     """
-    from boundmark.benchmarks.cli.schedule_files import read_schedule
-    from boundmark.benchmarks.schedule_execution.execution import check
-    from boundmark.benchmarks.schedule_execution.execution import execute as execute_program
+    from boundmark.benchmarks.microbatch.commands.schedule_files import read_schedule
+    from boundmark.benchmarks.microbatch.schedule_execution.execution import check
+    from boundmark.benchmarks.microbatch.schedule_execution.execution import (
+        execute as execute_program,
+    )
     from boundmark.problems.microbatch.runtime import program_of
 
     layout, starts = read_schedule(instance, solution, micro_batches)

@@ -1,11 +1,10 @@
 """A partition: a line for every stage."""
 
-from typing import Any
-
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from boundmark.benchmarks.presentation import Presentation
 from boundmark.benchmarks.solve import Answer
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import in_pipeline_order
@@ -22,11 +21,6 @@ def unit(answer: Answer) -> str:
     """Return what a tick of the graph is, e.g. nanoseconds."""
     tick = _instance(answer).graph.tick
     return "" if tick == "unit" else f" {tick}"
-
-
-def facts(answer: Answer) -> dict[str, Any]:
-    """Return nothing: the objective says all."""
-    return {}
 
 
 def print_solution(answer: Answer) -> None:
@@ -71,3 +65,6 @@ def _instance(answer: Answer) -> PipelineInstance:
     instance = answer.source.instance
     assert isinstance(instance, PipelineInstance)
     return instance
+
+
+PRESENTATION = Presentation("pipeline", objective_name, unit, print_solution=print_solution)

@@ -1,12 +1,12 @@
 """The same training step in one process, one micro-batch after the other."""
 
-from boundmark.benchmarks.schedule_execution.network import (
+from boundmark.benchmarks.microbatch.schedule_execution.network import (
     Array,
     backward_input,
     forward_input,
     shard,
 )
-from boundmark.benchmarks.schedule_execution.roles import roles_of
+from boundmark.benchmarks.microbatch.schedule_execution.roles import roles_of
 from boundmark.problems.microbatch import BlockLayout
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from boundmark.benchmarks.presentation import Presentation
 from boundmark.benchmarks.solve import Answer
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import bubble_rate, peak_memory, steady_bubble_rate
@@ -16,11 +17,6 @@ from boundmark.reports.gantt.terminal import draw_schedule
 def objective_name(answer: Answer) -> str:
     """Return what the objective is called."""
     return "makespan" if _instance(answer).micro_batches else "period"
-
-
-def unit(answer: Answer) -> str:
-    """Return nothing: ticks of layouts have no unit."""
-    return ""
 
 
 def facts(answer: Answer) -> dict[str, Any]:
@@ -63,3 +59,8 @@ def _instance(answer: Answer) -> MicrobatchInstance:
     instance = answer.source.instance
     assert isinstance(instance, MicrobatchInstance)
     return instance
+
+
+PRESENTATION = Presentation(
+    "microbatch", objective_name, facts=facts, print_solution=print_solution
+)

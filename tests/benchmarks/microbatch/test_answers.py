@@ -5,7 +5,7 @@ import re
 import pytest
 from schedules import v_shape
 
-from boundmark.benchmarks.cli.answers import microbatch
+from boundmark.benchmarks.microbatch import answers as microbatch
 from boundmark.benchmarks.solve import Answer
 from boundmark.benchmarks.suite import NamedInstance
 

@@ -4,7 +4,11 @@ from multiprocessing import Pipe
 import numpy as np
 import pytest
 
-from boundmark.benchmarks.schedule_execution.transfers import BackgroundTransfers, receive, send
+from boundmark.benchmarks.microbatch.schedule_execution.transfers import (
+    BackgroundTransfers,
+    receive,
+    send,
+)
 
 TENSOR = np.arange(4.0)
 

@@ -5,7 +5,7 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from boundmark.benchmarks.schedule_execution.network import Array
+from boundmark.benchmarks.microbatch.schedule_execution.network import Array
 
 
 def all_gather(

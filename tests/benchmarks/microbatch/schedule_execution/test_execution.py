@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from layouts import reported, shape
 
-from boundmark.benchmarks.schedule_execution.execution import (
+from boundmark.benchmarks.microbatch.schedule_execution.execution import (
     Execution,
     ExecutionError,
     check,
     execute,
 )
-from boundmark.benchmarks.schedule_execution.single_process import weight_gradients
+from boundmark.benchmarks.microbatch.schedule_execution.single_process import weight_gradients
 from boundmark.heuristics.microbatch.constructors.gpipe import GPIPE
 from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import (
     ONE_FORWARD_ONE_BACKWARD,

@@ -11,10 +11,10 @@ from multiprocessing.process import BaseProcess
 
 import numpy as np
 
-from boundmark.benchmarks.schedule_execution.device_process import Outcome, Task, main
-from boundmark.benchmarks.schedule_execution.network import Array
-from boundmark.benchmarks.schedule_execution.roles import roles_of
-from boundmark.benchmarks.schedule_execution.single_process import weight_gradients
+from boundmark.benchmarks.microbatch.schedule_execution.device_process import Outcome, Task, main
+from boundmark.benchmarks.microbatch.schedule_execution.network import Array
+from boundmark.benchmarks.microbatch.schedule_execution.roles import roles_of
+from boundmark.benchmarks.microbatch.schedule_execution.single_process import weight_gradients
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.microbatch import BlockLayout
 from boundmark.problems.microbatch.runtime import Program, Run

@@ -2,7 +2,7 @@
 
 import re
 
-from boundmark.datasets.layout_shapes import SHAPES, Costs
+from boundmark.datasets.microbatch.layout_shapes import SHAPES, Costs
 from boundmark.problems.catalog import find
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import UnknownNameError
@@ -57,6 +57,7 @@ def load(member: str) -> BlockLayout:
 
 DATASET = Dataset(
     name="shapes",
+    source=BlockLayout,
     summary="Layouts with the shapes of papers/tessel, any number of devices and costs.",
     members=members,
     load=load,

@@ -29,12 +29,14 @@ def test_from_a_model_to_processes(boundmark: Boundmark, tmp_path: Path) -> None
         "--out", tmp_path / "stages", "--quiet",
     )  # fmt: skip
     made = tmp_path / "layout.json"
-    boundmark("microbatches", *stored(tmp_path / "stages"), made, "--memory", 3)
+    boundmark("microbatch", "from-pipeline", *stored(tmp_path / "stages"), made, "--memory", 3)
     document = json.loads(made.read_text())
     assert document["capacity"] == [3, 3, 3]
     assert max(document["duration"][:3]) == 100
     boundmark("solve", made, "--method", "1f1b", "--out", tmp_path / "schedule", "--quiet")
-    done = boundmark("execute", *stored(tmp_path / "schedule"), "--micro-batches", 6, "--json")
+    done = boundmark(
+        "microbatch", "execute", *stored(tmp_path / "schedule"), "--micro-batches", 6, "--json"
+    )
     answer = json.loads(done.stdout)
     assert answer["devices"] == 3
     assert answer["blocks"] == 6 * 6
@@ -48,13 +50,28 @@ def test_simulation_as_json(
     lists = tmp_path / "lists.json"
     free = json.loads(
         boundmark(
-            "simulate", *schedule, "--micro-batches", 8, "--json", "--instructions", lists
+            "microbatch",
+            "simulate",
+            *schedule,
+            "--micro-batches",
+            8,
+            "--json",
+            "--instructions",
+            lists,
         ).stdout
     )
     slow, blocking = (
         json.loads(
             boundmark(
-                "simulate", *schedule, "--micro-batches", 8, "--transfer", 2, "--json", *more
+                "microbatch",
+                "simulate",
+                *schedule,
+                "--micro-batches",
+                8,
+                "--transfer",
+                2,
+                "--json",
+                *more,
             ).stdout
         )
         for more in ((), ("--blocking",))
@@ -67,7 +84,9 @@ def test_simulation_as_json(
 
 def test_simulation_for_people(boundmark: Boundmark, schedule: tuple[Path, Path]) -> None:
     """A line a device, then the makespan."""
-    lines = boundmark("simulate", *schedule, "--transfer", 1, "--blocking").stdout.splitlines()
+    lines = boundmark(
+        "microbatch", "simulate", *schedule, "--transfer", 1, "--blocking"
+    ).stdout.splitlines()
     assert lines[0].split()[:3] == ["device", "blocks", "sends"]
     assert [line.split()[0] for line in lines[1:4]] == ["0", "1", "2"]
     assert lines[-1].startswith("makespan")
@@ -79,10 +98,10 @@ def test_mistakes_are_sentences(boundmark: Boundmark, schedule: tuple[Path, Path
     for arguments, text in (
         (("simulate", solution, instance), "expected 'boundmark-instance/1'"),
         (("execute", instance, solution, "--micro-batches", 1), "at least"),
-        (("microbatches", instance, solution, "x.json"), "expected a PipelineInstance"),
-        (("microbatches", instance, solution, "x.json", "--backward", "much"), "such as 2, 2.5"),
+        (("from-pipeline", instance, solution, "x.json"), "expected a PipelineInstance"),
+        (("from-pipeline", instance, solution, "x.json", "--backward", "much"), "such as 2, 2.5"),
     ):
-        done = boundmark(*arguments, check=False)
+        done = boundmark("microbatch", *arguments, check=False)
         assert done.returncode == 2
         assert text in done.stderr
         assert "Traceback" not in done.stderr

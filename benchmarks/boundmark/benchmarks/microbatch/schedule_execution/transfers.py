@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from boundmark.benchmarks.schedule_execution.network import Array
+from boundmark.benchmarks.microbatch.schedule_execution.network import Array
 
 # Block and micro-batch that a tensor belongs to.
 Key = tuple[int, int]

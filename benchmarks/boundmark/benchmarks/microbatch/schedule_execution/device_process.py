@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-from boundmark.benchmarks.schedule_execution.collectives import all_gather, all_reduce, meet
-from boundmark.benchmarks.schedule_execution.network import (
+from boundmark.benchmarks.microbatch.schedule_execution.collectives import (
+    all_gather,
+    all_reduce,
+    meet,
+)
+from boundmark.benchmarks.microbatch.schedule_execution.network import (
     Array,
     Shard,
     backward_input,
     forward_input,
     shard,
 )
-from boundmark.benchmarks.schedule_execution.roles import roles_of
-from boundmark.benchmarks.schedule_execution.transfers import (
+from boundmark.benchmarks.microbatch.schedule_execution.roles import roles_of
+from boundmark.benchmarks.microbatch.schedule_execution.transfers import (
     BackgroundTransfers,
     Key,
     receive,
