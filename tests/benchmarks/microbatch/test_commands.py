@@ -48,32 +48,10 @@ def test_simulation_as_json(
 ) -> None:
     """Free transfers cost nothing, others do; the instruction lists are kept on request."""
     lists = tmp_path / "lists.json"
-    free = json.loads(
-        boundmark(
-            "microbatch",
-            "simulate",
-            *schedule,
-            "--micro-batches",
-            8,
-            "--json",
-            "--instructions",
-            lists,
-        ).stdout
-    )
+    command = ("microbatch", "simulate", *schedule, "--micro-batches", 8, "--json")
+    free = json.loads(boundmark(*command, "--instructions", lists).stdout)
     slow, blocking = (
-        json.loads(
-            boundmark(
-                "microbatch",
-                "simulate",
-                *schedule,
-                "--micro-batches",
-                8,
-                "--transfer",
-                2,
-                "--json",
-                *more,
-            ).stdout
-        )
+        json.loads(boundmark(*command, "--transfer", 2, *more).stdout)
         for more in ((), ("--blocking",))
     )
     assert free["makespan"] <= free["scheduled"] == slow["scheduled"]
