@@ -27,8 +27,11 @@ NAMELESS = method(None)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[Path]:
     """Return a folder on Python's path; entry points are looked for anew."""
+    caplog.set_level(logging.WARNING, "boundmark")
     monkeypatch.syspath_prepend(str(tmp_path))
     plugins._entry_points.cache_clear()
     before = set(sys.modules)
