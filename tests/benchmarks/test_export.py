@@ -6,7 +6,7 @@ import vipr_checker
 from brute_force import instance
 from command_line import Boundmark
 
-from boundmark.bounds.pipeline import mip_tree
+from boundmark.bounds.pipeline.methods import mip_tree
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance

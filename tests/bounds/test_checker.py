@@ -16,7 +16,7 @@ from mutation import JSON, mutants
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
-from boundmark.bounds.pipeline import (
+from boundmark.bounds.pipeline.methods import (
     bottleneck_guess_tree,
     bottleneck_tree,
     ideal_dp,
