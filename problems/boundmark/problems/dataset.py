@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.microbatch.layout import BlockLayout
+from boundmark.problems.pipeline.graph import PipelineGraph
 
-Source: TypeAlias = ComputationGraph | CostedGraph | BlockLayout
+Source: TypeAlias = ComputationGraph | PipelineGraph | BlockLayout
 
 
 @dataclass(frozen=True)

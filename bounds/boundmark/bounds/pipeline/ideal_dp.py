@@ -16,10 +16,10 @@ from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
 from boundmark.bounds.pipeline.node_cut import largest_node_cut
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 KIND = "ideal-dp/1"
 
@@ -34,7 +34,7 @@ class BudgetSpentError(Exception):
 class IdealSearch:
     """Decides which thresholds k stages can meet; not for use by several threads at once."""
 
-    def __init__(self, graph: CostedGraph, ideals: ideal_search.Lattice, k: int) -> None:
+    def __init__(self, graph: PipelineGraph, ideals: ideal_search.Lattice, k: int) -> None:
         self._nodes = graph.dag.nodes
         self._ideals = ideals
         self._k = min(k, graph.dag.nodes)

@@ -15,14 +15,14 @@ import numpy as np
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 KIND = "node-cut/1"
 
 
-def largest_node_cut(graph: CostedGraph, cuts: MinimumCuts) -> tuple[int, int]:
+def largest_node_cut(graph: PipelineGraph, cuts: MinimumCuts) -> tuple[int, int]:
     """Return the node with the largest bound, and that bound."""
     return cuts.largest(frozen(np.maximum(graph.param_load - graph.cache, 0)))
 

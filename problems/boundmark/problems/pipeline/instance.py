@@ -9,9 +9,9 @@ import numpy as np
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.problems.pipeline.partition import Partition
 
@@ -25,7 +25,7 @@ LARGEST_K = 2**20
 class PipelineInstance:
     """Partition `graph` into at most `k` stages; k may exceed the number of nodes."""
 
-    graph: CostedGraph
+    graph: PipelineGraph
     k: int
 
     def __post_init__(self) -> None:
@@ -128,7 +128,7 @@ class PipelineInstance:
         nodes = len(value["work"])
         names = tuple(str(v) for v in range(nodes))
         dag = Dag.from_edges(nodes, value["edges"])
-        graph = CostedGraph(
+        graph = PipelineGraph(
             dag, value["work"], value["transfer"], value["param_load"], value["cache"], names
         )
         return cls(graph, value["k"])

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.device import DEFAULT_DEVICE, DeviceProfile
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 NANOSECONDS = 1e9
 
@@ -28,7 +28,7 @@ def _ticks(seconds: npt.NDArray[np.float64]) -> IntArray:
     return frozen(np.rint(seconds * NANOSECONDS))
 
 
-def costed(graph: ComputationGraph, device: DeviceProfile) -> CostedGraph:
+def costed(graph: ComputationGraph, device: DeviceProfile) -> PipelineGraph:
     """Return the graph's costs on a device, in nanoseconds.
 
     Raises
@@ -47,7 +47,7 @@ def costed(graph: ComputationGraph, device: DeviceProfile) -> CostedGraph:
     free = np.array([op in FREE_OP_TYPES for op in graph.op_types])
     has_consumers = np.diff(graph.dag.consumer_start) > 0
     transfer = device.link_latency + graph.output_bytes / device.link_bandwidth
-    return CostedGraph(
+    return PipelineGraph(
         dag=graph.dag,
         work=_ticks(np.where(free, 0.0, work)),
         transfer=_ticks(np.where(has_consumers, transfer, 0.0)),
@@ -59,8 +59,8 @@ def costed(graph: ComputationGraph, device: DeviceProfile) -> CostedGraph:
 
 
 def costed_graph(
-    source: ComputationGraph | CostedGraph, device: DeviceProfile = DEFAULT_DEVICE
-) -> CostedGraph:
+    source: ComputationGraph | PipelineGraph, device: DeviceProfile = DEFAULT_DEVICE
+) -> PipelineGraph:
     """Return the graph with costs: its own if it has any, else those on the device.
 
     Raises
@@ -68,4 +68,4 @@ def costed_graph(
     InvalidInputError
         If the device cannot compute in the graph's dtype.
     """
-    return source if isinstance(source, CostedGraph) else costed(source, device)
+    return source if isinstance(source, PipelineGraph) else costed(source, device)

@@ -4,7 +4,7 @@ from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.device import DEFAULT_DEVICE, DeviceProfile
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.roofline import costed
+from boundmark.problems.pipeline.roofline import costed
 
 DEVICE = DeviceProfile(
     name="round",

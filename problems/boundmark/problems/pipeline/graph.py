@@ -16,7 +16,7 @@ LARGEST_TOTAL = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class CostedGraph:
+class PipelineGraph:
     """A model graph whose costs are integers, all in the same tick.
 
     Attributes
@@ -85,7 +85,7 @@ class CostedGraph:
         transfer: IntArray,
         names: tuple[str, ...],
         tick: str = "unit",
-    ) -> "CostedGraph":
+    ) -> "PipelineGraph":
         """Build a graph whose parameters always fit."""
         return cls(dag, work, transfer, frozen([0] * dag.nodes), 0, names, tick)
 

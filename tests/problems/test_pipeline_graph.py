@@ -3,12 +3,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-def graph(**changes: Any) -> CostedGraph:
+def graph(**changes: Any) -> PipelineGraph:
     """Build two nodes, one edge, and whatever the test gets wrong."""
     fields: dict[str, Any] = {
         "dag": Dag.from_edges(2, [(0, 1)]),
@@ -18,7 +18,7 @@ def graph(**changes: Any) -> CostedGraph:
         "cache": 0,
         "names": ("conv", "relu"),
     }
-    return CostedGraph(**{**fields, **changes})
+    return PipelineGraph(**{**fields, **changes})
 
 
 @pytest.mark.parametrize(
