@@ -87,10 +87,11 @@ def _swapped_hashes(folder: Path, dice: random.Random) -> str:
     rows = read_rows(folder)
     column = dice.choice(list(DOCUMENTS))
     one = _some_row(rows, column, dice)
-    others = rows.index[rows[column].notna() & (rows[column] != rows.loc[one, column])]
-    other = dice.choice(others.tolist())
+    # Two solutions of one instance with one cost support each other's row.
+    facts = rows[["instance_sha256", *([VALUES[column]] if column in VALUES else [])]]
+    is_other = rows[column].notna() & (facts != facts.loc[one]).any(axis=1)
+    other = dice.choice(rows.index[is_other].tolist())
     rows.loc[[one, other], column] = rows.loc[[other, one], column].to_numpy()
-    # Values that differ give the swap away; where they are equal, the documents' instances do.
     write_rows(folder, rows)
     return f"{column} of rows {one} and {other}"
 
