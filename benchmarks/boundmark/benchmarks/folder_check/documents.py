@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from boundmark.benchmarks.folder_check.verdict import Verdict, attempt
 from boundmark.bounds import checker
-from boundmark.problems.catalog import PROBLEMS, find
+from boundmark.problems.catalog import find, problems
 from boundmark.problems.errors import BoundmarkError
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ def _instance(document: dict[str, Any], digest: str) -> CheckedInstance:
             "its text is not in canonical form, so that its name is not its hash"
         )
     try:
-        problem = find("problem", document["problem"], PROBLEMS)
+        problem = find("problem", document["problem"], problems())
         instance = problem.instance_from_json(document)
     except BoundmarkError as error:
         raise checker.Rejected(str(error)) from error
