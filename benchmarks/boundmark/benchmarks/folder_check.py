@@ -8,7 +8,7 @@ from typing import Any, ParamSpec
 
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 P = ParamSpec("P")
 

@@ -16,7 +16,7 @@ from boundmark.datasets.resolve import load_source
 from boundmark.problems.catalog import PROBLEMS
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import Instance
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 # Round by round, until the best solution is proven optimal. The last one uses all its time.
 DEFAULT_ROUNDS: Mapping[str, Sequence[Sequence[str]]] = {

@@ -52,7 +52,7 @@ def microbatches(
     from boundmark.problems.microbatch import MicrobatchInstance
     from boundmark.problems.microbatch.from_pipeline import layout_of
     from boundmark.problems.pipeline import Partition, PipelineInstance
-    from boundmark.reports.durable import write_durably
+    from boundmark.reports.stored.durable import write_durably
 
     try:
         ratio = Fraction(backward)
