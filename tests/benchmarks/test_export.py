@@ -10,7 +10,7 @@ from boundmark.bounds.pipeline.methods import mean_work, mip_tree
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
-from boundmark.reports.documents import write_document
+from boundmark.reports.stored.documents import write_document
 
 SAMPLE = instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
 

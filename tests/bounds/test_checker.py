@@ -32,7 +32,7 @@ from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.problem import solution_document
-from boundmark.reports.documents import write_document
+from boundmark.reports.stored.documents import write_document
 
 Document = dict[str, Any]
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from boundmark.reports.schema import RESULTS, TRACES
+from boundmark.reports.stored.schema import RESULTS, TRACES
 
 DOCUMENTS = {
     "instance_sha256": "instances",

@@ -7,7 +7,7 @@ from boundmark.benchmarks.folder_check.documents import Documents, Shelf, check_
 from boundmark.benchmarks.folder_check.rows import contradictions, row_faults, row_label, rows_of
 from boundmark.benchmarks.folder_check.traces import trace_faults
 from boundmark.benchmarks.folder_check.verdict import Verdict
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 
 def check_folder(directory: Path) -> Iterator[Verdict]:
