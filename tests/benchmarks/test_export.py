@@ -6,11 +6,11 @@ import vipr_checker
 from brute_force import instance
 from command_line import Boundmark
 
-from boundmark.bounds.pipeline import mean_work, mip_tree
+from boundmark.bounds.pipeline.methods import mean_work, mip_tree
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
-from boundmark.reports.documents import write_document
+from boundmark.reports.stored.documents import write_document
 
 SAMPLE = instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
 

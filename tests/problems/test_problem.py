@@ -3,13 +3,13 @@ import dataclasses
 import pytest
 
 from boundmark.problems.catalog import problems
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.parameter import IntegerParameter
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 PROBLEM = problems()["pipeline"]
-GRAPH = CostedGraph.without_parameters(Dag.from_edges(2, [(0, 1)]), [3, 4], [1, 0], ("a", "b"))
+GRAPH = PipelineGraph.without_parameters(Dag.from_edges(2, [(0, 1)]), [3, 4], [1, 0], ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ GRAPH = CostedGraph.without_parameters(Dag.from_edges(2, [(0, 1)]), [3, 4], [1, 
         ({"name": "Two Words"}, "a problem is called 'Two Words'; expected lower-case letters"),
         ({"name": "../up"}, "a problem is called"),
         ({"parameters": (IntegerParameter("n", "one", 0, 0),) * 2}, "has two parameters 'n'"),
-        ({"sources": ("CostedGraph",)}, "is about 'CostedGraph'; expected types in `sources`"),
+        ({"sources": ("PipelineGraph",)}, "is about 'PipelineGraph'; expected types in `sources`"),
     ],
 )
 def test_what_cannot_be_a_problem(changes: dict[str, object], expected: str) -> None:
@@ -61,7 +61,7 @@ def test_sources_of_another_problem() -> None:
     assert not other.suits(GRAPH)
     with pytest.raises(
         InvalidInputError,
-        match="a CostedGraph was given; problem 'microbatch' is about BlockLayout",
+        match="a PipelineGraph was given; problem 'microbatch' is about BlockLayout",
     ):
         other.maker(GRAPH)
     with pytest.raises(InvalidInputError, match="an instance of 'pipeline' was given"):

@@ -15,7 +15,7 @@ from boundmark.bounds import checker
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import Problem
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def export(instance: Path, certificate: Path, out: Path, quiet: bool) -> None:
     from boundmark.bounds import checker
     from boundmark.bounds.exporter import exporters
     from boundmark.problems.errors import InvalidInputError
-    from boundmark.reports.durable import writing_durably
+    from boundmark.reports.stored.durable import writing_durably
 
     path = instance
     try:

@@ -10,8 +10,8 @@ from boundmark.benchmarks.presentation import Presentation
 from boundmark.benchmarks.solve import Answer
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import bubble_rate, peak_memory, steady_bubble_rate
-from boundmark.reports.gantt.boxes import schedule_boxes
-from boundmark.reports.gantt.terminal import draw_schedule
+from boundmark.reports.microbatch.gantt.boxes import schedule_boxes
+from boundmark.reports.microbatch.gantt.terminal import draw_schedule
 
 
 def objective_name(answer: Answer) -> str:

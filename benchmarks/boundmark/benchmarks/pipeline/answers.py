@@ -9,7 +9,7 @@ from boundmark.benchmarks.solve import Answer
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import in_pipeline_order
 from boundmark.problems.pipeline.objective import stage_overflow, stage_transfer, stage_work
-from boundmark.reports.number_text import integer
+from boundmark.reports.text.number_text import integer
 
 
 def objective_name(answer: Answer) -> str:

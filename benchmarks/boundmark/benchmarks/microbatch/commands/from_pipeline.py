@@ -56,7 +56,7 @@ def from_pipeline(
     from boundmark.problems.microbatch import PROBLEM
     from boundmark.problems.microbatch.from_pipeline import layout_of
     from boundmark.problems.pipeline import Partition, PipelineInstance
-    from boundmark.reports.durable import write_durably
+    from boundmark.reports.stored.durable import write_durably
 
     try:
         ratio = Fraction(backward)

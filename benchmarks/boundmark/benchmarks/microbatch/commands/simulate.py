@@ -43,7 +43,7 @@ def simulate(
     from boundmark.problems.microbatch.measures import makespan
     from boundmark.problems.microbatch.runtime import program_of
     from boundmark.problems.microbatch.runtime import simulate as simulate_program
-    from boundmark.reports.durable import write_durably
+    from boundmark.reports.stored.durable import write_durably
 
     layout, starts = read_schedule(instance, solution, micro_batches)
     program = program_of(layout, starts, is_blocking=blocking)
@@ -79,7 +79,7 @@ def _print(program: "Program", done: "Simulation") -> None:
     from rich.table import Table
 
     from boundmark.problems.microbatch.runtime import Run, Send
-    from boundmark.reports.number_text import integer, percent
+    from boundmark.reports.text.number_text import integer, percent
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("device", "blocks", "sends", "busy", "transferring", "waiting", "waiting %"):
