@@ -15,7 +15,7 @@ from boundmark.bounds.checker.pipeline import ideals as ideals_checked
 from boundmark.bounds.pipeline.ideals import search
 from boundmark.bounds.pipeline.ideals.lattice import lattice
 from boundmark.bounds.pipeline.methods import ideal_dp
-from boundmark.datasets import pipedream_profile
+from boundmark.datasets.pipeline import pipedream_profile
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.datasets.regal_style import DATASET, FAMILIES, load
+from boundmark.datasets.pipeline.regal_style import DATASET, FAMILIES, load
 from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.pipeline import PipelineInstance
 

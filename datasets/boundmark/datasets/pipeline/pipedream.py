@@ -4,7 +4,7 @@ D. Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DNN Traini
 files are profiler/*/profiles/*/graph.txt of msr-fiddle/pipedream, renamed to the model's name.
 """
 
-from boundmark.datasets import pipedream_profile
+from boundmark.datasets.pipeline import pipedream_profile
 from boundmark.datasets.published_file import published_file
 from boundmark.problems.catalog import find
 from boundmark.problems.dataset import Dataset

@@ -1,7 +1,7 @@
 import pytest
 from published_data import published_data
 
-from boundmark.datasets.pipedream import DATASET
+from boundmark.datasets.pipeline.pipedream import DATASET
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 
 SIZES = {

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.datasets.cost_graph_def import load
+from boundmark.datasets.pipeline.cost_graph_def import load
 from boundmark.problems.errors import InvalidInputError
 
 # The layout of REGAL's published example: a source, and fields left out where they are 0.

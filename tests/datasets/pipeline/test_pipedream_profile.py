@@ -1,7 +1,7 @@
 import pytest
 
 from boundmark.datasets.any_file import load_file
-from boundmark.datasets.pipedream_profile import load
+from boundmark.datasets.pipeline.pipedream_profile import load
 from boundmark.problems.errors import InvalidInputError
 
 ENTRY = "forward_compute_time={}, backward_compute_time=7, activation_size={}, parameter_size={}"
