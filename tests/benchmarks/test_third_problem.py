@@ -11,7 +11,7 @@ import pytest
 from command_line import Boundmark, boundmark_with
 
 from boundmark.bounds import checker
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 TESTS = Path(__file__).parents[1]
 TOY = TESTS / "toy"
@@ -99,14 +99,16 @@ def test_a_run_is_verified_again(run: Path, toy: Boundmark, boundmark: Boundmark
     assert "no package that checks it is installed" in done.stdout
 
 
-def test_a_report_without_any_word_about_it(run: Path, toy: Boundmark) -> None:
-    """Tables show the choice beside the number, and the best of each instance."""
+def test_report(run: Path, toy: Boundmark, boundmark: Boundmark) -> None:
+    """Tables show the choice beside the number; by which they are divided, the package says."""
     printed = toy("report", run).stdout
     assert printed.startswith("one-machine: gap in %")
     page = (run / "report.md").read_text()
-    assert "problems: one-machine" in page
-    assert "goal=delivery, k=3" in page
     assert "| largest-tail | heuristic |" in page
+    assert "goal=delivery, k=3" in page
+    assert "| goal = delivery | goal = makespan |" in " ".join(page.split())
+    boundmark("report", run)
+    assert "| k = 1 | k = 2 | k = 3 |" in " ".join((run / "report.md").read_text().split())
 
 
 def test_answers(toy: Boundmark) -> None:

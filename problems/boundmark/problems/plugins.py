@@ -1,5 +1,7 @@
 """What installed packages register through entry points; broken ones are reported and left out."""
 
+import contextlib
+import sys
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, distributions
@@ -50,7 +52,9 @@ def registered(
 
 
 def _items(point: EntryPoint, kind: type[Item]) -> tuple[Item, ...]:
-    value = point.load()
+    # Commands print tables and JSON there, and nobody's greetings.
+    with contextlib.redirect_stdout(sys.stderr):
+        value = point.load()
     items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
     for item in items:
         if not isinstance(item, kind):
