@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from boundmark.datasets import cost_graph_def, pipedream_profile
-from boundmark.datasets.source_file import naming, read_bytes
 from boundmark.problems.catalog import PROBLEMS
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.problem import Instance
+from boundmark.problems.source_file import naming, read_bytes
 
 
 def _load_onnx(path: Path) -> ComputationGraph:
