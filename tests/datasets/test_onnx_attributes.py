@@ -205,6 +205,26 @@ def test_constants_that_nodes_make_are_values_too(tmp_path):
     assert dict(computed.attributes) == {}
 
 
+def test_constants_without_their_values_are_explained(tmp_path):
+    """Fewer values than the shape says are a mistake in the file."""
+    axes = TensorProto(name="axes", dims=[2], data_type=TensorProto.INT64, int64_data=[1])
+    graph = helper.make_graph(
+        [helper.make_node("Unsqueeze", ["x", "axes"], ["out"], name="node")],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [1, 3, 1])],
+        [axes],
+    )
+    path = tmp_path / "model.onnx"
+    imports = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), path)
+    with pytest.raises(
+        InvalidInputError,
+        match=r"node 'node': the values of tensor 'axes' do not fit its shape, \[2\]; expected one",
+    ):
+        load(path)
+
+
 def test_attributes_that_do_not_fit_are_explained(attributes_of):
     """A window with more dimensions than the image has ends in a sentence, not in a traceback."""
     with pytest.raises(

@@ -7,7 +7,7 @@ automatic; axes count from 0 up. What shapes say as well is left out, and so are
 tensors, types or graphs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -85,7 +85,7 @@ def canonical_attributes(
     known: Signature,
     inputs: Sequence[Shape | None],
     outputs: Sequence[Shape],
-    integers: Mapping[str, tuple[int, ...]],
+    integers: Callable[[str], tuple[int, ...] | None],
 ) -> dict[str, AttributeValue]:
     """Return a node's attributes by name.
 
@@ -98,7 +98,7 @@ def canonical_attributes(
     outputs
         Shapes of the outputs that are used.
     integers
-        Values of small integer constants by the name of the tensor.
+        Returns the values of a tensor if it is a constant of integers, by name.
 
     Raises
     ------
@@ -109,17 +109,20 @@ def canonical_attributes(
     for attribute in node.attribute:
         if attribute.type in _KINDS:
             found[attribute.name] = _value(attribute)
-    given = {name: at for name, at in zip(known.inputs, node.input, strict=False) if at}
-    for name in FORMER_ATTRIBUTES & given.keys():
-        if given[name] in integers:
-            found[name] = integers[given[name]]
+    is_dynamic = False
+    for name, tensor in zip(known.inputs, node.input, strict=False):
+        if name in FORMER_ATTRIBUTES and tensor:
+            values = integers(tensor)
+            if values is not None:
+                found[name] = values
+            elif name == "axes":
+                is_dynamic = True
     try:
         if node.op_type in CONVOLUTIONS or node.op_type in POOLS:
             _complete_window(node.op_type, found, inputs, outputs)
         elif node.op_type == "Transpose":
             found.setdefault("perm", tuple(reversed(range(len(inputs[0] or ())))))
         else:
-            is_dynamic = "axes" in given and given["axes"] not in integers
             _complete_axes(node.op_type, known.version, is_dynamic, found, inputs, outputs)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise InvalidInputError(

@@ -14,8 +14,8 @@ from boundmark.problems.tensor import ELEMENT_BITS, Tensor
 
 Shape: TypeAlias = tuple[int, ...]
 
-# Integers that operators are set to, such as axes; larger ones are data.
-LARGEST_VALUE = 64
+# Of integers that operators are set to, such as axes; longer lists are data.
+MOST_VALUES = 64
 
 _RENAMED = {"float": "float32", "double": "float64"}
 
@@ -28,12 +28,12 @@ class KnownTensors:
     ----------
     types
         Shape and element type of those of which both are fully known.
-    integers
-        Values of small constants with integer elements.
+    constants
+        Those whose values are in the graph itself.
     """
 
     types: Mapping[str, tuple[Shape, int]]
-    integers: Mapping[str, tuple[int, ...]]
+    constants: Mapping[str, TensorProto]
 
     def describe(self, name: str) -> Tensor:
         """Return the tensor of a name.
@@ -57,6 +57,30 @@ class KnownTensors:
             )
         return Tensor(name, shape, dtype)
 
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """Return the values of a constant with few integer elements; None for other tensors.
+
+        Raises
+        ------
+        InvalidInputError
+            If it has not as many values as its shape says.
+        """
+        tensor = self.constants.get(name)
+        if (
+            tensor is None
+            or tensor.data_type not in (TensorProto.INT64, TensorProto.INT32)
+            or tensor.data_location == TensorProto.EXTERNAL
+            or prod(tensor.dims) > MOST_VALUES
+        ):
+            return None
+        try:
+            return tuple(int(value) for value in onnx.numpy_helper.to_array(tensor).ravel())
+        except ValueError as error:
+            raise InvalidInputError(
+                f"the values of tensor {name!r} do not fit its shape, {list(tensor.dims)}; "
+                "expected one for each element."
+            ) from error
+
 
 @cache
 def _element_type(element: int) -> str:
@@ -79,8 +103,7 @@ def known_tensors(graph: GraphProto) -> KnownTensors:
                 for attribute in node.attribute
                 if attribute.name == "value"
             )
-    integers = {name: _values(tensor) for name, tensor in constants.items() if _is_small(tensor)}
-    return KnownTensors(types, integers)
+    return KnownTensors(types, constants)
 
 
 def _typed(values: Iterable[ValueInfoProto]) -> Iterable[tuple[str, tuple[Shape, int]]]:
@@ -89,15 +112,3 @@ def _typed(values: Iterable[ValueInfoProto]) -> Iterable[tuple[str, tuple[Shape,
         known = value.type.HasField("tensor_type") and kind.HasField("shape") and kind.elem_type
         if known and all(d.HasField("dim_value") and d.dim_value >= 0 for d in kind.shape.dim):
             yield value.name, (tuple(d.dim_value for d in kind.shape.dim), kind.elem_type)
-
-
-def _is_small(tensor: TensorProto) -> bool:
-    return (
-        tensor.data_type in (TensorProto.INT64, TensorProto.INT32)
-        and prod(tensor.dims) <= LARGEST_VALUE
-        and tensor.data_location != TensorProto.EXTERNAL
-    )
-
-
-def _values(tensor: TensorProto) -> tuple[int, ...]:
-    return tuple(int(value) for value in onnx.numpy_helper.to_array(tensor).ravel())
