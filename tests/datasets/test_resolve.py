@@ -2,7 +2,7 @@ import pytest
 from published_data import published_data
 
 from boundmark.datasets.resolve import load_member, load_source
-from boundmark.problems.catalog import PROBLEMS, datasets
+from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.pipeline.costs import pipeline_graph
@@ -29,7 +29,7 @@ def test_every_data_set_loads_its_first_member(dataset, monkeypatch):
     if dataset.name in PUBLISHED:
         monkeypatch.setenv("BOUNDMARK_DATA", str(published_data()))
     source = load_member(f"{dataset.name}/{dataset.members()[0]}")
-    assert any(isinstance(source, problem.sources) for problem in PROBLEMS.values())
+    assert any(isinstance(source, problem.sources) for problem in problems().values())
 
 
 def test_sources_are_files_or_members(tmp_path):

@@ -16,9 +16,9 @@ from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance, Suite
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError, StoreError
-from boundmark.reports.documents import write_document
-from boundmark.reports.durable import write_durably
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.store import ResultStore
 
 GIB = 2**30
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from boundmark.datasets import cost_graph_def, pipedream_profile
-from boundmark.problems.catalog import PROBLEMS
+from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -35,12 +35,10 @@ def _load_instance(path: Path) -> Instance:
             raise InvalidInputError(f"expected JSON, found {error}.") from error
         if not isinstance(value, dict):
             raise InvalidInputError(f"expected an instance, found a {type(value).__name__}.")
-        problem = PROBLEMS.get(value.get("problem", ""))
-        if problem is None:
-            raise InvalidInputError(
-                f"problem is {value.get('problem')!r}; expected {' or '.join(PROBLEMS)}."
-            )
-        return problem.instance_from_json(value)
+        name = value.get("problem")
+        if not isinstance(name, str) or name not in problems():
+            raise InvalidInputError(f"problem is {name!r}; expected {' or '.join(problems())}.")
+        return problems()[name].instance_from_json(value)
 
 
 READERS: Mapping[str, Callable[[Path], ComputationGraph | PipelineGraph | Instance]] = {

@@ -29,6 +29,7 @@ def load(member: str) -> PipelineGraph:
 
 DATASET = Dataset(
     name="pipedream",
+    source=PipelineGraph,
     summary="Seven models as measured by PipeDream's profiler; files not included.",
     members=lambda: MEMBERS,
     load=load,

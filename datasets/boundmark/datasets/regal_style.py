@@ -167,6 +167,7 @@ def _memory_bound_work(dag: Dag, sizes: list[int], rng: random.Random) -> list[i
 
 DATASET = Dataset(
     name="regal-style",
+    source=PipelineGraph,
     summary=(
         "Random graphs of 50 to 200 nodes in the style of REGAL's synthetic set "
         "(Paliwal et al., ICLR 2020; papers/mtpp, Appendix C.2); any seed loads."

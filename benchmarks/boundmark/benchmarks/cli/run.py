@@ -59,7 +59,7 @@ def run(
 
     from boundmark.benchmarks.cli.progress import task_progress
     from boundmark.benchmarks.runner import run_suite
-    from boundmark.benchmarks.suite import load_suite
+    from boundmark.benchmarks.suite_file import load_suite
 
     chosen = load_suite(suite)
     if time_limit is not None:

@@ -44,7 +44,7 @@ class Task:
         """Hash over everything but the path, which may differ between machines."""
         content = self.to_json()
         del content["instance_path"]
-        return sha256_hex(canonical_json(content))
+        return task_identity(**content)
 
     def to_json(self) -> dict[str, Any]:
         """Return the task as JSON values."""
@@ -65,6 +65,33 @@ class Task:
     def from_json(cls, value: Mapping[str, Any]) -> "Task":
         """Read what `to_json` wrote."""
         return cls(**{**value, "instance_path": Path(value["instance_path"])})
+
+
+def task_identity(
+    *,
+    instance_sha256: str,
+    problem: str,
+    method: str,
+    method_version: int,
+    params: Mapping[str, ParameterValue],
+    seed: int,
+    time_limit_seconds: float,
+    memory_limit_bytes: int,
+    threads: int,
+) -> str:
+    """Return the hash that identifies a task, wherever it runs."""
+    content = {
+        "instance_sha256": instance_sha256,
+        "problem": problem,
+        "method": method,
+        "method_version": method_version,
+        "params": dict(params),
+        "seed": seed,
+        "time_limit_seconds": float(time_limit_seconds),
+        "memory_limit_bytes": memory_limit_bytes,
+        "threads": threads,
+    }
+    return sha256_hex(canonical_json(content))
 
 
 @dataclass(frozen=True)

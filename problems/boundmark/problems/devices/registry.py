@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from boundmark.problems.catalog import find
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
 from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
@@ -86,8 +87,6 @@ def find_device(name: str) -> Device | Cluster:
     """
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
-        from boundmark.problems.catalog import find
-
         return find("device or cluster", name, shipped().all)
     found = load_device_file(path)
     chosen: list[Device | Cluster] = [*(found.clusters or found.devices).values()]
