@@ -1,5 +1,6 @@
 import dataclasses
 import re
+from typing import Any
 
 import pytest
 from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
@@ -79,6 +80,30 @@ def test_hardware_of_several_kinds_is_refused(hardware: Device | Cluster, expect
     """All stages have the same device and the same link, so there must be one of each."""
     with pytest.raises(InvalidInputError, match=re.escape(expected)):
         stage_hardware(hardware)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (
+            {"memory_bandwidth": 1e-9},
+            "entry [0] of times in nanoseconds is 7e+20; expected an integer of 64 bits.",
+        ),
+        (
+            {"link": dataclasses.replace(ROUND_LINK, bandwidth=1e-305)},
+            "of times in nanoseconds is inf; expected an integer of 64 bits.",
+        ),
+        (
+            {"memory_bytes": 2**62},
+            "the costs add up to 1.8e+16 ticks; expected at most 2^53, so use a coarser tick.",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_absurd_hardware_is_refused(changes: dict[str, Any], expected: str) -> None:
+    """Costs that would not be exact end in a sentence."""
+    with pytest.raises(InvalidInputError, match=re.escape(expected)):
+        pipeline_graph(small_graph(), dataclasses.replace(ROUND_DEVICE, **changes))
 
 
 def test_unknown_dtype_is_named() -> None:

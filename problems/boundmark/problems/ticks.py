@@ -16,8 +16,14 @@ LARGEST_TOTAL = 2**53
 
 
 def to_nanoseconds(seconds: npt.NDArray[np.float64]) -> IntArray:
-    """Round to the nearest nanosecond: the only rounding between a model and its instance."""
-    return frozen(np.rint(seconds * NANOSECONDS))
+    """Round to the nearest nanosecond: the only rounding between a model and its instance.
+
+    Raises
+    ------
+    InvalidInputError
+        If a time is beyond 64 bits.
+    """
+    return frozen(np.rint(seconds * NANOSECONDS), "times in nanoseconds")
 
 
 def check_total(*costs: Iterable[int]) -> None:

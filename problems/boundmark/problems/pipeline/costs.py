@@ -7,7 +7,7 @@ from boundmark.problems.devices import Cluster, Device, Link, default_device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.roofline import operation_seconds, transfer_seconds
-from boundmark.problems.ticks import NANOSECONDS, to_nanoseconds
+from boundmark.problems.ticks import LARGEST_TOTAL, NANOSECONDS, to_nanoseconds
 
 
 def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineGraph:
@@ -33,7 +33,8 @@ def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineG
         work=to_nanoseconds(operation_seconds(graph, device)),
         transfer=to_nanoseconds(np.where(has_consumers, transfer, 0.0)),
         param_load=to_nanoseconds(graph.param_bytes / link.bandwidth),
-        cache=int(device.memory_bytes / link.bandwidth * NANOSECONDS),
+        # More than the limit of all costs is refused, infinity included.
+        cache=int(min(device.memory_bytes / link.bandwidth * NANOSECONDS, 2 * LARGEST_TOTAL)),
         names=graph.names,
         tick="ns",
     )
