@@ -5,8 +5,8 @@ from boundmark.datasets.resolve import load_member, load_source
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.pipeline.costs import pipeline_graph
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.pipeline.roofline import costed_graph
 
 # Data sets whose files the user has to provide.
 PUBLISHED = {"pipedream"}
@@ -47,8 +47,8 @@ def test_sources_are_files_or_members(tmp_path):
 def test_costs_come_from_the_device_unless_given():
     """A graph with costs keeps them; one without gets the device's, in nanoseconds."""
     given = load_member("regal-style/erdos-renyi-1")
-    assert costed_graph(given) is given
-    assert costed_graph(load_member("onnx-light/alexnet")).tick == "ns"
+    assert pipeline_graph(given) is given
+    assert pipeline_graph(load_member("onnx-light/alexnet")).tick == "ns"
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.datasets.resolve import load_source
-from boundmark.datasets.source_file import naming
 from boundmark.problems.catalog import find, problems
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import Problem
+from boundmark.problems.source_file import naming
 
 
 def named_instance(

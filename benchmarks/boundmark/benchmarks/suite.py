@@ -9,11 +9,11 @@ from typing import Any
 
 from boundmark.datasets.any_file import load_file
 from boundmark.datasets.resolve import load_member
-from boundmark.datasets.source_file import naming
 from boundmark.problems.catalog import find, methods, problems
 from boundmark.problems.errors import InvalidInputError, MissingFileError
 from boundmark.problems.method import Method, ParameterValue
 from boundmark.problems.problem import Instance, Problem
+from boundmark.problems.source_file import naming
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.suite import Files, InstanceGroup, Members, MethodChoice, Suite
-from boundmark.datasets.source_file import naming
 from boundmark.problems.catalog import datasets, find, problems
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.parameter import Parameter
 from boundmark.problems.problem import Problem
+from boundmark.problems.source_file import naming
 
 SUITE_FIELDS = (
     "description",

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.datasets.file_format import FileFormat, formats
-from boundmark.datasets.source_file import naming, read_bytes
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import Instance
+from boundmark.problems.source_file import naming, read_bytes
 
 # Instances are the one format that all problems share.
 INSTANCE_SUFFIX = ".json"

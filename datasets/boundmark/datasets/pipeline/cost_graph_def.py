@@ -10,11 +10,11 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
-from boundmark.datasets.source_file import naming, read_bytes
 from boundmark.problems.arrays import non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.source_file import naming, read_bytes
 
 # The ends that TensorFlow adds to every graph: no work, no tensors.
 ARTIFICIAL_NODES = frozenset({"_SOURCE", "_SINK"})

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from boundmark.datasets.source_file import naming, read_bytes
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
-from boundmark.problems.device import DEFAULT_DEVICE
+from boundmark.problems.devices import default_device
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.pipeline.costs import stage_hardware
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.pipeline.roofline import NANOSECONDS
+from boundmark.problems.source_file import naming, read_bytes
+from boundmark.problems.ticks import NANOSECONDS
 
 FIELDS = ("forward_compute_time", "backward_compute_time", "activation_size", "parameter_size")
 LARGEST_NUMBER = 1e12
@@ -80,7 +81,8 @@ def _parse(content: bytes) -> PipelineGraph:
                 )
     dag = Dag.from_edges(len(names), [(number[u], number[w]) for _, u, w in edges], tuple(names))
     forward, _, activation, parameters = np.array(values, dtype=float).reshape(-1, len(FIELDS)).T
-    to_ticks = NANOSECONDS / DEFAULT_DEVICE.link_bandwidth
+    device, link = stage_hardware(default_device())
+    to_ticks = NANOSECONDS / link.bandwidth
     return PipelineGraph(
         dag=dag,
         work=frozen(np.rint(forward * (NANOSECONDS / 1000))),
@@ -88,7 +90,7 @@ def _parse(content: bytes) -> PipelineGraph:
             np.rint(np.where(np.diff(dag.consumer_start) > 0, activation, 0) * to_ticks)
         ),
         param_load=frozen(np.rint(parameters * to_ticks)),
-        cache=int(DEFAULT_DEVICE.memory_bytes * to_ticks),
+        cache=int(device.memory_bytes * to_ticks),
         names=tuple(names),
         tick="ns",
     )

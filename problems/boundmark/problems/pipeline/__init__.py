@@ -2,17 +2,17 @@
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.parameter import IntegerParameter
+from boundmark.problems.pipeline.costs import pipeline_graph
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.instance import PipelineInstance
 from boundmark.problems.pipeline.partition import Partition
-from boundmark.problems.pipeline.roofline import costed_graph
 from boundmark.problems.problem import Problem
 
 PROBLEM = Problem(
     name="pipeline",
     description="Partition a graph into at most k stages and minimise the slowest stage's time.",
     sources=(ComputationGraph, PipelineGraph),
-    adapt=costed_graph,
+    adapt=pipeline_graph,
     parameters=(IntegerParameter("k", "number of stages", least=1, default=None),),
     instance=PipelineInstance,
     instance_from_json=PipelineInstance.from_json,

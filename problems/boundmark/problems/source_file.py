@@ -7,8 +7,13 @@ from pathlib import Path
 from boundmark.problems.errors import InvalidInputError
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, expected: str = "a graph") -> bytes:
     """Return the contents of a non-empty file.
+
+    Parameters
+    ----------
+    expected
+        What should be in it, for the error.
 
     Raises
     ------
@@ -24,7 +29,7 @@ def read_bytes(path: Path) -> bytes:
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
     if not content:
-        raise InvalidInputError(f"{path} is empty; expected a graph.")
+        raise InvalidInputError(f"{path} is empty; expected {expected}.")
     return content
 
 
