@@ -3,11 +3,12 @@
 import itertools
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.settings import GIB, RunSettings
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.catalog import PROBLEMS, datasets, find, methods
 from boundmark.problems.errors import InvalidInputError, MissingFileError
@@ -108,21 +109,16 @@ class Suite:
 
     Attributes
     ----------
-    time_limit_seconds, memory_limit_gib, threads
-        Limits that all tasks share.
-    seeds
-        Methods that use a seed run once for each; the others once.
+    methods
+        For all instances.
     """
 
     name: str
     description: str
     problem: str
-    time_limit_seconds: float
-    memory_limit_gib: float
+    settings: RunSettings
     instances: tuple[InstanceGroup, ...]
     methods: tuple[MethodChoice, ...]
-    threads: int = 1
-    seeds: tuple[int, ...] = field(default=(1,))
 
     def load_instances(
         self, on_missing: Callable[[str], None] = lambda reason: None
@@ -211,14 +207,16 @@ def parse_suite(name: str, text: str, where: str | None = None) -> Suite:
         name=name,
         description=read.of_type("description", str),
         problem=problem.name,
-        time_limit_seconds=read.positive("time_limit_seconds"),
-        memory_limit_gib=read.positive("memory_limit_gib"),
+        settings=RunSettings(
+            time_limit_seconds=read.positive("time_limit_seconds"),
+            memory_limit_bytes=int(read.positive("memory_limit_gib") * GIB),
+            threads=int(read.positive("threads", default=1)),
+            seeds=tuple(read.integers("seeds", default=[1])),
+        ),
         instances=tuple(
             _instance_group(where, problem, entry) for entry in read.non_empty("instances")
         ),
         methods=choices,
-        threads=int(read.positive("threads", default=1)),
-        seeds=tuple(read.integers("seeds", default=[1])),
     )
 
 

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.durable import PARTIAL_SUFFIX, sync_directory, write_durably
-from boundmark.reports.schema import RESULTS, STATUSES, TRACE_KINDS, TRACES, VERSION, VERSION_KEY
+from boundmark.reports.schema import RESULTS, TRACES, VERSION, VERSION_KEY
+from boundmark.reports.statuses import STATUSES, TRACE_KINDS
 
 # The merged file. Every other Parquet file is a shard, named after its task.
 MERGED = "merged.parquet"

@@ -65,6 +65,8 @@ def solve(
 
     from boundmark.benchmarks.cli import answers
     from boundmark.benchmarks.cli.progress import task_progress
+    from boundmark.benchmarks.execution.local_engine import LocalEngine
+    from boundmark.benchmarks.settings import GIB, RunSettings
     from boundmark.benchmarks.solve import DEFAULT_ROUNDS, named_instance
     from boundmark.benchmarks.solve import solve as solve_instance
 
@@ -79,10 +81,8 @@ def solve(
             source,
             (methods,) if methods else DEFAULT_ROUNDS[source.instance.problem],
             Path(directory),
-            time_limit_seconds=time_limit,
-            memory_limit_gib=memory_limit,
-            seed=seed,
-            workers=workers,
+            RunSettings(time_limit, int(memory_limit * GIB), seeds=(seed,)),
+            LocalEngine(workers),
             on_start=on_start,
             on_finish=on_finish,
         )

@@ -8,10 +8,8 @@ import pandas as pd
 from boundmark.reports.natural_order import natural_order
 from boundmark.reports.number_text import MISSING
 from boundmark.reports.page import Cell, Group, Table
-from boundmark.reports.schema import STATUSES
+from boundmark.reports.statuses import FAILURES
 from boundmark.reports.tables.tasks import ALL
-
-FAILURES = tuple(status for status in STATUSES if status != "ok")
 
 
 def datasets_of(frame: pd.DataFrame) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.schema import STATUSES
+from boundmark.reports.statuses import STATUSES
 
 ALL = "all data sets"
 
