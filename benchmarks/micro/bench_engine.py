@@ -55,16 +55,16 @@ class Engine:
         from boundmark.benchmarks.execution.task import Task
         from boundmark.problems.arrays import frozen
         from boundmark.problems.canonical import canonical_json
-        from boundmark.problems.costed_graph import CostedGraph
         from boundmark.problems.dag import Dag
         from boundmark.problems.pipeline import PipelineInstance
+        from boundmark.problems.pipeline.graph import PipelineGraph
 
         dag = Dag.from_edges(
             NODES, [(v, w) for v in range(NODES) for w in (v + 1, v + 7) if w < NODES]
         )
         names = tuple(map(str, range(NODES)))
         work, transfer = frozen(range(1, NODES + 1)), frozen([5] * NODES)
-        graph = CostedGraph.without_parameters(dag, work, transfer, names)
+        graph = PipelineGraph.without_parameters(dag, work, transfer, names)
         instance = PipelineInstance(graph, 8)
         self.instance = canonical_json(instance.to_json()).encode()
         self.task = Task(instance.sha256, "pipeline", method, 1, {}, 0, 20.0, 4 * 2**30, 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import TASKS, Boundmark
 
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 
 def test_every_task_leaves_one_verified_row(finished_run: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from boundmark.datasets.onnx_light import DATASET, FILES, load
 from boundmark.problems.device import DEFAULT_DEVICE
 from boundmark.problems.errors import UnknownNameError
-from boundmark.problems.roofline import costed
+from boundmark.problems.pipeline.roofline import costed
 
 # Open Model Zoo (openvinotoolkit/open_model_zoo, models/public/index.md and the models' pages)
 # lists the same models; it counts two operations a multiply-add, as we do. What the files differ

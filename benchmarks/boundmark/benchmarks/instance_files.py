@@ -4,8 +4,8 @@ import hashlib
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.problem import Instance
-from boundmark.reports.documents import write_document
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.store import ResultStore
 
 
 def store_instance(store: ResultStore, instance: Instance) -> None:

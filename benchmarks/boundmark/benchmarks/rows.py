@@ -8,9 +8,9 @@ from typing import Any
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.reports.documents import write_document
-from boundmark.reports.durable import write_durably
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.store import ResultStore
 
 
 class RowWriter:

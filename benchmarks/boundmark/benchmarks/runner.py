@@ -15,8 +15,8 @@ from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.rows import RowWriter, store_environment
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import InvalidInputError, StoreError
-from boundmark.reports.durable import write_durably
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.store import ResultStore
 
 # Opening a folder takes time for each file in it; a killed run must not leave too many.
 ROWS_A_COMPACTION = 1000

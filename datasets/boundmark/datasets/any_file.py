@@ -6,10 +6,10 @@ from pathlib import Path
 
 from boundmark.datasets import cost_graph_def, pipedream_profile
 from boundmark.datasets.source_file import naming, read_bytes
-from boundmark.problems.catalog import PROBLEMS
+from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.problem import Instance
 
 
@@ -20,7 +20,7 @@ def _load_onnx(path: Path) -> ComputationGraph:
     return onnx_file.load(path)
 
 
-def _load_text(path: Path) -> CostedGraph:
+def _load_text(path: Path) -> PipelineGraph:
     if pipedream_profile.is_profile(read_bytes(path)):
         return pipedream_profile.load(path)
     return cost_graph_def.load(path)
@@ -35,15 +35,13 @@ def _load_instance(path: Path) -> Instance:
             raise InvalidInputError(f"expected JSON, found {error}.") from error
         if not isinstance(value, dict):
             raise InvalidInputError(f"expected an instance, found a {type(value).__name__}.")
-        problem = PROBLEMS.get(value.get("problem", ""))
-        if problem is None:
-            raise InvalidInputError(
-                f"problem is {value.get('problem')!r}; expected {' or '.join(PROBLEMS)}."
-            )
-        return problem.instance_from_json(value)
+        name = value.get("problem")
+        if not isinstance(name, str) or name not in problems():
+            raise InvalidInputError(f"problem is {name!r}; expected {' or '.join(problems())}.")
+        return problems()[name].instance_from_json(value)
 
 
-READERS: Mapping[str, Callable[[Path], ComputationGraph | CostedGraph | Instance]] = {
+READERS: Mapping[str, Callable[[Path], ComputationGraph | PipelineGraph | Instance]] = {
     ".onnx": _load_onnx,
     ".pbtxt": cost_graph_def.load,
     ".txt": _load_text,
@@ -51,7 +49,7 @@ READERS: Mapping[str, Callable[[Path], ComputationGraph | CostedGraph | Instance
 }
 
 
-def load_file(path: str | Path) -> ComputationGraph | CostedGraph | Instance:
+def load_file(path: str | Path) -> ComputationGraph | PipelineGraph | Instance:
     """Read an ONNX model, a CostGraphDef, a profile or a stored instance.
 
     CostGraphDef texts end in .pbtxt or .txt, PipeDream's profiles in .txt, instances in .json.

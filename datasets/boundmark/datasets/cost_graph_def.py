@@ -12,9 +12,9 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, te
 
 from boundmark.datasets.source_file import naming, read_bytes
 from boundmark.problems.arrays import non_negative_integers
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # The ends that TensorFlow adds to every graph: no work, no tensors.
 ARTIFICIAL_NODES = frozenset({"_SOURCE", "_SINK"})
@@ -71,7 +71,7 @@ def _message_type() -> Any:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("CostGraphDef"))
 
 
-def load(path: str | Path) -> CostedGraph:
+def load(path: str | Path) -> PipelineGraph:
     """Read a graph; ticks are `compute_cost`, and a tensor takes `size` ticks to transfer.
 
     A field that is missing is 0, as in any protobuf. A node with several outputs has the size of
@@ -91,7 +91,7 @@ def load(path: str | Path) -> CostedGraph:
         return _parse(content)
 
 
-def _parse(content: bytes) -> CostedGraph:
+def _parse(content: bytes) -> PipelineGraph:
     try:
         parsed = text_format.Parse(content.decode(), _message_type()())
     except (text_format.ParseError, UnicodeDecodeError) as error:
@@ -123,7 +123,7 @@ def _parse(content: bytes) -> CostedGraph:
             edges.append((number[id_], number[node.id]))
 
     sizes = [node.output_info[0].size if node.output_info else 0 for node in real]
-    return CostedGraph.without_parameters(
+    return PipelineGraph.without_parameters(
         dag=Dag.from_edges(len(real), edges, names),
         work=non_negative_integers([node.compute_cost for node in real], "compute_cost", names),
         transfer=non_negative_integers(sizes, "size of output_info", names),

@@ -7,13 +7,13 @@ files are profiler/*/profiles/*/graph.txt of msr-fiddle/pipedream, renamed to th
 from boundmark.datasets import pipedream_profile
 from boundmark.datasets.published_file import published_file
 from boundmark.problems.catalog import find
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dataset import Dataset
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 MEMBERS = ("alexnet", "vgg16", "squeezenet1_0", "resnet18", "resnet50", "resnext50", "gnmt")
 
 
-def load(member: str) -> CostedGraph:
+def load(member: str) -> PipelineGraph:
     """Read a profile from the user's folder of published data.
 
     Raises
@@ -29,6 +29,7 @@ def load(member: str) -> CostedGraph:
 
 DATASET = Dataset(
     name="pipedream",
+    source=PipelineGraph,
     summary="Seven models as measured by PipeDream's profiler; files not included.",
     members=lambda: MEMBERS,
     load=load,

@@ -12,11 +12,11 @@ import numpy as np
 
 from boundmark.datasets.source_file import naming, read_bytes
 from boundmark.problems.arrays import frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.device import DEFAULT_DEVICE
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.roofline import NANOSECONDS
+from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.pipeline.roofline import NANOSECONDS
 
 FIELDS = ("forward_compute_time", "backward_compute_time", "activation_size", "parameter_size")
 LARGEST_NUMBER = 1e12
@@ -27,7 +27,7 @@ def is_profile(content: bytes) -> bool:
     return re.match(rb"\s*\w+ -- ", content) is not None
 
 
-def load(path: str | Path) -> CostedGraph:
+def load(path: str | Path) -> PipelineGraph:
     """Read a graph; a tick is a nanosecond, and nodes are numbered as they are listed.
 
     Work is the forward time. A tensor takes its bytes over the link of the default device, and
@@ -47,7 +47,7 @@ def load(path: str | Path) -> CostedGraph:
         return _parse(content)
 
 
-def _parse(content: bytes) -> CostedGraph:
+def _parse(content: bytes) -> PipelineGraph:
     try:
         lines = content.decode().splitlines()
     except UnicodeDecodeError as error:
@@ -81,7 +81,7 @@ def _parse(content: bytes) -> CostedGraph:
     dag = Dag.from_edges(len(names), [(number[u], number[w]) for _, u, w in edges], tuple(names))
     forward, _, activation, parameters = np.array(values, dtype=float).reshape(-1, len(FIELDS)).T
     to_ticks = NANOSECONDS / DEFAULT_DEVICE.link_bandwidth
-    return CostedGraph(
+    return PipelineGraph(
         dag=dag,
         work=frozen(np.rint(forward * (NANOSECONDS / 1000))),
         transfer=frozen(

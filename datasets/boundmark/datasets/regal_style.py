@@ -22,10 +22,10 @@ from statistics import NormalDist
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.catalog import find
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import UnknownNameError
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 SMALLEST, LARGEST = 50, 200
 SIZE_MEAN, SIZE_DEVIATION = 50.0, 10.0
@@ -109,7 +109,7 @@ def members() -> tuple[str, ...]:
     )
 
 
-def load(member: str) -> CostedGraph:
+def load(member: str) -> PipelineGraph:
     """Generate a graph; nodes are numbered in a topological order.
 
     The numbers of nodes are uniform on 50 .. 200. A random order of the nodes orients the edges.
@@ -148,7 +148,7 @@ def load(member: str) -> CostedGraph:
     sizes = [_size(rng) for _ in range(nodes)]
     work = [_size(rng) for _ in range(nodes)] if plain else _memory_bound_work(dag, sizes, rng)
     names = tuple(str(v) for v in range(nodes))
-    return CostedGraph.without_parameters(dag, frozen(work), frozen(sizes), names)
+    return PipelineGraph.without_parameters(dag, frozen(work), frozen(sizes), names)
 
 
 def _size(rng: random.Random) -> int:
@@ -167,6 +167,7 @@ def _memory_bound_work(dag: Dag, sizes: list[int], rng: random.Random) -> list[i
 
 DATASET = Dataset(
     name="regal-style",
+    source=PipelineGraph,
     summary=(
         "Random graphs of 50 to 200 nodes in the style of REGAL's synthetic set "
         "(Paliwal et al., ICLR 2020; papers/mtpp, Appendix C.2); any seed loads."

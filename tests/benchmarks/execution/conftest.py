@@ -11,9 +11,9 @@ from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 METHODS = "faulty_methods:METHODS"
 
@@ -25,7 +25,7 @@ def chain(nodes: int, k: int) -> PipelineInstance:
     dag = Dag.from_edges(nodes, [(v, v + 1) for v in range(nodes - 1)])
     names = tuple(map(str, range(nodes)))
     work, transfer = frozen(range(1, nodes + 1)), frozen([1] * nodes)
-    return PipelineInstance(CostedGraph.without_parameters(dag, work, transfer, names), k)
+    return PipelineInstance(PipelineGraph.without_parameters(dag, work, transfer, names), k)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.pipeline.mip import exact
+from boundmark.bounds.pipeline.methods import exact
 from boundmark.bounds.pipeline.mip.linear_model import LinearModel
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS, highs
 from boundmark.bounds.pipeline.mip.solvers.search import Outcome, Search

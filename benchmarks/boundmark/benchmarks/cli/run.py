@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from boundmark.reports.statuses import FAILURES
+from boundmark.reports.stored.statuses import FAILURES
 
 
 def _statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def run(
     from boundmark.benchmarks.planning import plan_tasks
     from boundmark.benchmarks.runner import run_planned
     from boundmark.benchmarks.settings import GIB
-    from boundmark.benchmarks.suite import load_suite
+    from boundmark.benchmarks.suite_file import load_suite
 
     chosen = load_suite(suite)
     settings = chosen.settings

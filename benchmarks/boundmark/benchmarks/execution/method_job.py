@@ -36,6 +36,7 @@ def prepare(methods: str) -> Job:
     importlib.import_module("numpy.ma")
     problem, _, path = methods.partition(" ")
     known = _methods_at(path) if path else catalog.methods()
+    catalog.problems()
     for module in {name for one in known.values() if one.problem == problem for name in one.warm}:
         if _is_installed(module):
             importlib.import_module(module)
@@ -158,7 +159,7 @@ def _is_installed(module: str) -> bool:
 
 
 def _load(task: Task, content: bytes) -> Instance:
-    problem = catalog.find("problem", task.problem, catalog.PROBLEMS)
+    problem = catalog.find("problem", task.problem, catalog.problems())
     found = hashlib.sha256(content).hexdigest()
     if found != task.instance_sha256:
         raise InvalidInputError(

@@ -6,7 +6,7 @@ from typing import Any
 
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.method import ParameterValue
-from boundmark.reports.statuses import Status, TraceKind
+from boundmark.reports.stored.statuses import Status, TraceKind
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Task:
     @property
     def task_id(self) -> str:
         """Hash over everything."""
-        return sha256_hex(canonical_json(self.to_json()))
+        return task_identity(**self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Return the task as JSON values."""
@@ -58,6 +58,33 @@ class Task:
     def from_json(cls, value: Mapping[str, Any]) -> "Task":
         """Read what `to_json` wrote."""
         return cls(**value)
+
+
+def task_identity(
+    *,
+    instance_sha256: str,
+    problem: str,
+    method: str,
+    method_version: int,
+    params: Mapping[str, ParameterValue],
+    seed: int,
+    time_limit_seconds: float,
+    memory_limit_bytes: int,
+    threads: int,
+) -> str:
+    """Return the hash that identifies a task, wherever it runs."""
+    content = {
+        "instance_sha256": instance_sha256,
+        "problem": problem,
+        "method": method,
+        "method_version": method_version,
+        "params": dict(params),
+        "seed": seed,
+        "time_limit_seconds": float(time_limit_seconds),
+        "memory_limit_bytes": memory_limit_bytes,
+        "threads": threads,
+    }
+    return sha256_hex(canonical_json(content))
 
 
 @dataclass(frozen=True)
