@@ -25,9 +25,9 @@ k = [2, 500]
 def test_suite_says_what_it_says() -> None:
     """Every field arrives; what is left out has its default."""
     suite = parse_suite("mine", VALID)
-    assert suite.time_limit_seconds == 1.5
-    assert suite.threads == 1
-    assert suite.seeds == (1,)
+    assert suite.settings.time_limit_seconds == 1.5
+    assert suite.settings.threads == 1
+    assert suite.settings.seeds == (1,)
     assert [choice.method.name for choice in suite.methods] == ["mean-work", "random-100"]
     assert suite.methods[1].params["samples"] == 5
 

@@ -9,8 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.runner import GIB, run_suite
-from boundmark.benchmarks.suite import MethodChoice, NamedInstance, Suite
+from boundmark.benchmarks.execution.engine import Engine
+from boundmark.benchmarks.planning import plan_tasks
+from boundmark.benchmarks.runner import run_planned
+from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
@@ -107,11 +110,9 @@ def solve(
     source: NamedInstance,
     rounds: Sequence[Sequence[MethodChoice]],
     directory: Path,
+    settings: RunSettings,
+    engine: Engine,
     *,
-    time_limit_seconds: float,
-    memory_limit_gib: float,
-    seed: int,
-    workers: int,
     on_start: Callable[[int, int], None],
     on_finish: Callable[..., None],
 ) -> Answer:
@@ -123,32 +124,21 @@ def solve(
         A round is run if those before it have not proven an optimum.
     directory
         Results folder; methods that it already holds with the same limits are not run again.
-    time_limit_seconds
-        Limit of each method; they run `workers` at a time.
+    settings
+        Limits of each method, and its seed.
     """
     started = time.monotonic()
     tried: list[str] = []
     for choices in rounds:
-        suite = Suite(
-            name="solve",
-            description="",
-            problem=source.instance.problem,
-            time_limit_seconds=time_limit_seconds,
-            memory_limit_gib=memory_limit_gib,
-            instances=(),
-            methods=tuple(choices),
-            seeds=(seed,),
-        )
-        run_suite(
-            suite, [source], directory, workers=workers, on_start=on_start, on_finish=on_finish
-        )
+        planned = plan_tasks("solve", [source], choices, settings)
+        run_planned(planned, directory, engine, on_start=on_start, on_finish=on_finish)
         tried += [choice.method.name for choice in choices]
         rows = ResultStore.open(directory).results()
         rows = rows[
             (rows["instance_sha256"] == source.instance.sha256)
             & rows["method"].isin(tried)
-            & (rows["time_limit_seconds"] == time_limit_seconds)
-            & (rows["memory_limit_bytes"] == int(memory_limit_gib * GIB))
+            & (rows["time_limit_seconds"] == settings.time_limit_seconds)
+            & (rows["memory_limit_bytes"] == settings.memory_limit_bytes)
         ]
         answer = _best(source, rows, directory, time.monotonic() - started)
         if answer.optimal:

@@ -3,10 +3,11 @@
 import glob
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.settings import RunSettings
 from boundmark.datasets.any_file import load_file
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.catalog import find, methods, problems
@@ -147,21 +148,16 @@ class Suite:
 
     Attributes
     ----------
-    time_limit_seconds, memory_limit_gib, threads
-        Limits that all tasks share.
-    seeds
-        Methods that use a seed run once for each; the others once.
+    methods
+        For all instances.
     """
 
     name: str
     description: str
     problem: str
-    time_limit_seconds: float
-    memory_limit_gib: float
+    settings: RunSettings
     instances: tuple[InstanceGroup, ...]
     methods: tuple[MethodChoice, ...]
-    threads: int = 1
-    seeds: tuple[int, ...] = field(default=(1,))
 
     def load_instances(
         self, on_missing: Callable[[str], None] = lambda reason: None

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.settings import GIB, RunSettings
 from boundmark.benchmarks.suite import Files, InstanceGroup, Members, MethodChoice, Suite
 from boundmark.problems.catalog import datasets, find, problems
 from boundmark.problems.errors import InvalidInputError
@@ -76,15 +77,17 @@ def parse_suite(name: str, text: str, path: Path | None = None) -> Suite:
         name=name,
         description=read.of_type("description", str),
         problem=problem.name,
-        time_limit_seconds=read.positive("time_limit_seconds"),
-        memory_limit_gib=read.positive("memory_limit_gib"),
+        settings=RunSettings(
+            time_limit_seconds=read.positive("time_limit_seconds"),
+            memory_limit_bytes=int(read.positive("memory_limit_gib") * GIB),
+            threads=int(read.positive("threads", default=1)),
+            seeds=tuple(read.integers("seeds", default=[1])),
+        ),
         instances=tuple(
             _instance_group(where, problem, entry, path and path.parent)
             for entry in read.non_empty("instances")
         ),
         methods=choices,
-        threads=int(read.positive("threads", default=1)),
-        seeds=tuple(read.integers("seeds", default=[1])),
     )
 
 

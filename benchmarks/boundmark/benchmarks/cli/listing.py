@@ -109,7 +109,7 @@ def suites(as_json: bool) -> None:
                 "suite": suite.name,
                 "problem": suite.problem,
                 "methods": len(suite.methods),
-                "limit [s]": suite.time_limit_seconds,
+                "limit [s]": suite.settings.time_limit_seconds,
                 "description": suite.description,
             }
             for suite in loaded

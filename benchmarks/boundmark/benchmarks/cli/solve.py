@@ -76,7 +76,9 @@ def solve(
 
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json
     from boundmark.benchmarks.cli.progress import task_progress
+    from boundmark.benchmarks.execution.local_engine import LocalEngine
     from boundmark.benchmarks.instance_choice import named_instance
+    from boundmark.benchmarks.settings import GIB, RunSettings
     from boundmark.benchmarks.solve import rounds_of
     from boundmark.benchmarks.solve import solve as solve_instance
     from boundmark.problems.catalog import problems
@@ -90,10 +92,8 @@ def solve(
             source,
             rounds,
             Path(directory),
-            time_limit_seconds=time_limit,
-            memory_limit_gib=memory_limit,
-            seed=seed,
-            workers=workers,
+            RunSettings(time_limit, int(memory_limit * GIB), seeds=(seed,)),
+            LocalEngine(workers),
             on_start=on_start,
             on_finish=on_finish,
         )

@@ -14,7 +14,7 @@ import pandas as pd
 
 from boundmark.benchmarks.execution.task import task_identity
 from boundmark.benchmarks.folder_check.documents import DIGEST, Documents
-from boundmark.reports.stored.schema import STATUSES
+from boundmark.reports.stored.statuses import STATUSES
 
 # A hash in quotes fits.
 LONGEST_QUOTE = 70
