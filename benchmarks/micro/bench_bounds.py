@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
-from boundmark.bounds.pipeline.node_cut import largest_node_cut
-from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
+from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
+from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph

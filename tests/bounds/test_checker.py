@@ -16,7 +16,7 @@ from mutation import JSON, mutants
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
-from boundmark.bounds.pipeline import (
+from boundmark.bounds.pipeline.methods import (
     bottleneck_guess_tree,
     bottleneck_tree,
     ideal_dp,
@@ -32,7 +32,7 @@ from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.problem import solution_document
-from boundmark.reports.documents import write_document
+from boundmark.reports.stored.documents import write_document
 
 Document = dict[str, Any]
 

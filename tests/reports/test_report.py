@@ -10,7 +10,7 @@ import pytest
 
 from boundmark.problems.errors import StoreError, UnknownNameError
 from boundmark.reports.report import write_report
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 ENVIRONMENT = {
     "cpu": "A CPU",

@@ -5,9 +5,9 @@ from typing import Any
 import pandas as pd
 from schedules import v_shape
 
-from boundmark.reports.plots.microbatch.gantt import MOST_BOXES, gantt_data
+from boundmark.reports.microbatch.plots.gantt import MOST_BOXES, gantt_data
 from boundmark.reports.report import write_report
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 
 def test_everything_is_there(store: ResultStore) -> None:
@@ -78,7 +78,7 @@ def test_missing_instances_are_said(store: ResultStore) -> None:
 
 def test_long_schedules_are_drawn_from_the_start() -> None:
     """Up to a number of boxes."""
-    from boundmark.reports.gantt.boxes import schedule_boxes
+    from boundmark.reports.microbatch.gantt.boxes import schedule_boxes
 
     boxes = schedule_boxes(*v_shape(micro_batches=1000))
     drawn = gantt_data(boxes)

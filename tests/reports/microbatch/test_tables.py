@@ -9,17 +9,17 @@ from schedules import one_after_another, v_shape
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Repetend, Schedule
-from boundmark.reports.gantt.chosen import chosen_for_drawing
-from boundmark.reports.plots.microbatch.bubble_rate_by_memory import bubble_rate_by_memory_data
-from boundmark.reports.plots.microbatch.bubble_rate_by_repetend import bubble_rate_by_repetend_data
-from boundmark.reports.store import ResultStore
+from boundmark.reports.microbatch.gantt.chosen import chosen_for_drawing
+from boundmark.reports.microbatch.plots.bubble_rate_by_memory import bubble_rate_by_memory_data
+from boundmark.reports.microbatch.plots.bubble_rate_by_repetend import bubble_rate_by_repetend_data
+from boundmark.reports.microbatch.tables.best import best_schedules
+from boundmark.reports.microbatch.tables.bubble_rates import bubble_rates
+from boundmark.reports.microbatch.tables.communication import communication_table
+from boundmark.reports.microbatch.tables.schedules import schedule_table
+from boundmark.reports.microbatch.tables.search_time import mean_ratios, search_time
+from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.tables.methods import method_table
-from boundmark.reports.tables.microbatch.best import best_schedules
-from boundmark.reports.tables.microbatch.bubble_rates import bubble_rates
-from boundmark.reports.tables.microbatch.communication import communication_table
-from boundmark.reports.tables.microbatch.schedules import schedule_table
-from boundmark.reports.tables.microbatch.search_time import mean_ratios, search_time
 from boundmark.reports.tables.tasks import with_parameters_and_names
 
 

@@ -103,7 +103,7 @@ class MicrobatchInstance:
         """Always False."""
         return False
 
-    def with_parameters(self, given: Mapping[str, int]) -> "MicrobatchInstance":
+    def with_parameters(self, given: Mapping[str, Any]) -> "MicrobatchInstance":
         """Return the instance with another memory or number of micro-batches, as given."""
         memory = given.get("memory")
         return MicrobatchInstance(

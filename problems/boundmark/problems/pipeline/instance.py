@@ -59,7 +59,7 @@ class PipelineInstance:
         """Whether some stage has to be empty."""
         return self.k > self.nodes
 
-    def with_parameters(self, given: Mapping[str, int]) -> "PipelineInstance":
+    def with_parameters(self, given: Mapping[str, Any]) -> "PipelineInstance":
         """Return the instance with another number of stages, if one is given."""
         return PipelineInstance(self.graph, given.get("k", self.k))
 

@@ -2,7 +2,7 @@
 
 If every v takes the share pi[v] of its stage, and the shares within a stage add up to at most 1,
 then a node and its ancestors, all in the node's stage or before, need ``ceil(sum of pi)`` stages.
-The same holds from the end with descendants. Shares: see `boundmark.bounds.pipeline.share`.
+The same holds from the end with descendants. Shares: see `boundmark.bounds.pipeline.shares.table`.
 """
 
 from dataclasses import dataclass

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from boundmark.bounds.pipeline.shares.windows import Windows
 from boundmark.bounds.pipeline.tree.linear_program import Point
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray, Relaxation
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Superblocks
-from boundmark.bounds.pipeline.tree.windows import Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline.graph import PipelineGraph
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Superblocks
-from boundmark.bounds.pipeline.tree.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline.graph import PipelineGraph
 

@@ -1,0 +1,104 @@
+"""How much devices idle, by layout and method."""
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.microbatch.plots.bubble_rate_by_memory import (
+    bubble_rate_by_memory_data,
+    draw_bubble_rate_by_memory,
+)
+from boundmark.reports.microbatch.plots.bubble_rate_by_repetend import (
+    bubble_rate_by_repetend_data,
+    draw_bubble_rate_by_repetend,
+)
+from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.plots.plot import Panels, Plot
+from boundmark.reports.plots.style import looks
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text.number_text import MISSING, count, percent
+
+NOTES = (
+    "From the verified period or makespan, seeds averaged; the form of Lin et al., Tessel (HPCA "
+    "2024), Table II. The smallest of each row is marked. A cell is one instance; n: instances of "
+    "a group.",
+    f"×: the method does not support the layout. {MISSING}: it found no schedule, and its status "
+    "stands beside. What a task found before it failed counts.",
+)
+
+
+def bubble_rate_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the tables of bubble rates and their plots; None without a schedule."""
+    rates = tables["bubble_rates"]
+    is_period = rates["micro_batches"] == 0
+    halves = (
+        ("Bubble rate in percent while schedules repeat", rates[is_period]),
+        ("Bubble rate in percent until the makespan", rates[~is_period]),
+    )
+    found = [_table(part, title) for title, part in halves if part["bubble_rate"].notna().any()]
+    return Section("Bubble rates", tuple(found), _plots(tables)) if found else None
+
+
+def unknown_rates(results: ProblemResults, tables: Tables) -> tuple[str, ...]:
+    """Return a sentence if the bubble rate of a verified schedule is unknown."""
+    schedules = tables["schedules"]
+    missing = int((schedules["objective"].notna() & schedules["bubble_rate"].isna()).sum())
+    if not missing:
+        return ()
+    return (
+        f"The bubble rate of {count(missing, 'schedule')} is unknown, since the instance is not in "
+        "the folder.",
+    )
+
+
+def _table(rates: pd.DataFrame, title: str) -> Table:
+    methods = natural_order(rates["method"])
+    groups = []
+    for parameters in natural_order(rates["parameters"]):
+        part = rates[rates["parameters"] == parameters]
+        rows = []
+        for sha256 in part["instance_sha256"].unique():
+            own: Any = part[part["instance_sha256"] == sha256].set_index("method")
+            best = own["bubble_rate"].min()
+            cells = [
+                _cell(own.loc[name], best) if name in own.index else Cell("") for name in methods
+            ]
+            rows.append((Cell(own["instance"].iloc[0]), *cells))
+        heading = (Cell(parameters), Cell(f"n = {len(rows)}"), *(Cell(""),) * (len(methods) - 1))
+        groups.append(Group(heading, tuple(rows)))
+    return Table(title, ("layout", *methods), tuple(groups), NOTES)
+
+
+def _cell(row: Any, best: float) -> Cell:
+    if pd.isna(row["bubble_rate"]):
+        if row["status"] == "unsupported":
+            return Cell("×")
+        return Cell(MISSING, row["status"] if row["status"] != "ok" else "nothing reported")
+    return Cell(percent(row["bubble_rate"]), best=bool(row["bubble_rate"] == best))
+
+
+def _plots(tables: Tables) -> tuple[Plot, ...]:
+    by_memory = bubble_rate_by_memory_data(tables["best_schedules"])
+    layouts = looks(natural_order(by_memory["instance"]))
+    return (
+        Plot(
+            "bubble_rate_by_memory",
+            "Bubble rate over memory",
+            "Of the best verified period, one line per layout that keeps something in memory; "
+            "filled marks where the period is proven optimal.",
+            by_memory,
+            partial(draw_bubble_rate_by_memory, looks=layouts),
+            Panels("devices", lambda devices: f"{devices} devices", has_common_x=False),
+        ),
+        Plot(
+            "bubble_rate_by_repetend",
+            "Bubble rate over micro-batches in a repetition",
+            "Smallest bubble rate of any verified schedule in whose repetition at most so many "
+            "micro-batches take part, at the largest memory of each layout.",
+            bubble_rate_by_repetend_data(tables["schedules"]),
+            draw_bubble_rate_by_repetend,
+            height=3.2,
+        ),
+    )
