@@ -11,6 +11,7 @@ from statistics import median
 
 import numpy as np
 
+from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.reference import reference_slicing
 from boundmark.heuristics.pipeline.slicing import beats, slice_order
 from boundmark.problems.arrays import IntArray
@@ -20,7 +21,7 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 FAMILIES = ("plain", "regal-style", "chain", "transfer-bound", "dense")
 NODES = (200, 1000, 2000)
-BLOCKS = (2, 3, 4, 8, 16, 32, 64)
+STAGE_COUNTS = (2, 3, 4, 8, 16, 32, 64)
 REPEATS = 7
 
 
@@ -64,19 +65,7 @@ def _normal(generator: np.random.Generator, nodes: int) -> IntArray:
 
 def reference_cost(instance: PipelineInstance, order: IntArray) -> int:
     """Return what `slice_order` returns as cost, by the paper's algorithm."""
-    graph = instance.graph
-    return int(
-        reference_slicing(
-            order,
-            graph.dag.consumer_start,
-            graph.dag.targets,
-            graph.work,
-            graph.transfer,
-            graph.param_load,
-            graph.cache,
-            instance.k,
-        )
-    )
+    return int(reference_slicing(order, kernel_graph(instance.graph), instance.k))
 
 
 def _milliseconds(function: Callable[[], object]) -> float:
@@ -113,7 +102,7 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for family in FAMILIES:
         for nodes in NODES:
-            for k in BLOCKS:
+            for k in STAGE_COUNTS:
                 print(_row(family, nodes, k), flush=True)
 
 

@@ -148,7 +148,7 @@ def period_of(layout: BlockLayout, members: Sequence[int], starts: Sequence[int]
 def _question(
     layout: BlockLayout, capacity: Sequence[int], members: Sequence[int], period: int
 ) -> Question:
-    durations = tuple(block.duration for block in layout.blocks)
+    durations = tuple(layout.durations.tolist())
     # The result of i that j needs comes from so many repetitions before.
     lags = [
         (i, j, durations[i] - period * (members[i] - members[j]))
@@ -159,7 +159,7 @@ def _question(
     lags += [(i, j, durations[i] - period) for i, j in sorted(pairs)]
     return Question(
         durations,
-        tuple(block.memory for block in layout.blocks),
+        tuple(layout.memory.tolist()),
         layout.on_device,
         tuple(c - h for c, h in zip(capacity, held_before(layout, members), strict=True)),
         tuple(lags),
