@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.errors import StoreError
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.folder_results import FolderResults
 from boundmark.reports.pages.page import Section
@@ -49,7 +49,7 @@ def part_of(folder: FolderResults, problem: str) -> ProblemPart:
     report, complaints = report_of(problem)
     try:
         part = _computed(report, folder, problem)
-    except (BoundmarkError, KeyboardInterrupt):
+    except (StoreError, KeyboardInterrupt):
         raise
     except BaseException as error:
         # Somebody else's code again, see `report_of`; what is wrong with the default one is ours.
