@@ -1,14 +1,17 @@
 """Reports of problems from packages, sound ones and broken ones."""
 
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from plugin_packages import install
 
+from boundmark.problems import plugins
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.problem_part import part_of
@@ -40,7 +43,7 @@ BROKEN = [
     ("raises", "raise RuntimeError('first\\nsecond')", "RuntimeError: first second"),
     ("exits", "import sys; sys.exit('gone')", "SystemExit: gone"),
     ("lacks the object", "OTHER = 1", "AttributeError: module"),
-    ("has the wrong type", "REPORT = 7", "holds a int; expected a ProblemReport"),
+    ("has the wrong type", "REPORT = 7", "it holds a int; expected a ProblemReport"),
     ("fails in a table", SOUND + "REPORT = replace(REPORT, tables=lambda results: 1 / 0)",
      "ZeroDivisionError: division by zero"),
     ("exits in a section", SOUND + "REPORT = replace(REPORT, sections=(lambda *_: exit(3),))",
@@ -66,19 +69,24 @@ BROKEN += [
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
-    """Return the function that installs a package with a report of the problem `unheard-of`."""
+def package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[Package]:
+    """Return the function that installs a package with a report, of the problem `unheard-of`."""
+    caplog.set_level(logging.WARNING, "boundmark")
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+    plugins._entry_points.cache_clear()
 
-    def install(name: str, code: str, problem: str = "unheard-of") -> None:
-        site = tmp_path / f"site-{name}"
-        info = site / f"{name}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (site / f"{name}.py").write_text(code)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[boundmark.reports]\n{problem} = {name}:REPORT\n")
-        monkeypatch.syspath_prepend(site)
+    def add(name: str, code: str, problem: str = "unheard-of") -> None:
+        install(site, name, {"boundmark.reports": {problem: f"{name}:REPORT"}}, code)
+        plugins._entry_points.cache_clear()
 
-    return install
+    yield add
+    plugins._entry_points.cache_clear()
+    for name in [name for name in sys.modules if (site / f"{name}.py").exists()]:
+        del sys.modules[name]
 
 
 @pytest.fixture
@@ -118,15 +126,14 @@ def test_broken_reports_are_left_out(
     reason: str,
 ) -> None:
     """The default one serves; one line, a warning and on the page, says why."""
-    # Modules are found by name, so every case needs one of its own.
-    name = f"broken_{[case[1] for case in BROKEN].index(code)}"
-    package(name, code)
+    package("broken", code)
     part = part_of(read_folder(store), "unheard-of")
     (line,) = caplog.messages
-    assert line.startswith("warning: The report of unheard-of")
+    assert line.startswith("warning: left out ")
+    assert "unheard-of" in line
     assert reason in line
     assert "\n" not in line
-    assert part.limitations == (line.removeprefix("warning: "),)
+    assert part.limitations == (line.replace("warning: l", "L"),)
     default = part_of(read_folder(store), "unheard-too")
     assert [section.title for section in part.sections] == [
         section.title for section in default.sections
@@ -141,8 +148,8 @@ def test_one_report_serves_a_problem(package: Package, caplog: pytest.LogCapture
     report, complaints = report_of("unheard-of")
     assert report.sections[0].__module__ == "b_package"
     assert len(complaints) == 2
-    assert "of package a_package is left out: a_package:REPORT holds a int" in complaints[0]
-    assert "of package c_package is left out: another one serves already" in complaints[1]
+    assert "of package a_package: it holds a int; expected a ProblemReport" in complaints[0]
+    assert "of package c_package: 'unheard-of' is taken" in complaints[1]
     package("usurper", SOUND, problem="pipeline")
     report, complaints = report_of("pipeline")
     assert report.sections[0].__module__.startswith("boundmark.reports.")
@@ -171,8 +178,8 @@ def test_the_warning_reaches_standard_error(package: Package, store: ResultStore
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     assert done.stderr == (
-        "warning: The report of unheard-of of package faulty_report is left out: "
-        "RuntimeError: no luck.\n"
+        "warning: left out entry point 'unheard-of' (boundmark.reports) of package faulty_report: "
+        "RuntimeError: no luck\n"
     )
     assert str(store.directory / "report.html") in done.stdout
     page = (store.directory / "report.md").read_text().replace("\\", "")

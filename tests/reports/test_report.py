@@ -133,7 +133,7 @@ def test_everything_is_written(reported: tuple[Path, list[Path]]) -> None:
     assert "- libraries: numpy 2.0, pandas 3.0" in text
     assert "changes that are in no commit" in text
     assert "Solutions relative to the simple lower bound" in text
-    assert "The report of" not in text
+    assert "Left out" not in text
 
 
 def test_text_from_the_data_is_never_markup(tmp_path: Path, make_row: Any) -> None:

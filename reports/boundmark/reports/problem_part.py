@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.plugins import leave_out
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.folder_results import FolderResults
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
-from boundmark.reports.registry import complaint, reason_of, report_of
+from boundmark.reports.registry import report_of
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.text.file_name import file_name
 from boundmark.reports.text.number_text import count
@@ -55,9 +56,10 @@ def part_of(folder: FolderResults, problem: str) -> ProblemPart:
         # Somebody else's code again, see `report_of`; what is wrong with the default one is ours.
         if report is DEFAULT:
             raise
-        complaints.append(complaint(problem, reason_of(error)))
+        complaints.append(leave_out(f"the report of {problem!r}, which failed", error))
         part = _computed(DEFAULT, folder, problem)
-    return replace(part, limitations=(*complaints, *part.limitations))
+    told = (line[0].upper() + line[1:] for line in complaints)
+    return replace(part, limitations=(*told, *part.limitations))
 
 
 def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> ProblemPart:

@@ -18,7 +18,7 @@ def test_everything_is_there(store: ResultStore) -> None:
         assert mark in text
     assert "by k" not in text.replace("tables by k", "")
     assert "nan" not in text.lower()
-    assert "The report of" not in text
+    assert "Left out" not in text
     for name in ("bubble_rate_by_memory", "bubble_rate_by_repetend", "search_time"):
         assert f"plots/microbatch/{name}.svg" in paths
     gantts = [

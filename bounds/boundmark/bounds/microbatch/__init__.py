@@ -1,11 +1,5 @@
 """Lower bounds for `microbatch`, and searches that prove an optimum."""
 
-from boundmark.bounds.microbatch import device_load, memory_latency, modulo, modulo_tree
-from boundmark.problems.method import Method
+from boundmark.bounds.microbatch.methods import METHODS
 
-METHODS: tuple[Method, ...] = (
-    device_load.METHOD,
-    memory_latency.METHOD,
-    modulo.METHOD,
-    modulo_tree.METHOD,
-)
+__all__ = ["METHODS"]

@@ -14,9 +14,9 @@ import numpy as np
 from boundmark.heuristics.pipeline.kernels.reference import reference_slicing
 from boundmark.heuristics.pipeline.slicing import beats, slice_order
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 FAMILIES = ("plain", "regal-style", "chain", "transfer-bound", "dense")
 NODES = (200, 1000, 2000)
@@ -24,7 +24,7 @@ BLOCKS = (2, 3, 4, 8, 16, 32, 64)
 REPEATS = 7
 
 
-def random_graph(family: str, nodes: int, seed: int) -> CostedGraph:
+def random_graph(family: str, nodes: int, seed: int) -> PipelineGraph:
     """Return a graph of average degree 4 (chains: about 2.5, dense: 40).
 
     Parameters
@@ -54,7 +54,7 @@ def random_graph(family: str, nodes: int, seed: int) -> CostedGraph:
             shares = np.abs(generator.normal(0, 0.1, nodes))
             work += (shares * transfer.sum()).astype(np.int64)
     names = tuple(str(node) for node in range(nodes))
-    return CostedGraph.without_parameters(dag, work, transfer, names)
+    return PipelineGraph.without_parameters(dag, work, transfer, names)
 
 
 def _normal(generator: np.random.Generator, nodes: int) -> IntArray:

@@ -103,7 +103,7 @@ class MicrobatchInstance:
         """Always False."""
         return False
 
-    def with_parameters(self, given: Mapping[str, int]) -> "MicrobatchInstance":
+    def with_parameters(self, given: Mapping[str, Any]) -> "MicrobatchInstance":
         """Return the instance with another memory or number of micro-batches, as given."""
         memory = given.get("memory")
         return MicrobatchInstance(
@@ -150,7 +150,7 @@ class MicrobatchInstance:
             "memory": [block.memory for block in layout.blocks],
             "device_sets": [list(block.devices) for block in layout.blocks],
             "kinds": [block.kind for block in layout.blocks],
-            "edges": np.stack([layout.dag.sources, layout.dag.targets], axis=1).tolist(),
+            "edges": layout.dag.edge_pairs().tolist(),
         }
 
     @classmethod

@@ -8,13 +8,11 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Group, Table
 from boundmark.reports.problem_report import Grouping
-from boundmark.reports.stored.schema import STATUSES
+from boundmark.reports.stored.statuses import FAILURES
 from boundmark.reports.tables.grouping import ALL
 from boundmark.reports.tables.parameters import Value, values_in_order
 from boundmark.reports.text.natural_order import natural_order
 from boundmark.reports.text.number_text import MISSING
-
-FAILURES = tuple(status for status in STATUSES if status != "ok")
 
 
 @dataclass(frozen=True)

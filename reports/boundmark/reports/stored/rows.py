@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.schema import RESULTS, STATUSES, TRACE_KINDS, TRACES, VERSION
+from boundmark.reports.stored.schema import RESULTS, TRACES, VERSION
+from boundmark.reports.stored.statuses import STATUSES, TRACE_KINDS
 
 
 def result_shard(row: Mapping[str, Any]) -> Any:

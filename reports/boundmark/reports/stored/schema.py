@@ -9,11 +9,6 @@ import pyarrow as pa
 VERSION = "1"
 VERSION_KEY = b"boundmark_schema"
 
-STATUSES = ("ok", "timeout", "oom", "crashed", "error", "unsupported")
-
-# What a method reports while it runs: a solution, with its objective, or a bound of either sort.
-TRACE_KINDS = ("solution", "bound_certified", "bound_claimed")
-
 RESULTS = pa.schema(
     [
         pa.field("task_id", pa.string(), nullable=False),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from boundmark.reports.stored.schema import STATUSES
+from boundmark.reports.stored.statuses import STATUSES
 from boundmark.reports.tables.parameters import Value, in_order, values_in_order
 
 ALL = "all data sets"

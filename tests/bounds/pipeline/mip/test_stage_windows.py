@@ -2,7 +2,7 @@ import pytest
 from brute_force import all_dags, cost, instance, partitions
 
 from boundmark.bounds.pipeline.mip.stage_windows import stage_windows
-from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
+from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
 
 
 @pytest.mark.parametrize("cache", [100, 6])

@@ -4,11 +4,11 @@ from brute_force import cost, instances, partitions
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.shares.table import share_table
+from boundmark.bounds.pipeline.shares.windows import branch, shares
 from boundmark.bounds.pipeline.tree.formulation import bottleneck, bottleneck_guess, exact
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, relax
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand
-from boundmark.bounds.pipeline.tree.windows import branch, shares
 from boundmark.problems.pipeline import PipelineInstance
 
 FORMULATIONS = {

@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline import mean_work
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.methods import mean_work
+from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.bounds.pipeline.tree.formulation import exact
 from boundmark.bounds.pipeline.tree.search import Tree
 from boundmark.bounds.pipeline.vipr.export import write_vipr

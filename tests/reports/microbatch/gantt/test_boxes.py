@@ -37,7 +37,7 @@ def test_spans_are_a_period_long() -> None:
 
 def test_shared_blocks_have_a_box_on_each_device() -> None:
     """So that no device seems idle."""
-    from boundmark.datasets.shapes import load
+    from boundmark.datasets.microbatch.shapes import load
     from boundmark.problems.microbatch import MicrobatchInstance
 
     instance = MicrobatchInstance.of(load("m-4-infer"), micro_batches=1)

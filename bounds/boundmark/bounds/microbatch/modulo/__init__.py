@@ -1,5 +1,1 @@
-"""`modulo`: the shortest period by modulo scheduling, or the shortest makespan, with CP-SAT."""
-
-from boundmark.bounds.microbatch.modulo.method import METHOD
-
-__all__ = ["METHOD"]
+"""Modulo scheduling with CP-SAT: steady states, what is before and after them, makespans."""

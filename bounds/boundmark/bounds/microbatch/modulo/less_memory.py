@@ -2,8 +2,8 @@
 
 import time
 
-from boundmark.bounds.microbatch.memory_latency import least_capacity
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, SteadyStateModel
+from boundmark.bounds.microbatch.one_device.memory import least_capacity
 from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.problems.microbatch.measures import peak_memory
 

@@ -2,7 +2,7 @@
 
 If every v takes the share pi[v] of its stage, and the shares within a stage add up to at most 1,
 then a node and its ancestors, all in the node's stage or before, need ``ceil(sum of pi)`` stages.
-The same holds from the end with descendants. Shares: see `boundmark.bounds.pipeline.share`.
+The same holds from the end with descendants. Shares: see `boundmark.bounds.pipeline.shares.table`.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Shares are counted in units of 1 / SHARE_UNITS of a stage, rounded down.
 SHARE_UNITS = 2**32
@@ -30,7 +30,7 @@ class StageWindows:
         return bool((self.first > self.last).any())
 
 
-def stage_windows(graph: CostedGraph, k: int, threshold: int, io: IntArray) -> StageWindows:
+def stage_windows(graph: PipelineGraph, k: int, threshold: int, io: IntArray) -> StageWindows:
     """Return the windows of partitions that cost at most `threshold`.
 
     Parameters

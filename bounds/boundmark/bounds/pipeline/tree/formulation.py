@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from boundmark.bounds.pipeline.shares.windows import Windows, share_windows
 from boundmark.bounds.pipeline.tree.superblocks import (
     Demand,
     Superblocks,
@@ -13,7 +14,6 @@ from boundmark.bounds.pipeline.tree.superblocks import (
     merged_windows,
     single_stages,
 )
-from boundmark.bounds.pipeline.tree.windows import Windows, share_windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
 

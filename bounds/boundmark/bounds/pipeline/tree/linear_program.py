@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from boundmark.bounds.pipeline.solver_module import require_module
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray, Relaxation
+from boundmark.problems.solver_module import require_module
 
 # With so many columns or fewer, the dual simplex method is faster than an interior point: twice at
 # 400. With 700 it takes five times as long.

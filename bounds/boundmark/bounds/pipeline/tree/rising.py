@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline.share import ShareTable, share_table
+from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.search import Tree
 from boundmark.problems.certificate import Certificate
@@ -58,7 +58,7 @@ def report_rising_bounds(
             f"the instance has {largest} nodes or stages; expected at most {LARGEST_TREE_GRAPH}."
         )
     table = share_table(instance.graph)
-    first = table.certificate(instance)
+    first = table.certificate(instance, producer)
     progress.bound(first)
     best = first.bound
     for formulation in formulate(table, best):

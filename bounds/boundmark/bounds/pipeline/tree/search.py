@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
-from boundmark.bounds.pipeline.share import ShareTable
+from boundmark.bounds.pipeline.shares.table import ShareTable
+from boundmark.bounds.pipeline.shares.windows import Windows, branch, shares
 from boundmark.bounds.pipeline.tree.branching import choice
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, Relaxation, relax
 from boundmark.bounds.pipeline.tree.superblocks import Superblocks
-from boundmark.bounds.pipeline.tree.windows import Windows, branch, shares
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance

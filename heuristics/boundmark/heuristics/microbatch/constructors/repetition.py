@@ -78,7 +78,7 @@ def _in_repetition(layout: BlockLayout, pattern: Pattern) -> _Conditions:
         (order[-1][0], order[0][0], duration[order[-1][0]], 1) for order in pattern.turns if order
     ]
     lags = pattern.lags
-    for source, target in zip(layout.dag.sources, layout.dag.targets, strict=True):
+    for source, target in layout.dag.edge_pairs().tolist():
         rows.append((source, target, duration[source], lags[source] - lags[target]))
     return _conditions(np.array(rows, dtype=np.int64))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from boundmark.heuristics.microbatch.searches.repetend import edges, held_before
+from boundmark.heuristics.microbatch.searches.repetend import held_before
 from boundmark.heuristics.microbatch.searches.start_times import Find, Question
 from boundmark.problems.microbatch import BlockLayout
 
@@ -96,7 +96,9 @@ class Phase:
         """
         number = {job: position for position, job in enumerate(self.jobs)}
         pairs = [
-            ((m, i), (m, j)) for i, j in edges(self.layout.dag) for m in {m for m, _ in self.jobs}
+            ((m, i), (m, j))
+            for i, j in self.layout.dag.edge_pairs().tolist()
+            for m in {m for m, _ in self.jobs}
         ]
         pairs += [((m, i), (m + 1, i)) for m, i in self.jobs]
         return tuple(

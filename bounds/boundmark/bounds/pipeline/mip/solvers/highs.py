@@ -11,7 +11,7 @@ import numpy as np
 from boundmark.bounds.pipeline.mip.floating_model import FloatingModel
 from boundmark.bounds.pipeline.mip.linear_model import LinearModel
 from boundmark.bounds.pipeline.mip.solvers.search import Improving, Outcome, Search
-from boundmark.bounds.pipeline.solver_module import require_module
+from boundmark.problems.solver_module import require_module
 
 
 def solve(model: LinearModel, search: Search) -> Outcome:

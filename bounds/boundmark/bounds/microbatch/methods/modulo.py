@@ -1,0 +1,156 @@
+"""`modulo`: bounds first, then ever better schedules until one is proven optimal."""
+
+from boundmark.bounds.microbatch.modulo.completion import completed
+from boundmark.bounds.microbatch.modulo.less_memory import with_less_memory
+from boundmark.bounds.microbatch.modulo.makespan import MOST_BLOCKS, left_shifted, minimise
+from boundmark.bounds.microbatch.modulo.period_search import PeriodSearch
+from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
+from boundmark.bounds.microbatch.one_device import load, memory
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.certificate import Claim
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+from boundmark.problems.microbatch.measures import makespan
+
+KIND = "modulo/1"
+
+# Shares of the time that is left: for less memory and shorter ends at a given period, and for the
+# period where the makespan counts.
+POLISH_SHARE = 0.015
+PERIOD_SHARE = 0.3
+
+# Polishing changes nothing about the objective.
+POLISH_SECONDS = 5.0
+
+
+class _Reports:
+    """Reports what is not worse than earlier reports."""
+
+    def __init__(self, instance: MicrobatchInstance, progress: Progress) -> None:
+        self._instance = instance
+        self._progress = progress
+        self.is_proving = memory.releases_what_it_holds(instance)
+        self.best: int | None = None
+        self.lower = 0
+        for found in (
+            load.certificate(instance, METHOD.name),
+            memory.certificate(instance, METHOD.name),
+        ):
+            if found is not None and found.bound > self.lower:
+                self.lower = found.bound
+                progress.bound(found)
+
+    def bound(self, ticks: int) -> None:
+        """Claim a bound, unless the stages that were searched may be too few."""
+        if self.is_proving and ticks > self.lower:
+            self.lower = ticks
+            self._progress.bound(Claim(KIND, float(ticks)))
+
+    def solution(self, schedule: Schedule) -> None:
+        """Report a schedule."""
+        try:
+            objective = self._instance.objective(schedule)
+        except InvalidInputError:
+            # Where blocks release what has not been allocated, cutting off a steady state at its
+            # ends may leave too little memory.
+            if self.is_proving:
+                raise
+            return
+        if self.best is None or objective <= self.best:
+            self.best = objective
+            self._progress.solution(schedule)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether bound and schedule meet."""
+        return self.best is not None and self.best <= self.lower
+
+
+def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Report schedules and bounds.
+
+    Raises
+    ------
+    UnsupportedError
+        If no schedule is found because of the memory.
+    """
+    reports = _Reports(instance, progress)
+    if instance.micro_batches:
+        _makespan(instance, budget, reports)
+    else:
+        _period(instance, budget, reports)
+    if reports.best is None and not budget.is_spent():
+        raise UnsupportedError("no schedule keeps within the memory, as far as this method sees")
+
+
+def _period(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -> None:
+    """Report the least period."""
+
+    def on_state(state: SteadyState) -> None:
+        reports.solution(state.schedule)
+        polished = _polished(instance, state, budget)
+        if polished is not state.schedule:
+            reports.solution(polished)
+
+    search = PeriodSearch(instance, reports.lower, on_state, reports.bound)
+    search.run(budget, budget.remaining())
+
+
+def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -> None:
+    """Report the least makespan: first of what repeats, then of all blocks one by one."""
+    known: list[IntArray] = []
+
+    def on_starts(starts: IntArray) -> None:
+        before = reports.best
+        reports.solution(Schedule(starts))
+        if reports.best != before:
+            known.append(starts)
+
+    def on_state(state: SteadyState) -> None:
+        for schedule in (
+            state.expanded(instance.micro_batches),
+            _polished(instance, state, budget),
+        ):
+            if schedule.micro_batches <= instance.micro_batches:
+                on_starts(left_shifted(instance, schedule.starts_for(instance.micro_batches)))
+
+    steady = MicrobatchInstance(instance.layout, instance.capacity)
+    least = load.certificate(steady, METHOD.name).bound
+    PeriodSearch(steady, least, on_state, lambda _: None).run(
+        budget, PERIOD_SHARE * budget.remaining()
+    )
+    layout = instance.layout
+    jobs = instance.micro_batches * instance.nodes
+    if reports.is_optimal or budget.is_spent() or jobs > MOST_BLOCKS:
+        return
+    total = sum(block.duration for block in layout.blocks)
+    start = known[-1] if known else None
+    horizon = makespan(layout, start) if start is not None else instance.micro_batches * total
+    minimise(
+        instance, start, reports.lower, horizon, budget.remaining(), budget.threads,
+        on_starts, reports.bound,
+    )  # fmt: skip
+
+
+def _polished(instance: MicrobatchInstance, state: SteadyState, budget: Budget) -> Schedule:
+    """Return a schedule of the same period with less memory and short ends."""
+    if len(set(state.stages)) == 1:
+        # There is neither warm-up nor cool-down.
+        return state.schedule
+    state = with_less_memory(instance, state, _polish_seconds(budget), budget.threads)
+    return completed(instance, state, _polish_seconds(budget), budget.threads)
+
+
+def _polish_seconds(budget: Budget) -> float:
+    return min(POLISH_SECONDS, POLISH_SHARE * budget.remaining())
+
+
+METHOD = Method(
+    name="modulo",
+    problem="microbatch",
+    kind="exact",
+    summary="Modulo scheduling with CP-SAT: least period, then memory, then warm-up and cool-down.",
+    run=run,
+    warm=("ortools.sat.python.cp_model",),
+)

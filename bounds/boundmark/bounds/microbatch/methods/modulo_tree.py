@@ -1,0 +1,55 @@
+"""`modulo-tree`: refutes periods by a search over phases that the checker repeats.
+
+CP-SAT refutes periods on its word. This search is slow and plain, but where few phases remain, as
+on four devices with little memory, it proves the same.
+"""
+
+from typing import Any
+
+from boundmark.bounds.checker.microbatch.instance import Instance
+from boundmark.bounds.checker.microbatch.phases import LONGEST_TREE_PERIOD, PhaseTree
+from boundmark.bounds.checker.verdicts import check_instance
+from boundmark.bounds.microbatch.one_device import load
+from boundmark.bounds.microbatch.one_device.memory import longest_pairs
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance
+
+KIND = "modulo-tree/1"
+
+
+def run(
+    instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report a bound for each period refuted.
+
+    Raises
+    ------
+    UnsupportedError
+        If the makespan counts, or if periods are too long.
+    """
+    if instance.micro_batches:
+        raise UnsupportedError("the number of micro-batches is given; only periods are refuted")
+    known = load.certificate(instance, METHOD.name)
+    progress.bound(known)
+    if known.bound >= LONGEST_TREE_PERIOD:
+        raise UnsupportedError(f"periods have {known.bound:,} ticks or more; phases are too many")
+    checked: Instance = check_instance(instance.to_json())
+    pairs = [longest_pairs(checked, device) or [] for device in range(len(checked.capacity))]
+    order = instance.layout.dag.topological_order.tolist()
+    tree = PhaseTree(checked, order, [[(i, j, amount) for i, j, amount in p] for p in pairs])
+    for period in range(known.bound, LONGEST_TREE_PERIOD):
+        if not tree.refutes(period, budget.is_spent):
+            return
+        payload = {"bound": period + 1, "order": order, "pairs": pairs}
+        progress.bound(Certificate.of(instance, KIND, period + 1, payload, METHOD.name))
+
+
+METHOD = Method(
+    name="modulo-tree",
+    problem="microbatch",
+    kind="bound",
+    summary="Periods refuted by a small search over phases, which the checker repeats.",
+    run=run,
+)

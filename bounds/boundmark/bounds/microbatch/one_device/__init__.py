@@ -1,0 +1,1 @@
+"""Bounds from what a single device runs and holds."""

@@ -1,0 +1,1 @@
+"""Cheapest sets around a node, by minimum cuts."""

@@ -1,0 +1,1 @@
+"""Down-sets (ideals) of a graph, and chains of them."""

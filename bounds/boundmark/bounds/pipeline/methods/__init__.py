@@ -1,0 +1,34 @@
+"""One module per method; what several of them use is in the folders beside this one."""
+
+from boundmark.bounds.pipeline.methods import (
+    bottleneck,
+    bottleneck_guess,
+    bottleneck_guess_tree,
+    bottleneck_tree,
+    certify,
+    exact,
+    exact_strong,
+    ideal_dp,
+    max_work,
+    mean_work,
+    mip_tree,
+    node_cut,
+    share,
+)
+from boundmark.problems.method import Method
+
+METHODS: tuple[Method, ...] = (
+    max_work.METHOD,
+    mean_work.METHOD,
+    node_cut.METHOD,
+    share.METHOD,
+    mip_tree.METHOD,
+    bottleneck_tree.METHOD,
+    bottleneck_guess_tree.METHOD,
+    ideal_dp.METHOD,
+    certify.METHOD,
+    bottleneck.METHOD,
+    bottleneck_guess.METHOD,
+    exact.METHOD,
+    exact_strong.METHOD,
+)

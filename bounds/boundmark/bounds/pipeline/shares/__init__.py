@@ -1,0 +1,1 @@
+"""What share of a stage each node takes, and which stages that leaves to it."""

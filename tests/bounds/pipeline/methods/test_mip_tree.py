@@ -1,0 +1,114 @@
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from brute_force import instance, optimum
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
+from boundmark.bounds.pipeline.methods import mip_tree
+from boundmark.bounds.pipeline.shares.table import share_table
+from boundmark.bounds.pipeline.tree import search
+from boundmark.bounds.pipeline.tree.linear_program import Point, solve
+from boundmark.problems.arrays import frozen
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+
+@dataclass
+class Reports:
+    """Keeps all certificates."""
+
+    bounds: list[Certificate] = field(default_factory=list)
+
+    def bound(self, bound: Certificate) -> None:
+        """Keep one."""
+        self.bounds.append(bound)
+
+
+def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
+    """On a graph too large to finish, each report is better than the last one and is accepted."""
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    reports = Reports()
+    mip_tree.run(sample, Budget(3), 0, reports)  # type: ignore[arg-type]
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    assert bounds[-1] > share_table(sample.graph).bound(4)
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+def test_a_finished_tree_proves_the_optimum() -> None:
+    """Leaves of older thresholds, solved again, leave nothing of a small graph's gap."""
+    edges = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (2, 5), (4, 5)]
+    sample = instance([7, 5, 3, 4, 6, 6], edges, 5, transfer=[5, 1, 2, 3, 2, 4])
+    reports = Reports()
+    mip_tree.run(sample, Budget(20), 0, reports)  # type: ignore[arg-type]
+    assert reports.bounds[-1].bound == optimum(sample)
+
+
+@pytest.mark.parametrize("lie", ["optimum", "multipliers", "both"])
+def test_a_solver_that_lies_makes_nothing_worse(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    """Only what the checker makes of the multipliers counts, and only if it is an improvement."""
+
+    def lying(*arguments: Any) -> Point | None:
+        point = solve(*arguments)
+        if point is None:
+            return None
+        if lie != "multipliers":
+            point = replace(point, optimum=2 * point.optimum)
+        if lie != "optimum":
+            point = replace(point, multipliers=np.roll(point.multipliers, 1))
+        return point
+
+    monkeypatch.setattr(search, "solve", lying)
+    sample = PipelineInstance(random_graph(30, seed=1), 4)
+    reports = Reports()
+    mip_tree.run(sample, Budget(2), 0, reports)  # type: ignore[arg-type]
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+def test_a_missing_solver_leaves_the_share_bound(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What needs no solver is reported before the method gives up."""
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    reports = Reports()
+    with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
+        mip_tree.run(
+            PipelineInstance(random_graph(20, seed=1), 2),
+            Budget(5),
+            0,
+            reports,  # type: ignore[arg-type]
+        )
+    assert [report.kind for report in reports.bounds] == ["share/1"]
+
+
+def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
+    """What is cheap is reported even when the budget is spent at once."""
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    reports = Reports()
+    mip_tree.run(sample, Budget(0), 0, reports)  # type: ignore[arg-type]
+    assert reports.bounds[0].kind == "share/1"
+
+
+def test_what_the_checker_would_refuse_is_not_tried() -> None:
+    """The limits of the checker are the method's."""
+    nodes = LARGEST_TREE_GRAPH + 1
+    ones = frozen([1] * nodes)
+    names = tuple(map(str, range(nodes)))
+    graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
+    with pytest.raises(UnsupportedError, match="has 4097 nodes or stages; expected at most 4096"):
+        mip_tree.run(PipelineInstance(graph, 2), Budget(1), 0, Reports())  # type: ignore[arg-type]
