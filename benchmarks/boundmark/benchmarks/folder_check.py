@@ -69,7 +69,7 @@ def check_files(paths: list[Path]) -> Iterator[Verdict]:
         except checker.Rejected as error:
             yield Verdict(path, str(error))
             continue
-        if document.get("format") == "boundmark-instance/1":
+        if document.get("format") == checker.INSTANCE_FORMAT:
             instances[checker.instance_sha256(document)] = document
         else:
             documents.append((path, document))
@@ -118,7 +118,7 @@ def _check_document(
 def _check(document: dict[str, Any], wanted: str, instances: dict[str, dict[str, Any]]) -> None:
     if wanted not in instances:
         raise checker.Rejected(f"its instance {wanted} was not given")
-    if document.get("format") == "boundmark-solution/1":
+    if document.get("format") == checker.SOLUTION_FORMAT:
         checker.check_solution(instances[wanted], document)
     else:
         checker.check_certificate(instances[wanted], document)

@@ -9,12 +9,21 @@ every file is accepted, 1 if not, and 2 if the instance cannot be read.
 The folders are named after the problems. Each says what its certificates prove, and why.
 """
 
-from .documents import instance_sha256, read_document
+from .documents import (
+    CERTIFICATE_FORMAT,
+    INSTANCE_FORMAT,
+    SOLUTION_FORMAT,
+    instance_sha256,
+    read_document,
+)
 from .values import Rejected
 from .verdicts import KINDS, check_certificate, check_instance, check_solution
 
 __all__ = [
+    "CERTIFICATE_FORMAT",
+    "INSTANCE_FORMAT",
     "KINDS",
+    "SOLUTION_FORMAT",
     "Rejected",
     "check_certificate",
     "check_instance",
