@@ -16,7 +16,7 @@ from .documents import (
     instance_sha256,
     read_document,
 )
-from .values import Rejected
+from .values import Rejected, TooLarge, quoted
 from .verdicts import KINDS, check_certificate, check_instance, check_solution
 
 __all__ = [
@@ -25,9 +25,11 @@ __all__ = [
     "KINDS",
     "SOLUTION_FORMAT",
     "Rejected",
+    "TooLarge",
     "check_certificate",
     "check_instance",
     "check_solution",
     "instance_sha256",
+    "quoted",
     "read_document",
 ]

@@ -4,7 +4,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from ..graph import topological_order
-from ..values import Rejected, fields, integer, integers
+from ..values import Rejected, fields, integer, integers, pairs
 
 LARGEST_AMOUNT = 2**32
 LARGEST_CAPACITY = 2**53
@@ -42,8 +42,10 @@ def read_instance(document: dict[str, Any]) -> Instance:
     if {len(memory), len(kinds), len(device_sets)} != {blocks}:
         raise Rejected("duration, memory, kinds and device_sets are not of one length")
     left = [0] * devices
+    device_sets = [
+        integers(members, "device_sets of the instance", 0, devices - 1) for members in device_sets
+    ]
     for change, members in zip(memory, device_sets, strict=True):
-        members = integers(members, "device_sets of the instance", 0, devices - 1)
         if not members or any(d >= e for d, e in itertools.pairwise(members)):
             raise Rejected("the devices of a block are not ascending, or there are none")
         for device in members:
@@ -52,6 +54,9 @@ def read_instance(document: dict[str, Any]) -> Instance:
                 raise Rejected("a block needs more memory than its device has")
     if any(left):
         raise Rejected("a micro-batch does not release the memory that it allocates")
+    edges = pairs(document["edges"], "edges of the instance", 0, blocks - 1)
+    if topological_order(edges) is None:
+        raise Rejected("the instance's blocks wait for each other in a cycle")
     return Instance(
         integer(document["micro_batches"], "micro_batches of the instance", 0, MOST_MICRO_BATCHES),
         capacity,
@@ -59,19 +64,5 @@ def read_instance(document: dict[str, Any]) -> Instance:
         memory,
         device_sets,
         kinds,
-        _edges(document["edges"], blocks),
+        edges,
     )
-
-
-def _edges(value: Any, blocks: int) -> list[tuple[int, int]]:
-    if type(value) is not list or not all(type(edge) is list and len(edge) == 2 for edge in value):
-        raise Rejected("edges of the instance is not a list of pairs")
-    ends = integers(
-        list(itertools.chain.from_iterable(value)), "edges of the instance", 0, blocks - 1
-    )
-    pairs = list(zip(ends[::2], ends[1::2], strict=True))
-    if any(first >= second for first, second in itertools.pairwise(pairs)):
-        raise Rejected("the instance's edges are not sorted, or repeated")
-    if topological_order(pairs) is None:
-        raise Rejected("the instance's blocks wait for each other in a cycle")
-    return pairs

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.search import Tree
