@@ -3,13 +3,18 @@
 import itertools
 from typing import Any, NamedTuple
 
+from ..budget import hold
 from ..graph import topological_order
-from ..values import Rejected, fields, integer, integers, pairs
+from ..values import Rejected, fields, integer, integers, pairs, quoted
 
 LARGEST_AMOUNT = 2**32
 LARGEST_CAPACITY = 2**53
 MOST_MICRO_BATCHES = 2**16
 MOST_BLOCKS = 2**12
+
+# What the checks of a schedule make of each device of a block.
+ENTRY_BYTES = 500
+
 BLOCK_KINDS = ("forward", "backward", "weight")
 
 
@@ -24,6 +29,11 @@ class Instance(NamedTuple):
     kinds: list[str]
     edges: list[tuple[int, int]]
 
+    @property
+    def occupied(self) -> int:
+        """How many devices all blocks occupy, each time anew."""
+        return sum(map(len, self.device_sets))
+
 
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed, or does not release its memory."""
@@ -32,10 +42,14 @@ def read_instance(document: dict[str, Any]) -> Instance:
     duration = integers(document["duration"], "duration of the instance", 1, LARGEST_AMOUNT)
     memory = integers(document["memory"], "memory of the instance", -LARGEST_AMOUNT, LARGEST_AMOUNT)
     kinds, device_sets = document["kinds"], document["device_sets"]
-    if type(kinds) is not list or any(kind not in BLOCK_KINDS for kind in kinds):
-        raise Rejected(f"kinds of the instance are not from {', '.join(BLOCK_KINDS)}")
+    if type(kinds) is not list:
+        raise Rejected(f"kinds of the instance is not a list, but {quoted(kinds)}")
+    for kind in kinds:
+        if kind not in BLOCK_KINDS:
+            expected = ", ".join(BLOCK_KINDS)
+            raise Rejected(f"kinds of the instance are not from {expected}, but {quoted(kind)}")
     if type(device_sets) is not list:
-        raise Rejected("device_sets of the instance is not a list")
+        raise Rejected(f"device_sets of the instance is not a list, but {quoted(device_sets)}")
     blocks, devices = len(duration), len(capacity)
     if not 1 <= blocks <= MOST_BLOCKS or not 1 <= devices <= MOST_BLOCKS:
         raise Rejected(f"the instance does not have 1 to {MOST_BLOCKS} blocks and devices")
@@ -45,6 +59,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
     device_sets = [
         integers(members, "device_sets of the instance", 0, devices - 1) for members in device_sets
     ]
+    hold(ENTRY_BYTES * sum(map(len, device_sets)))
     for change, members in zip(memory, device_sets, strict=True):
         if not members or any(d >= e for d, e in itertools.pairwise(members)):
             raise Rejected("the devices of a block are not ascending, or there are none")

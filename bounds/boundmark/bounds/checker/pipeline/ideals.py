@@ -62,7 +62,6 @@ class _Ideals:
         # Each node kept begins a down-set that the one before does not have.
         if len(kept) * len(graph.work) > limits.MOST_IDEAL_BITS:
             raise TooLarge("the graph has too many down-sets to check")
-        self._most_steps = min(limits.MOST_IDEAL_STEPS, limits.MOST_IDEAL_BITS // len(graph.work))
         self._producers: dict[int, list[int]] = {v: [] for v in kept}
         self._consumers: dict[int, list[int]] = {v: [] for v in kept}
         for u, w in graph.edges:
@@ -72,10 +71,11 @@ class _Ideals:
         self._needs = {v: _set(nodes) for v, nodes in self._producers.items()}
         self._feeds = {v: _set(nodes) for v, nodes in self._consumers.items()}
         self._nodes = [0]
-        self._number = {0: 0}
+        self._key_bytes = len(graph.work) // 8 + 1
+        self._number = {self._key(0): 0}
         self._totals = [_Totals(0, 0, 0, _set([v for v in kept if not self._needs[v]]))]
         self._steps: list[list[_Step] | None] = [None]
-        self._transfers = {0: 0}
+        self._transfers: dict[bytes, int] = {}
         self._count = 0
         self._pairs = 0
         self._whole = _set(kept)
@@ -85,16 +85,24 @@ class _Ideals:
     @property
     def all(self) -> int | None:
         """The number of the down-set with all nodes, None until it is found."""
-        return self._number.get(self._whole)
+        return self._number.get(self._key(self._whole))
+
+    def _key(self, nodes: int) -> bytes:
+        """Return what stands for a set in tables: as hashes of integers, many are the same."""
+        return nodes.to_bytes(self._key_bytes, "little")
 
     def _transfer(self, nodes: int) -> int:
-        total = self._transfers.get(nodes)
+        """Return what the tensors of some nodes cost to move, once each."""
+        if nodes & nodes - 1 == 0:
+            return self._graph.transfer[nodes.bit_length() - 1] if nodes else 0
+        key = self._key(nodes)
+        total = self._transfers.get(key)
         if total is None:
             members = list(_members(nodes))
             spend(len(members))
             total = sum(self._graph.transfer[v] for v in members)
             if len(self._transfers) < MOST_TRANSFERS:
-                self._transfers[nodes] = total
+                self._transfers[key] = total
         return total
 
     def _steps_from(self, ideal: int) -> list[_Step]:
@@ -107,14 +115,15 @@ class _Ideals:
         ready = list(_members(totals.ready))
         spend(sum(1 + len(self._producers[v]) for v in ready))
         self._count += len(ready)
-        if self._count > self._most_steps:
+        if self._count > limits.most_ideal_steps(len(self._graph.work)):
             raise TooLarge("the graph has too many down-sets to check")
         for v in ready:
             after = nodes | 1 << v
             read_last = _set([u for u in self._producers[v] if not self._feeds[u] & ~after])
-            number = self._number.get(after)
+            key = self._key(after)
+            number = self._number.get(key)
             if number is None:
-                number = self._number[after] = len(self._nodes)
+                number = self._number[key] = len(self._nodes)
                 self._nodes.append(after)
                 self._steps.append(None)
                 self._totals.append(self._with(v, after, totals, read_last))
@@ -145,6 +154,7 @@ class _Ideals:
         within = []
         seen = {first}
         before, graph = self._nodes[first], self._graph
+        outside = ~before
         # A down-set, and of what it has beyond the first: work, load, io in and out; and the nodes
         # of the first whose tensors it does not read yet.
         stack = [(first, 0, 0, 0, 0, before)]
@@ -155,20 +165,20 @@ class _Ideals:
                     continue
                 seen.add(after)
                 more = self._needs[v] & unread
-                now_entering = entering + self._transfer(more)
+                now_entering = entering + self._transfer(more) if more else entering
                 now_work, now_load = work + graph.work[v], load + graph.param_load[v]
                 # None of these costs becomes less as nodes are added.
                 cost = now_work + now_entering + max(0, now_load - graph.cache)
                 if cost > threshold:
                     continue
                 leaves = graph.transfer[v] if self._feeds[v] else 0
-                now_leaving = leaving + leaves - self._transfer(read_last & ~before)
-                stack.append((after, now_work, now_load, now_entering, now_leaving, unread ^ more))
+                now_leaving = leaving + leaves - self._transfer(read_last & outside)
+                now_unread = unread ^ more if more else unread
+                stack.append((after, now_work, now_load, now_entering, now_leaving, now_unread))
                 if cost + now_leaving <= threshold:
                     within.append(after)
-        spend(2 * len(seen))
         self._pairs += len(seen) - 1
-        if self._pairs > limits.MOST_IDEAL_PAIRS:
+        if self._pairs > limits.most_ideal_pairs(len(graph.work)):
             raise TooLarge("the graph has too many pairs of down-sets to check")
         return within
 

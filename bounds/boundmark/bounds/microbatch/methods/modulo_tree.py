@@ -7,7 +7,8 @@ on four devices with little memory, it proves the same.
 from typing import Any
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.microbatch.phases import LONGEST_TREE_PERIOD, PhaseTree
+from boundmark.bounds.checker.microbatch.limits import LONGEST_TREE_PERIOD
+from boundmark.bounds.checker.microbatch.phases import PhaseTree
 from boundmark.bounds.microbatch.one_device import load
 from boundmark.bounds.microbatch.one_device.memory import longest_holding
 from boundmark.bounds.microbatch.one_device.paths import LongestPaths

@@ -45,10 +45,11 @@ def run(
         raise UnsupportedError(f"the graph has more than {most:,} down-sets")
     search = IdealSearch(core, found, instance.k)
     ignored = sorted(v for v, _ in removed)
-    steps = min(limits.MOST_IDEAL_STEPS, limits.MOST_IDEAL_BITS // graph.dag.nodes)
+    steps = limits.most_ideal_steps(graph.dag.nodes)
+    pairs = limits.most_ideal_pairs(graph.dag.nodes)
 
     def report(bound: int) -> None:
-        if len(found.step_node) <= steps and search.pairs <= limits.MOST_IDEAL_PAIRS:
+        if len(found.step_node) <= steps and search.pairs <= pairs:
             payload = {"threshold": bound - 1, "ignored": ignored}
             progress.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
         else:
