@@ -5,17 +5,17 @@ import numpy as np
 from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
 from boundmark.problems.arrays import frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-def random_graph(nodes: int) -> CostedGraph:
+def random_graph(nodes: int) -> PipelineGraph:
     """Return a graph whose work and tensors cost N(50, 10)."""
     rng = np.random.default_rng(1)
     ends = np.sort(rng.integers(0, nodes, (2 * nodes, 2)), axis=1)
     dag = Dag.from_edges(nodes, ends[ends[:, 0] < ends[:, 1]].tolist())
     work, transfer = (frozen(np.maximum(0, np.rint(rng.normal(50, 10, nodes)))) for _ in range(2))
-    return CostedGraph.without_parameters(dag, work, transfer, tuple(map(str, range(nodes))))
+    return PipelineGraph.without_parameters(dag, work, transfer, tuple(map(str, range(nodes))))
 
 
 class NodeCut:

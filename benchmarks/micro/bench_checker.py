@@ -7,9 +7,9 @@ import numpy as np
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.problems.arrays import frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.problem import solution_document
 
 
@@ -24,7 +24,7 @@ class Checker:
         ends = np.sort(rng.integers(0, nodes, (2 * nodes, 2)), axis=1)
         dag = Dag.from_edges(nodes, ends[ends[:, 0] < ends[:, 1]].tolist())
         costs = [frozen(np.maximum(0, np.rint(rng.normal(50, 10, nodes)))) for _ in range(2)]
-        graph = CostedGraph.without_parameters(dag, *costs, tuple(map(str, range(nodes))))
+        graph = PipelineGraph.without_parameters(dag, *costs, tuple(map(str, range(nodes))))
         sample = PipelineInstance(graph, 8)
         self.instance = sample.to_json()
         certificate = share_table(graph).certificate(sample, "share")

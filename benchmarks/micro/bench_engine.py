@@ -5,7 +5,6 @@ The methods below run in the runner's own warm processes, which import this modu
 
 import os
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -56,36 +55,33 @@ class Engine:
         from boundmark.benchmarks.execution.task import Task
         from boundmark.problems.arrays import frozen
         from boundmark.problems.canonical import canonical_json
-        from boundmark.problems.costed_graph import CostedGraph
         from boundmark.problems.dag import Dag
         from boundmark.problems.pipeline import PipelineInstance
+        from boundmark.problems.pipeline.graph import PipelineGraph
 
         dag = Dag.from_edges(
             NODES, [(v, w) for v in range(NODES) for w in (v + 1, v + 7) if w < NODES]
         )
         names = tuple(map(str, range(NODES)))
         work, transfer = frozen(range(1, NODES + 1)), frozen([5] * NODES)
-        graph = CostedGraph.without_parameters(dag, work, transfer, names)
+        graph = PipelineGraph.without_parameters(dag, work, transfer, names)
         instance = PipelineInstance(graph, 8)
-        self.folder = tempfile.TemporaryDirectory()
-        path = Path(self.folder.name) / "instance.json"
-        path.write_text(canonical_json(instance.to_json()))
-        self.task = Task(path, instance.sha256, "pipeline", method, 1, {}, 0, 20.0, 4 * 2**30, 1)
+        self.instance = canonical_json(instance.to_json()).encode()
+        self.task = Task(instance.sha256, "pipeline", method, 1, {}, 0, 20.0, 4 * 2**30, 1)
         os.environ["PYTHONPATH"] = str(Path(__file__).parent)
         self.supervisor = Supervisor("bench_engine:METHODS")
-        self.supervisor.run(self.task)
+        self.supervisor.run(self.task, self.instance)
 
     def teardown(self, method: str) -> None:
         """End the warm processes."""
         self.supervisor.close()
-        self.folder.cleanup()
 
     def track_overhead(self, method: str) -> float:
         """Return the median over many tasks."""
         seconds = []
         for _ in range(TASKS):
             began = time.perf_counter()
-            outcome = self.supervisor.run(self.task)
+            outcome = self.supervisor.run(self.task, self.instance)
             seconds.append(time.perf_counter() - began - outcome.wall_seconds)
             assert outcome.status == "ok", outcome.status_detail
         return statistics.median(seconds) * 1000

@@ -6,7 +6,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.microbatch.modulo.completion import completed
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, SteadyStateModel
 from boundmark.bounds.microbatch.one_device import memory
-from boundmark.datasets.shapes import load
+from boundmark.datasets.microbatch.shapes import load
 from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.problems.problem import solution_document
 

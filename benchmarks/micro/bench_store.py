@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 
 def _row(number: int) -> dict[str, Any]:

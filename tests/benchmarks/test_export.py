@@ -6,11 +6,11 @@ import vipr_checker
 from brute_force import instance
 from command_line import Boundmark
 
-from boundmark.bounds.pipeline.methods import mip_tree
+from boundmark.bounds.pipeline.methods import mean_work, mip_tree
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
-from boundmark.reports.documents import write_document
+from boundmark.reports.stored.documents import write_document
 
 SAMPLE = instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
 
@@ -46,7 +46,8 @@ def test_file_is_complete(boundmark: Boundmark, stored: tuple[Path, Path], tmp_p
     out = tmp_path / "tree.vipr"
     printed = boundmark("export", *stored, out).stdout
     bound = json.loads(stored[1].read_text())["bound"]
-    assert f"the minimum is at least {bound}," in printed
+    assert f"the minimum is at least {bound}, in " in printed
+    assert printed.endswith(" derived constraints (VIPR 1.0)\n")
     assert vipr_checker.check(out).bound == bound
     assert boundmark("export", *stored, out, "--quiet").stdout == ""
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
@@ -78,3 +79,16 @@ def test_nothing_is_written_without_proof(
     done = boundmark("export", *stored, tmp_path / "nowhere" / "tree.vipr", check=False)
     assert "cannot be written" in done.stderr
     assert not list(tmp_path.glob(".*"))
+
+
+def test_kinds_without_a_format(boundmark: Boundmark, tmp_path: Path) -> None:
+    """The sentence names the file, the kind, and the kinds that can be written."""
+    reports = Reports()
+    mean_work.run(SAMPLE, Budget(20), 0, reports)  # type: ignore[arg-type]
+    path = tmp_path / f"{write_document(tmp_path, reports.last.to_json())}.json"
+    out = tmp_path / "tree.vipr"
+    done = boundmark("export", stored_as(tmp_path, SAMPLE), path, out, check=False)
+    assert done.returncode == 2
+    sentence = " ".join(done.stderr.split())
+    assert f"{path}: kind is 'mean-work/1'; expected 'mip-tree/1'." in sentence
+    assert not out.exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import TASKS, Boundmark
 
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 
 def test_every_task_leaves_one_verified_row(finished_run: Path) -> None:
@@ -59,6 +59,43 @@ def test_kill_dash_nine_loses_and_repeats_nothing(
     boundmark("verify", out)
 
 
+def test_dask_stores_the_same_rows(
+    boundmark: Boundmark, suite_file: Path, finished_run: Path, tmp_path: Path
+) -> None:
+    """Who executes the tasks changes times and hosts, and nothing else."""
+    out = tmp_path / "out"
+    boundmark("run", suite_file, "--out", out, "--quiet", "--engine", "dask", "--workers", 2)
+    measured = [
+        "verify_seconds", "wall_seconds", "cpu_seconds", "peak_rss_bytes", "started_at", "host",
+        "environment_sha256",
+    ]  # fmt: skip
+    rows, expected = (
+        ResultStore.open(folder).results().drop(columns=measured) for folder in (out, finished_run)
+    )
+    assert rows.equals(expected)
+    for folder in ("instances", "solutions", "certificates"):
+        names = [{path.name for path in (one / folder).iterdir()} for one in (out, finished_run)]
+        assert names[0] == names[1]
+    for sha256 in ResultStore.open(out).results()["environment_sha256"]:
+        assert (out / "environments" / f"{sha256}.json").exists()
+    boundmark("verify", out)
+
+
+def test_a_missing_extra_is_one_sentence(suite_file: Path, tmp_path: Path) -> None:
+    """It says what to install."""
+    code = (
+        "import sys; sys.modules['distributed'] = None\n"
+        "from boundmark.benchmarks.cli import main; main(sys.argv[1:])"
+    )
+    arguments = ("run", suite_file, "--out", tmp_path / "out", "--engine", "dask")
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "install it with: pip install 'boundmark[dask]'" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
 def test_retry_runs_failed_tasks_again(
     boundmark: Boundmark, suite_file: Path, tmp_path: Path
 ) -> None:
@@ -96,10 +133,30 @@ def test_one_writer_at_a_time(boundmark: Boundmark, suite_file: Path, tmp_path: 
         (("run", "{suite}", "--out", "/proc/out"), "/proc/out cannot be used as a results folder"),
         (
             ("run", "{suite}", "--out", "{tmp}/out", "--filter", "nothing"),
-            "has no task that matches",
+            "no task matches",
         ),
         (("run", "{suite}", "--out", "{tmp}/out", "--retry", "bad"), "'bad' is not one of timeout"),
         (("run", "{suite}", "--out", "{tmp}/out", "--workers", "0"), "0 is not in the range"),
+        (("run", "{suite}", "--out", "{tmp}/out", "--engine", "slurm"), "'slurm' is not one of"),
+        (
+            ("run", "{suite}", "--out", "{tmp}/out", "--scheduler", "tcp://127.0.0.1:1"),
+            "a scheduler is given, which the engine 'local' has not",
+        ),
+        (
+            (
+                "run",
+                "{suite}",
+                "--out",
+                "{tmp}/out",
+                "--engine",
+                "dask",
+                "--scheduler",
+                "tcp://127.0.0.1:1",
+                "--workers",
+                "3",
+            ),
+            "workers are given beside a scheduler",
+        ),
         (("report", "{tmp}"), "is not a results folder"),
         (("report", "{tmp}", "--format", "pdf"), "'pdf' is not one of html, md"),
         (("verify", "{tmp}"), "is not a results folder"),

@@ -2,8 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks.suite import MethodChoice, load_suite, parse_suite, suite_names
+from boundmark.benchmarks.suite import MethodChoice, Suite
+from boundmark.benchmarks.suite_file import INSTANCES_FIELDS, load_suite, parse_suite, suite_names
+from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import BoundmarkError, MissingFileError
+from boundmark.problems.parameter import RESERVED
 
 VALID = """
 description = "Two tasks."
@@ -22,9 +25,9 @@ k = [2, 500]
 def test_suite_says_what_it_says() -> None:
     """Every field arrives; what is left out has its default."""
     suite = parse_suite("mine", VALID)
-    assert suite.time_limit_seconds == 1.5
-    assert suite.threads == 1
-    assert suite.seeds == (1,)
+    assert suite.settings.time_limit_seconds == 1.5
+    assert suite.settings.threads == 1
+    assert suite.settings.seeds == (1,)
     assert [choice.method.name for choice in suite.methods] == ["mean-work", "random-100"]
     assert suite.methods[1].params["samples"] == 5
 
@@ -95,12 +98,18 @@ def test_shipped_suites_load(name: str) -> None:
         ("samples", "smaples", "no parameter of random-100 'smaples'; did you mean samples"),
         ("samples = 5", 'samples = "5"', "parameter samples .* is '5'; expected int"),
         ('"regal-style"', '"regal"', "no data set 'regal'; did you mean regal-style"),
-        ("k = [2, 500]", "k = [0]", "k has 0; expected integers of at least 1"),
-        ("k = [2, 500]", "k = 2", "k is 2; expected a list of integers"),
+        ("k = [2, 500]", "k = [0]", "suite mine: k is 0; expected an integer of at least 1"),
+        ("k = [2, 500]", "k = 2", "k is 2; expected a list of values"),
         ("k = [2, 500]", "stages = [2]", "no field of instances .* 'stages'"),
         ('description = "Two tasks."', "", "description is None; expected a str"),
         ("k = [2, 500]", "k = [2]\noptional = 1", "optional is 1; expected a bool"),
-        ("methods = [", "methods = [3, ", "methods has 3; expected a name or"),
+        ("methods = [", "methods = [3, ", "suite mine: methods: expected a name or .*, found 3"),
+        (
+            "methods = [",
+            "methods = [{ name = 3, params = {} }, ",
+            "methods: expected a name or .*3",
+        ),
+        ("methods = [", 'methods = [{ name = "share" }, ', "methods: expected a name or"),
         ("[[instances]]", "[[instances", "not a TOML file"),
     ],
 )
@@ -133,3 +142,98 @@ def test_unknown_parameter_of_a_method_without_any() -> None:
     """Overriding what a method does not have is an error, not ignored."""
     with pytest.raises(BoundmarkError, match="no parameter of mean-work 'samples'"):
         MethodChoice.of("mean-work", {"samples": 1})
+
+
+FILES = """
+[[instances]]
+file = "models/*"
+k = [2]
+"""
+CHAIN = 'node { name: "a" id: 0 output_info { size: 5 } compute_cost: %d }\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a suite and two models of one node, and one below the folder."""
+    for name in ("models/b.pbtxt", "models/a.pbtxt", "models/deeper/c.pbtxt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(CHAIN % ord(name[-7]))
+    return tmp_path
+
+
+def suite_with(folder: Path, group: str) -> Suite:
+    """Return a suite with one group of instances."""
+    path = folder / "mine.toml"
+    path.write_text(VALID.partition("[[instances]]")[0] + "[[instances]]\n" + group)
+    return load_suite(str(path))
+
+
+def test_files_are_found_beside_the_suite(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """In the order of their names, from whatever folder the command runs in."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    labels = [s.label for s in suite_with(folder, 'file = "models/*"\nk = [1]').load_instances()]
+    assert labels == ["file/models/a.pbtxt k=1", "file/models/b.pbtxt k=1"]
+    everywhere = suite_with(folder, 'file = "**/*.pbtxt"\nk = [1]').load_instances()
+    assert [s.member for s in everywhere][-1] == "models/deeper/c.pbtxt"
+
+
+def test_files_may_hold_instances(folder: Path) -> None:
+    """They keep their parameters unless the suite gives others; one alone needs none."""
+    (graph,) = suite_with(folder, 'file = "models/a.pbtxt"\nk = [1]').load_instances()
+    stored = graph.instance.with_parameters({"k": 7})
+    (folder / "stored.json").write_text(canonical_json(stored.to_json()))
+    (same,) = suite_with(folder, 'file = "stored.json"').load_instances()
+    assert same.instance.sha256 == stored.sha256
+    (changed,) = suite_with(folder, 'file = "stored.json"\nk = [1]').load_instances()
+    assert changed.instance.sha256 == graph.instance.sha256
+
+
+def test_optional_files(folder: Path) -> None:
+    """A pattern that matches nothing is a note where the suite says so."""
+    notes: list[str] = []
+    suite = suite_with(folder, 'file = "no/*.onnx"\nk = [1]\noptional = true')
+    assert list(suite.load_instances(notes.append)) == []
+    assert "no/*.onnx" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ('file = "no/*.onnx"\nk = [1]', r"file is 'no/\*.onnx', which matches no file in /.*; exp"),
+        ('file = "models"\nk = [1]', "file is 'models', which matches no file"),
+        ('file = "models/a.pbtxt"', "file/models/a.pbtxt: k is missing; problem 'pipeline' needs"),
+        ('file = "models/a.pbtxt"\nk = ["x"]', "mine.toml: k is 'x'; expected an integer"),
+        ('file = "*.toml"\nk = [1]', r"mine\.toml has the suffix '\.toml'; expected one of"),
+        ("file = 3\nk = [1]", "file is 3; expected a str"),
+        ('file = "a"\ndataset = "b"\nk = [1]', "both file and dataset; expected a file or members"),
+        ('file = "a"\nmembers = ["b"]\nk = [1]', "both file and members"),
+        ("k = [1]", "dataset is None; expected a str"),
+        (
+            'dataset = "shapes"\nk = [1]',
+            "'shapes', which holds a BlockLayout; problem 'pipeline'",
+        ),
+    ],
+)
+def test_mistakes_in_groups_are_named(group: str, message: str, folder: Path) -> None:
+    """Of the file's name, or of what it says."""
+    with pytest.raises(BoundmarkError, match=message):
+        list(suite_with(folder, group).load_instances())
+
+
+def test_suites_without_a_folder_have_no_files() -> None:
+    """A suite that comes with the package has nothing to look for."""
+    with pytest.raises(BoundmarkError, match=r"file is 'models/.*'; expected a data set"):
+        parse_suite("mine", VALID + FILES)
+
+
+def test_methods_of_another_problem() -> None:
+    """The sentence says which problem the method treats."""
+    with pytest.raises(BoundmarkError, match="methods: method 'tessel' treats 'microbatch'"):
+        parse_suite("mine", VALID.replace('"mean-work"', '"tessel"'))
+
+
+def test_no_parameter_takes_the_name_of_a_field() -> None:
+    """Groups of instances have fields beside the parameters."""
+    assert set(INSTANCES_FIELDS) <= RESERVED

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.benchmarks.cli.tables import print_certified_table
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 
 def add(store: ResultStore, problem: str, instance: str, objective: int, **params: int) -> None:

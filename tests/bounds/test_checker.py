@@ -28,11 +28,11 @@ from boundmark.bounds.pipeline.methods import (
 )
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.problem import solution_document
-from boundmark.reports.documents import write_document
+from boundmark.reports.stored.documents import write_document
 
 Document = dict[str, Any]
 
@@ -358,7 +358,7 @@ def test_integers_may_be_decimal_texts() -> None:
 
 
 @pytest.fixture(scope="module")
-def large(random_graph: Callable[..., CostedGraph]) -> tuple[PipelineInstance, Document]:
+def large(random_graph: Callable[..., PipelineGraph]) -> tuple[PipelineInstance, Document]:
     """Return an instance and a certificate whose payload goes into a file of its own."""
     sample = PipelineInstance(random_graph(200, 1), 4)
     return sample, certificate(share.METHOD, sample)

@@ -1,31 +1,31 @@
 """What every registered method must do, third-party ones included."""
 
+import itertools
+import json
 from pathlib import Path
 
 import pytest
 from other_process import call
 from recording import Recorder, record
-from tiny_instances import LARGER, tiny
+from tiny_instances import larger, may_repeat, runs_elsewhere, tiny
 
 from boundmark.bounds import checker
-from boundmark.problems.catalog import PROBLEMS, methods
+from boundmark.problems.canonical import canonical_json
+from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Method
-from boundmark.problems.problem import Instance, solution_document
+from boundmark.problems.problem import Instance, Problem, solution_document
 
 METHODS = tuple(methods().values())
 # Evolution and sampling repeat the same step; a few evaluations show what it does on a tiny graph.
 FEW_EVALUATIONS = {"samples": 20, "population": 5, "generations": 3, "evaluations": 30}
 
-# Their methods use ortools, which the process of the tests cannot load beside highspy.
-ELSEWHERE = {"microbatch"}
-
 
 def run(method: Method, sample: Instance, seed: int = 1) -> Recorder:
     """Run a method with few evaluations."""
     params = {name: few for name, few in FEW_EVALUATIONS.items() if name in method.params}
-    if method.problem in ELSEWHERE:
+    if runs_elsewhere(method.problem):
         return call(record, method.name, sample, seed=seed, params=params)
     return record(method.name, sample, seed=seed, params=params)
 
@@ -59,17 +59,14 @@ def test_bounds_and_solutions_enclose_the_optimum(method: Method) -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_reports_improve(method: Method) -> None:
-    """A method does not report what it has already beaten.
-
-    A schedule with the same period may be better in what the period leaves open.
-    """
-    sample = LARGER[method.problem]
+    """A method does not report what it has already beaten."""
+    sample = larger(method.problem)
     try:
         recorder = run(method, sample)
     except UnsupportedError:
         return
     objectives = [sample.objective(solution) for solution in recorder.solutions]
-    kept = objectives if method.problem == "microbatch" else set(objectives)
+    kept = objectives if may_repeat(method.problem) else set(objectives)
     assert objectives == sorted(kept, reverse=True)
     certified = [bound.bound for bound in recorder.bounds if isinstance(bound, Certificate)]
     assert certified == sorted(set(certified))
@@ -78,7 +75,7 @@ def test_reports_improve(method: Method) -> None:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_same_seed_same_result(method: Method) -> None:
     """Results can be reproduced from what a row says."""
-    sample = LARGER[method.problem]
+    sample = larger(method.problem)
     try:
         first, second = run(method, sample, seed=7), run(method, sample, seed=7)
     except UnsupportedError:
@@ -90,15 +87,35 @@ def test_same_seed_same_result(method: Method) -> None:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_registration_is_complete(method: Method) -> None:
     """`boundmark methods` and suites need a problem, a sentence and plain parameters."""
-    assert method.problem in PROBLEMS
+    assert method.problem in problems()
     assert method.summary.endswith(".")
     assert all(type(value) in (bool, int, float, str) for value in method.params.values())
 
 
-def test_a_sceptic_reads_it_in_an_hour() -> None:
+@pytest.mark.parametrize("problem", problems().values(), ids=lambda problem: problem.name)
+def test_default_methods_are_the_problem_s_own(problem: Problem) -> None:
+    """`solve` without --method finds a solution and a certified bound to look for."""
+    for name in itertools.chain.from_iterable(problem.rounds):
+        assert methods()[name].problem == problem.name
+    kinds = {method.kind for method in methods().values() if method.problem == problem.name}
+    assert "exact" in kinds or {"heuristic", "bound"} <= kinds
+
+
+@pytest.mark.parametrize("problem", problems().values(), ids=lambda problem: problem.name)
+def test_instances_are_what_their_parameters_say(problem: Problem) -> None:
+    """Parameters of an instance are declared, survive being stored, and lead back to it."""
+    for sample in (larger(problem.name), *(sample for sample, _ in tiny(problem.name)[:20])):
+        complete = problem.check_parameters(sample.parameters)
+        assert set(sample.parameters) <= set(complete)
+        stored = problem.instance_from_json(json.loads(canonical_json(sample.to_json())))
+        assert (stored.sha256, stored.problem) == (sample.sha256, problem.name)
+        assert stored.with_parameters(sample.parameters).sha256 == sample.sha256
+
+
+@pytest.mark.parametrize("problem", problems())
+def test_a_sceptic_reads_it_in_an_hour(problem: str) -> None:
     """Checking one problem takes less than 1,200 lines, blank ones aside."""
     folder = Path(checker.__file__).parent
-    for problem in PROBLEMS:
-        files = [*folder.glob("*.py"), *(folder / problem).glob("*.py")]
-        lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
-        assert len(lines) < 1200
+    files = [*folder.glob("*.py"), *(folder / problem).glob("*.py")]
+    lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
+    assert len(lines) < 1200

@@ -7,10 +7,10 @@ from onnx import TensorProto, helper
 from boundmark.datasets.any_file import load_file
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 INSTANCE = {
     "format": "boundmark-instance/1",
@@ -29,7 +29,7 @@ def test_cost_graphs_are_told_by_suffix(tmp_path, name):
     """CostGraphDef texts end in .pbtxt or .txt, in either case."""
     (tmp_path / name).write_text('node { name: "a" compute_cost: 3 }')
     graph = load_file(tmp_path / name)
-    assert isinstance(graph, CostedGraph)
+    assert isinstance(graph, PipelineGraph)
     assert graph.work.tolist() == [3]
 
 
@@ -48,7 +48,7 @@ def test_stored_instances_are_read_back(tmp_path):
     """An instance survives being stored."""
     path = tmp_path / "instance.json"
     dag = Dag.from_edges(3, [(0, 1), (0, 2)])
-    graph = CostedGraph(dag, [3, 4, 5], [1, 0, 2], [5, 6, 0], 7, ("a", "b", "c"))
+    graph = PipelineGraph(dag, [3, 4, 5], [1, 0, 2], [5, 6, 0], 7, ("a", "b", "c"))
     instance = PipelineInstance(graph, 4)
     path.write_text(canonical_json(instance.to_json()))
     assert load_file(path).sha256 == instance.sha256

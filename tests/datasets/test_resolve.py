@@ -2,11 +2,11 @@ import pytest
 from published_data import published_data
 
 from boundmark.datasets.resolve import load_member, load_source
-from boundmark.problems.catalog import PROBLEMS, datasets
+from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
-from boundmark.problems.roofline import costed_graph
+from boundmark.problems.pipeline.costs import pipeline_graph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Data sets whose files the user has to provide.
 PUBLISHED = {"pipedream"}
@@ -20,7 +20,7 @@ def test_own_data_sets_are_registered():
 def test_members_are_found_by_name():
     """The first part names the data set and the second the graph; unlisted seeds load, too."""
     assert isinstance(load_member("onnx-light/squeezenet"), ComputationGraph)
-    assert isinstance(load_member("regal-style/watts-strogatz-123456-plain"), CostedGraph)
+    assert isinstance(load_member("regal-style/watts-strogatz-123456-plain"), PipelineGraph)
 
 
 @pytest.mark.parametrize("dataset", datasets().values(), ids=lambda dataset: dataset.name)
@@ -29,7 +29,7 @@ def test_every_data_set_loads_its_first_member(dataset, monkeypatch):
     if dataset.name in PUBLISHED:
         monkeypatch.setenv("BOUNDMARK_DATA", str(published_data()))
     source = load_member(f"{dataset.name}/{dataset.members()[0]}")
-    assert any(isinstance(source, problem.sources) for problem in PROBLEMS.values())
+    assert any(isinstance(source, problem.sources) for problem in problems().values())
 
 
 def test_sources_are_files_or_members(tmp_path):
@@ -47,8 +47,8 @@ def test_sources_are_files_or_members(tmp_path):
 def test_costs_come_from_the_device_unless_given():
     """A graph with costs keeps them; one without gets the device's, in nanoseconds."""
     given = load_member("regal-style/erdos-renyi-1")
-    assert costed_graph(given) is given
-    assert costed_graph(load_member("onnx-light/alexnet")).tick == "ns"
+    assert pipeline_graph(given) is given
+    assert pipeline_graph(load_member("onnx-light/alexnet")).tick == "ns"
 
 
 @pytest.mark.parametrize(

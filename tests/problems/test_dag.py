@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,11 +10,18 @@ from boundmark.problems.errors import InvalidInputError
 def test_edges_are_sorted_and_counted_once() -> None:
     """The canonical edge order is by (source, target), whatever order they came in."""
     dag = Dag.from_edges(3, [(1, 2), (0, 2), (0, 1), (0, 2)])
-    assert list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True)) == [
-        (0, 1),
-        (0, 2),
-        (1, 2),
-    ]
+    assert dag.edge_pairs().tolist() == [[0, 1], [0, 2], [1, 2]]
+
+
+@pytest.mark.parametrize("edges", [[], [(0, 1)], [(0, 1), (1, 2)]])
+def test_edge_pairs_build_the_same_graph(edges: list[tuple[int, int]]) -> None:
+    """They have the shape (m, 2), without edges too, and are what `from_edges` takes."""
+    dag = Dag.from_edges(3, edges)
+    assert dag.edge_pairs().shape == (len(edges), 2)
+    assert dag.edge_pairs().dtype == np.int64
+    again = Dag.from_edges(3, dag.edge_pairs())
+    assert again.sources.tolist() == dag.sources.tolist()
+    assert again.targets.tolist() == dag.targets.tolist()
 
 
 @given(st.integers(1, 12), st.randoms(use_true_random=False))
@@ -48,6 +56,10 @@ def test_file_order_is_kept_when_it_is_topological() -> None:
         ([(0, 0)], "the edges form a cycle, a -> a"),
         ([(0, 5)], r"edge \[0, 5\] names an unknown node; expected node numbers from 0 to 1"),
         ([(-1, 0)], r"edge \[-1, 0\] names an unknown node"),
+        ([(0, 0.5)], r"entry \[0, 1\] of edges is 0.5; expected an integer of 64 bits"),
+        ([(0, 2**64)], r"entry \[0, 1\] of edges is 18446744073709551616"),
+        ([(0, 1, 0), (1, 0, 1)], r"edges has the shape \(2, 3\); expected pairs"),
+        ([0, 1], r"edges has the shape \(2,\); expected pairs"),
     ],
 )
 def test_bad_edges_are_named(edges: list[tuple[int, int]], message: str) -> None:

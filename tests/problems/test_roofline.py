@@ -1,55 +1,38 @@
+import dataclasses
+from pathlib import Path
+
+import numpy as np
 import pytest
+from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
 
-from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.dag import Dag
-from boundmark.problems.device import DEFAULT_DEVICE, DeviceProfile
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.roofline import costed
+from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds, transfer_seconds
 
-DEVICE = DeviceProfile(
-    name="round",
-    peak_flops={"float32": 1e9},
-    memory_bandwidth=1e9,
-    memory_bytes=1000,
-    link_bandwidth=1e8,
-    link_latency=1e-7,
-    op_overhead=2e-8,
-    source="made up: a flop or a byte of memory traffic takes 1 ns, a byte on the link 10 ns",
-)
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "devices.md"
 
 
-def graph(dtype: str = "float32") -> ComputationGraph:
-    """Build a convolution bound by arithmetic, a ReLU bound by memory, and a free reshape."""
-    return ComputationGraph(
-        names=("conv", "relu", "reshape"),
-        op_types=("Conv", "Relu", "Reshape"),
-        dag=Dag.from_edges(3, [(0, 1), (1, 2)]),
-        flops=[5000, 100, 0],  # type: ignore[arg-type]
-        output_bytes=[400, 400, 400],  # type: ignore[arg-type]
-        param_bytes=[200, 0, 0],  # type: ignore[arg-type]
-        read_bytes=[100, 400, 400],  # type: ignore[arg-type]
-        dtype=dtype,
+def test_operations_by_hand() -> None:
+    """5000 flops outweigh 700 bytes; 800 bytes outweigh 100 flops; a reshape is free."""
+    seconds = operation_seconds(small_graph(), ROUND_DEVICE)
+    assert seconds == pytest.approx([5020e-9, 820e-9, 0])
+
+
+@pytest.mark.parametrize("op_type", sorted(FREE_OP_TYPES))
+def test_free_operations_take_no_time(op_type: str) -> None:
+    """Neither traffic nor launch counts."""
+    graph = small_graph()
+    changed = tuple(dataclasses.replace(node, op_type=op_type) for node in graph.operators)
+    seconds = operation_seconds(dataclasses.replace(graph, operators=changed), ROUND_DEVICE)
+    assert seconds.tolist() == [0, 0, 0]
+
+
+def test_transfers_by_hand() -> None:
+    """Latency once, and 10 ns a byte."""
+    seconds = transfer_seconds(np.array([0, 1, 400]), ROUND_LINK)
+    assert seconds == pytest.approx([100e-9, 110e-9, 4100e-9])
+
+
+def test_free_operations_are_documented() -> None:
+    """The list in the documentation is the one in the code."""
+    assert ", ".join(f"`{name}`" for name in sorted(FREE_OP_TYPES)) in " ".join(
+        DOCUMENTATION.read_text().split()
     )
-
-
-def test_costs_by_hand() -> None:
-    """Work is the larger of the two roofs plus the overhead; the last tensor is never sent."""
-    costs = costed(graph(), DEVICE)
-    assert costs.work.tolist() == [5000 + 20, 800 + 20, 0]
-    assert costs.transfer.tolist() == [4000 + 100, 4000 + 100, 0]
-    assert costs.param_load.tolist() == [2000, 0, 0]
-    assert costs.cache == 10_000
-    assert costs.tick == "ns"
-
-
-def test_unknown_dtype_is_named() -> None:
-    """A device without a rate for the model's type cannot be guessed at."""
-    with pytest.raises(
-        InvalidInputError, match="no peak rate for bfloat16; expected one of float32"
-    ):
-        costed(graph("bfloat16"), DEVICE)
-
-
-def test_default_device_cites_its_numbers() -> None:
-    """A published table must be able to say where its costs come from."""
-    assert "datasheet" in DEFAULT_DEVICE.source

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 
 Row = dict[str, Any]
 MakeRow = Callable[..., Row]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 from boundmark.problems.arrays import frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def instance(
@@ -22,7 +22,7 @@ def instance(
 ) -> PipelineInstance:
     """Build an instance from lists; tensors cost 1 unless told."""
     n = len(work)
-    graph = CostedGraph(
+    graph = PipelineGraph(
         Dag.from_edges(n, edges),
         frozen(work),
         frozen([1] * n if transfer is None else transfer),

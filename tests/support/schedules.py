@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boundmark.datasets.shapes import load
+from boundmark.datasets.microbatch.shapes import load
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
 
 

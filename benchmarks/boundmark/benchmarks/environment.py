@@ -3,30 +3,22 @@
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-# Of these, the ones that are installed are recorded.
-LIBRARIES = (
-    "boundmark",
-    "brkga-mp-ipr",
-    "gurobipy",
-    "highspy",
-    "numba",
-    "numpy",
-    "onnx",
-    "ortools",
-    "pandas",
-    "pyarrow",
-    "pyscipopt",
-)
+from boundmark.benchmarks.distributions import installed_versions
 
 
-def describe_environment() -> dict[str, Any]:
-    """Return the record that a run stores as `environment.json`."""
+@cache
+def describe_environment() -> Mapping[str, Any]:
+    """Return the record that a run stores as `environment.json`, as of this process's first call.
+
+    Not to be changed: all callers share it.
+    """
     commit, dirty = _checkout()
     return {
         "cpu": _cpu_name(),
@@ -37,7 +29,7 @@ def describe_environment() -> dict[str, Any]:
         "host": platform.node(),
         "os": platform.platform(),
         "python": platform.python_version(),
-        "libraries": _library_versions(),
+        "libraries": installed_versions(),
         "commit": commit,
         "dirty": dirty,
         "thread_settings": {
@@ -52,16 +44,6 @@ def _cpu_name() -> str:
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
-
-
-def _library_versions() -> dict[str, str]:
-    versions = {}
-    for name in LIBRARIES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions
 
 
 def _checkout() -> tuple[str | None, bool | None]:

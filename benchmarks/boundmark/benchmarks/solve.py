@@ -1,31 +1,24 @@
-"""One instance: the best partition and the best certified bound that the methods find."""
+"""One instance: the best solution and the best certified bound that the methods find."""
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.runner import GIB, run_suite
-from boundmark.benchmarks.suite import MethodChoice, NamedInstance, Suite
+from boundmark.benchmarks.execution.engine import Engine
+from boundmark.benchmarks.planning import plan_tasks
+from boundmark.benchmarks.runner import run_planned
+from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.bounds import checker
-from boundmark.datasets.resolve import load_source
-from boundmark.problems.catalog import PROBLEMS
+from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.problem import Instance
-from boundmark.reports.store import ResultStore
-
-# Round by round, until the best solution is proven optimal. The last one uses all its time.
-DEFAULT_ROUNDS: Mapping[str, Sequence[Sequence[str]]] = {
-    "pipeline": (
-        ("ideal-dp", "share", "node-cut", "mean-work", "max-work", "slicegraph", "balanced-work"),
-        ("memetic", "certify"),
-    ),
-    "microbatch": (("device-load", "memory-latency", "modulo"), ("modulo-tree",)),
-}
+from boundmark.problems.problem import Problem
+from boundmark.reports.stored.store import ResultStore
 
 
 @dataclass(frozen=True)
@@ -68,7 +61,7 @@ class Answer:
 
     @property
     def optimal(self) -> bool:
-        """Whether the certified bound proves the partition optimal."""
+        """Whether the certified bound proves the solution optimal."""
         return self.objective is not None and self.objective == self.certified_bound
 
     def to_json(self) -> dict[str, Any]:
@@ -91,43 +84,35 @@ class Answer:
         }
 
 
-def named_instance(model: str, given: Mapping[str, int]) -> NamedInstance:
-    """Return the instance in a file, or the one that a file's or data set's graph makes.
+def rounds_of(problem: Problem, names: Sequence[str] = ()) -> list[list[MethodChoice]]:
+    """Return the methods asked for as one round, or else the problem's default rounds.
 
-    Parameters
-    ----------
-    given
-        Parameters of its problem; the others are those of the file, or the defaults.
+    Default methods that are not installed are left out.
 
     Raises
     ------
+    UnknownNameError
+        If there is no method with a name that is asked for.
     InvalidInputError
-        If a parameter is missing, or none of its problem's.
+        If one treats another problem, or the problem has no methods.
     """
-    source = load_source(model)
-    path = Path(model)
-    dataset, member = ("file", path.name) if path.exists() else tuple(model.split("/", 1))
-    for problem in PROBLEMS.values():
-        if isinstance(source, problem.sources):
-            parameters = problem.check_parameters(given)
-            instance = problem.instance(problem.adapt(source), **parameters)
-            return NamedInstance(dataset, member, instance)
-    if not isinstance(source, Instance):
-        raise InvalidInputError(f"{model} is a {type(source).__name__}, which no problem is about.")
-    problem = PROBLEMS[source.problem]
-    problem.check_parameters({**source.parameters, **given})
-    return NamedInstance(dataset, member, source.with_parameters(given))
+    if names:
+        return [[MethodChoice.of(name, problem=problem.name) for name in dict.fromkeys(names)]]
+    treating = [method.name for method in methods().values() if method.problem == problem.name]
+    if not treating:
+        raise InvalidInputError(f"no method for problem {problem.name!r} is installed.")
+    rounds = problem.rounds or (treating,)
+    installed = [[name for name in names if name in treating] for names in rounds]
+    return [[MethodChoice.of(name) for name in names] for names in installed if names]
 
 
 def solve(
     source: NamedInstance,
-    rounds: Sequence[Sequence[str]],
+    rounds: Sequence[Sequence[MethodChoice]],
     directory: Path,
+    settings: RunSettings,
+    engine: Engine,
     *,
-    time_limit_seconds: float,
-    memory_limit_gib: float,
-    seed: int,
-    workers: int,
     on_start: Callable[[int, int], None],
     on_finish: Callable[..., None],
 ) -> Answer:
@@ -136,35 +121,24 @@ def solve(
     Parameters
     ----------
     rounds
-        Names of methods; a round is run if those before it have not proven an optimum.
+        A round is run if those before it have not proven an optimum.
     directory
         Results folder; methods that it already holds with the same limits are not run again.
-    time_limit_seconds
-        Limit of each method; they run `workers` at a time.
+    settings
+        Limits of each method, and its seed.
     """
     started = time.monotonic()
     tried: list[str] = []
-    for names in rounds:
-        suite = Suite(
-            name="solve",
-            description="",
-            problem=source.instance.problem,
-            time_limit_seconds=time_limit_seconds,
-            memory_limit_gib=memory_limit_gib,
-            instances=(),
-            methods=tuple(MethodChoice.of(name) for name in dict.fromkeys(names)),
-            seeds=(seed,),
-        )
-        run_suite(
-            suite, [source], directory, workers=workers, on_start=on_start, on_finish=on_finish
-        )
-        tried += names
+    for choices in rounds:
+        planned = plan_tasks("solve", [source], choices, settings)
+        run_planned(planned, directory, engine, on_start=on_start, on_finish=on_finish)
+        tried += [choice.method.name for choice in choices]
         rows = ResultStore.open(directory).results()
         rows = rows[
             (rows["instance_sha256"] == source.instance.sha256)
             & rows["method"].isin(tried)
-            & (rows["time_limit_seconds"] == time_limit_seconds)
-            & (rows["memory_limit_bytes"] == int(memory_limit_gib * GIB))
+            & (rows["time_limit_seconds"] == settings.time_limit_seconds)
+            & (rows["memory_limit_bytes"] == settings.memory_limit_bytes)
         ]
         answer = _best(source, rows, directory, time.monotonic() - started)
         if answer.optimal:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from boundmark.datasets.any_file import load_file
-from boundmark.datasets.source_file import naming, read_bytes
-from boundmark.problems.catalog import PROBLEMS
+from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import SOLUTION_FORMAT, Solution
+from boundmark.problems.source_file import naming, read_bytes
 
 InstanceKind = TypeVar("InstanceKind")
 
@@ -56,4 +56,4 @@ def load_solution(path: Path, problem: str, instance_sha256: str) -> Solution:
                 f"instance_sha256 is {document.get('instance_sha256')!r}; "
                 f"expected that of the given instance, {instance_sha256!r}."
             )
-        return PROBLEMS[problem].solution_from_json(document)
+        return problems()[problem].solution_from_json(document)

@@ -1,31 +1,20 @@
-"""Suites: which methods treat which instances under which limits, read from TOML."""
+"""Suites: which methods treat which instances under which limits."""
 
+import glob
 import itertools
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from importlib.resources import files
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.settings import RunSettings
+from boundmark.datasets.any_file import load_file
 from boundmark.datasets.resolve import load_member
-from boundmark.problems.catalog import PROBLEMS, datasets, find, methods
+from boundmark.problems.catalog import find, methods, problems
 from boundmark.problems.errors import InvalidInputError, MissingFileError
 from boundmark.problems.method import Method, ParameterValue
 from boundmark.problems.problem import Instance, Problem
-
-SUITE_FIELDS = (
-    "description",
-    "problem",
-    "time_limit_seconds",
-    "memory_limit_gib",
-    "threads",
-    "seeds",
-    "instances",
-    "methods",
-)
-
-INSTANCES_FIELDS = ("dataset", "members", "methods", "optional")
+from boundmark.problems.source_file import naming
 
 
 @dataclass(frozen=True)
@@ -36,7 +25,9 @@ class MethodChoice:
     params: Mapping[str, ParameterValue]
 
     @classmethod
-    def of(cls, name: str, overrides: Mapping[str, ParameterValue] | None = None) -> "MethodChoice":
+    def of(
+        cls, name: str, overrides: Mapping[str, ParameterValue] | None = None, *, problem: str = ""
+    ) -> "MethodChoice":
         """Return a registered method with some of its parameters changed.
 
         Raises
@@ -44,9 +35,13 @@ class MethodChoice:
         UnknownNameError
             If there is no such method or parameter.
         InvalidInputError
-            If a parameter's type is not its default's.
+            If a parameter's type is not its default's, or the method is not for the problem given.
         """
         method = find("method", name, methods())
+        if problem and method.problem != problem:
+            raise InvalidInputError(
+                f"method {name!r} treats {method.problem!r}; expected methods for {problem!r}."
+            )
         params = dict(method.params)
         for key, value in (overrides or {}).items():
             default = find(f"parameter of {name}", key, method.params)
@@ -60,22 +55,67 @@ class MethodChoice:
 
 
 @dataclass(frozen=True)
+class Members:
+    """Members of a data set."""
+
+    dataset: str
+    members: tuple[str, ...]
+
+    def load(self) -> Iterator[tuple[str, Any]]:
+        """Yield each member's name and what it is."""
+        for member in self.members:
+            yield member, load_member(f"{self.dataset}/{member}")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files that a pattern matches, in the order of their names.
+
+    Attributes
+    ----------
+    folder
+        What the pattern is relative to.
+    """
+
+    pattern: str
+    folder: Path
+    dataset = "file"
+
+    def load(self) -> Iterator[tuple[str, Any]]:
+        """Yield each file's name, relative to the folder, and what it holds.
+
+        Raises
+        ------
+        MissingFileError
+            If there is no such file.
+        """
+        matches = glob.glob(self.pattern, root_dir=self.folder, recursive=True)
+        names = sorted(name for name in matches if (self.folder / name).is_file())
+        if not names:
+            raise MissingFileError(
+                f"file is {self.pattern!r}, which matches no file in {self.folder}; "
+                "expected at least one."
+            )
+        for name in names:
+            yield name, load_file(self.folder / name)
+
+
+@dataclass(frozen=True)
 class InstanceGroup:
-    """Members of a data set, each once for every combination of parameters.
+    """Members of a data set or files, each once for every combination of parameters.
 
     Attributes
     ----------
     parameters
-        The values of each of the problem's parameters.
+        Values of those of the problem's parameters that are given.
     methods
         Those for these instances only, beyond the suite's.
     optional
         Whether the suite does without the group if its files are not there.
     """
 
-    dataset: str
-    members: tuple[str, ...]
-    parameters: Mapping[str, tuple[int, ...]]
+    sources: Members | Files
+    parameters: Mapping[str, tuple[int | str, ...]]
     methods: tuple[MethodChoice, ...] = ()
     optional: bool = False
 
@@ -108,21 +148,16 @@ class Suite:
 
     Attributes
     ----------
-    time_limit_seconds, memory_limit_gib, threads
-        Limits that all tasks share.
-    seeds
-        Methods that use a seed run once for each; the others once.
+    methods
+        For all instances.
     """
 
     name: str
     description: str
     problem: str
-    time_limit_seconds: float
-    memory_limit_gib: float
+    settings: RunSettings
     instances: tuple[InstanceGroup, ...]
     methods: tuple[MethodChoice, ...]
-    threads: int = 1
-    seeds: tuple[int, ...] = field(default=(1,))
 
     def load_instances(
         self, on_missing: Callable[[str], None] = lambda reason: None
@@ -137,173 +172,29 @@ class Suite:
         Raises
         ------
         InvalidInputError
-            If a data set is not about the suite's problem, or its files are not there.
+            If a file or member does not suit the problem, lacks a parameter, or is not there.
         """
-        problem = PROBLEMS[self.problem]
+        problem = problems()[self.problem]
         for group in self.instances:
-            for member in group.members:
-                name = f"{group.dataset}/{member}"
-                try:
-                    source = load_member(name)
-                except MissingFileError as error:
-                    if not group.optional:
-                        raise
-                    on_missing(str(error))
-                    break
-                if not isinstance(source, problem.sources):
-                    raise InvalidInputError(
-                        f"suite {self.name}: {name} is a {type(source).__name__}; "
-                        f"expected what problem {problem.name!r} is about."
-                    )
-                adapted = problem.adapt(source)
-                for values in itertools.product(*group.parameters.values()):
-                    chosen = dict(zip(group.parameters, values, strict=True))
-                    instance = problem.instance(adapted, **chosen)
-                    if not instance.is_redundant:
-                        yield NamedInstance(group.dataset, member, instance, group.methods)
+            try:
+                for member, source in group.sources.load():
+                    with naming(f"suite {self.name}: {group.sources.dataset}/{member}"):
+                        made = list(_instances(problem, source, group.parameters))
+                    for instance in made:
+                        yield NamedInstance(group.sources.dataset, member, instance, group.methods)
+            except MissingFileError as error:
+                if not group.optional:
+                    raise
+                on_missing(str(error))
 
 
-def suite_names() -> tuple[str, ...]:
-    """Return the names of the suites that come with the package."""
-    return tuple(
-        sorted(path.name[:-5] for path in _shipped().iterdir() if path.name[-5:] == ".toml")
-    )
-
-
-def load_suite(name: str) -> Suite:
-    """Return a suite by name, or from a file whose name ends in ``.toml``.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such suite, method, data set or member.
-    InvalidInputError
-        If the file is not TOML, or a field is missing, unknown or of the wrong type.
-    """
-    if name.endswith(".toml"):
-        return read_suite(Path(name))
-    find("suite", name, {known: known for known in suite_names()})
-    return parse_suite(name, (_shipped() / f"{name}.toml").read_text())
-
-
-def read_suite(path: Path) -> Suite:
-    """Read a suite file; the suite is named after it."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path}: cannot be read as a suite: {error}") from error
-    return parse_suite(path.stem, text, where=str(path))
-
-
-def parse_suite(name: str, text: str, where: str | None = None) -> Suite:
-    """Read a suite from TOML text; `where` names the file in errors."""
-    where = where or f"suite {name}"
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"{where}: not a TOML file: {error}") from error
-    for key in table:
-        find(f"field (in {where})", key, dict.fromkeys(SUITE_FIELDS))
-    read = _Reader(where, table)
-    problem = find(f"problem (in {where})", read.of_type("problem", str), PROBLEMS)
-    choices = _method_choices(read, problem)
-    return Suite(
-        name=name,
-        description=read.of_type("description", str),
-        problem=problem.name,
-        time_limit_seconds=read.positive("time_limit_seconds"),
-        memory_limit_gib=read.positive("memory_limit_gib"),
-        instances=tuple(
-            _instance_group(where, problem, entry) for entry in read.non_empty("instances")
-        ),
-        methods=choices,
-        threads=int(read.positive("threads", default=1)),
-        seeds=tuple(read.integers("seeds", default=[1])),
-    )
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """Typed access to a TOML table, with errors that name the file and the field."""
-
-    where: str
-    table: Mapping[str, Any]
-
-    def of_type(self, key: str, kind: type) -> Any:
-        value = self.table.get(key)
-        if not isinstance(value, kind):
-            raise InvalidInputError(
-                f"{self.where}: {key} is {value!r}; expected a {kind.__name__}."
-            )
-        return value
-
-    def non_empty(self, key: str) -> list[Any]:
-        value: list[Any] = self.of_type(key, list)
-        if not value:
-            raise InvalidInputError(f"{self.where}: {key} is empty; expected at least one entry.")
-        return value
-
-    def positive(self, key: str, default: float | None = None) -> float:
-        value = self.table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-            raise InvalidInputError(
-                f"{self.where}: {key} is {value!r}; expected a positive number."
-            )
-        return value
-
-    def integers(self, key: str, default: list[int] | None = None) -> list[int]:
-        value = self.table.get(key, default)
-        if not isinstance(value, list) or not value or any(type(item) is not int for item in value):
-            raise InvalidInputError(
-                f"{self.where}: {key} is {value!r}; expected a list of integers."
-            )
-        return value
-
-
-def _instance_group(where: str, problem: Problem, entry: Any) -> InstanceGroup:
-    if not isinstance(entry, dict):
-        raise InvalidInputError(f"{where}: instances has {entry!r}; expected a table.")
-    names = [parameter.name for parameter in problem.parameters]
-    for key in entry:
-        find(f"field of instances (in {where})", key, dict.fromkeys((*INSTANCES_FIELDS, *names)))
-    read = _Reader(where, entry)
-    dataset = find("data set", read.of_type("dataset", str), datasets())
-    parameters = {}
-    for parameter in problem.parameters:
-        default = None if parameter.default is None else [parameter.default]
-        values = read.integers(parameter.name, default)
-        if min(values) < parameter.least:
-            raise InvalidInputError(
-                f"{where}: {parameter.name} has {min(values)}; "
-                f"expected integers of at least {parameter.least}."
-            )
-        parameters[parameter.name] = tuple(values)
-    members = read.non_empty("members") if "members" in entry else dataset.members()
-    choices = _method_choices(read, problem) if "methods" in entry else ()
-    optional = "optional" in entry and read.of_type("optional", bool)
-    return InstanceGroup(dataset.name, tuple(members), parameters, choices, optional)
-
-
-def _method_choices(read: _Reader, problem: Problem) -> tuple[MethodChoice, ...]:
-    choices = tuple(_method_choice(read.where, entry) for entry in read.non_empty("methods"))
-    for choice in choices:
-        if choice.method.problem != problem.name:
-            raise InvalidInputError(
-                f"{read.where}: methods has {choice.method.name!r}, which treats "
-                f"{choice.method.problem!r}; expected methods for {problem.name!r}."
-            )
-    return choices
-
-
-def _method_choice(where: str, entry: Any) -> MethodChoice:
-    if isinstance(entry, str):
-        return MethodChoice.of(entry)
-    if isinstance(entry, dict) and set(entry) == {"name", "params"}:
-        return MethodChoice.of(entry["name"], entry["params"])
-    raise InvalidInputError(
-        f"{where}: methods has {entry!r}; expected a name or {{ name = ..., params = {{ ... }} }}."
-    )
-
-
-def _shipped() -> Any:
-    return files("boundmark.benchmarks") / "suites"
+def _instances(
+    problem: Problem, source: object, parameters: Mapping[str, tuple[int | str, ...]]
+) -> Iterator[Instance]:
+    make = problem.maker(source)
+    for values in itertools.product(*parameters.values()):
+        instance = make(dict(zip(parameters, values, strict=True)))
+        # A stored instance that is taken as it is was meant to be solved.
+        is_as_stored = isinstance(source, Instance) and not parameters
+        if is_as_stored or not instance.is_redundant:
+            yield instance

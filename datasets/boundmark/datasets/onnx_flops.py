@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
+from boundmark.datasets.onnx_tensors import Shape
 from boundmark.problems.errors import InvalidInputError
 
-Shape: TypeAlias = tuple[int, ...]
 Attributes: TypeAlias = Mapping[str, Any]
 Rule: TypeAlias = Callable[[Sequence[Shape | None], Sequence[Shape], Attributes], int]
 
@@ -121,7 +121,7 @@ def _einsum(
 ) -> int:
     """Count one operation per operand at every point of the index space."""
     extent: dict[str, int] = {}
-    terms = attributes["equation"].decode().replace(" ", "").split("->")[0].split(",")
+    terms = attributes["equation"].replace(" ", "").split("->")[0].split(",")
     for position, term in enumerate(terms):
         shape = _given(inputs, position)
         before, ellipsis, after = term.partition("...")

@@ -44,6 +44,7 @@ def load(member: str) -> ComputationGraph:
 
 DATASET = Dataset(
     name="onnx-light",
+    source=ComputationGraph,
     summary="Nine image classifiers, 224 x 224, batch 1, from the test data of the onnx package.",
     members=lambda: tuple(FILES),
     load=load,

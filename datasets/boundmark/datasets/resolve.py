@@ -1,31 +1,39 @@
-"""From what a user names to a graph, a layout or a whole instance."""
+"""From what a user names to a graph, another source of instances, or a whole instance."""
 
 from pathlib import Path
+from typing import Any
 
-from boundmark.datasets.any_file import READERS, load_file
+from boundmark.datasets.any_file import known_suffixes, load_file
 from boundmark.problems.catalog import datasets, find
-from boundmark.problems.dataset import Source
-from boundmark.problems.errors import UnknownNameError
-from boundmark.problems.problem import Instance
+from boundmark.problems.errors import InvalidInputError, UnknownNameError
 
 
-def load_member(name: str) -> Source:
+def load_member(name: str) -> Any:
     """Return what has a name such as ``"onnx-light/resnet50"``.
 
     Raises
     ------
     UnknownNameError
         If there is no such data set, or it has no such member.
+    InvalidInputError
+        If the data set does not hold what it declares.
     """
     dataset, separator, member = name.partition("/")
     if not separator:
         raise UnknownNameError(
             f"there is no graph {name!r}; expected DATASET/GRAPH, e.g. onnx-light/resnet50."
         )
-    return find("data set", dataset, datasets()).load(member)
+    chosen = find("data set", dataset, datasets())
+    loaded = chosen.load(member)
+    if not isinstance(loaded, chosen.source):
+        raise InvalidInputError(
+            f"{name} is a {type(loaded).__name__}; "
+            f"expected a {chosen.source.__name__}, as its data set declares."
+        )
+    return loaded
 
 
-def load_source(source: str) -> Source | Instance:
+def load_source(source: str) -> Any:
     """Return what is in a file, or else what has this name in a data set.
 
     Raises
@@ -36,6 +44,6 @@ def load_source(source: str) -> Source | Instance:
         If it has not, and no data set has such a member.
     """
     path = Path(source)
-    if path.suffix.lower() in READERS or path.exists():
+    if path.suffix.lower() in known_suffixes() or path.exists():
         return load_file(path)
     return load_member(source)

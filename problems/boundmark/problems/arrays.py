@@ -10,21 +10,69 @@ from boundmark.problems.errors import InvalidInputError
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
-
-def frozen(values: Any) -> IntArray:
-    """Return a read-only, contiguous int64 copy of an integer array."""
-    array = np.array(values, dtype=np.int64, order="C")
-    array.flags.writeable = False
-    return array
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
-def non_negative_integers(values: Iterable[Any], field: str, names: tuple[str, ...]) -> IntArray:
-    """Return one non-negative integer a node as a read-only array.
+def frozen(values: Any, field: str = "an array") -> IntArray:
+    """Return a read-only, contiguous int64 copy of an array of integers.
+
+    Floating-point numbers are accepted if they are integers, such as `numpy.rint` returns.
+
+    Parameters
+    ----------
+    field
+        What the array is, for the error.
 
     Raises
     ------
     InvalidInputError
-        If a value is negative or not an integer, or if there is not one value a node.
+        If an entry is not an integer or does not fit into 64 bits, or if rows differ in length.
+    """
+    try:
+        given = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"rows of {field} differ in length; expected an array of integers."
+        ) from error
+    if given.dtype.kind != "i":
+        _refuse_other_than_integers(given, field)
+    array = np.array(given, dtype=np.int64, order="C")
+    array.flags.writeable = False
+    return array
+
+
+def _refuse_other_than_integers(given: npt.NDArray[Any], field: str) -> None:
+    """Raise `InvalidInputError` for the first entry that is not a 64-bit integer."""
+    match given.dtype.kind:
+        case "f":
+            wide = given.astype(np.float64)
+            # Both limits are powers of 2, hence exact in floating point.
+            is_integer = (wide == np.rint(wide)) & (wide >= -(2.0**63)) & (wide < 2.0**63)
+        case "u":
+            is_integer = given <= np.uint64(_GREATEST)
+        case "O":
+            is_integer = np.array([_is_integer(entry) for entry in given.flat], dtype=bool)
+        case _:
+            is_integer = np.zeros(given.shape, dtype=bool)
+    if not is_integer.all():
+        at = np.unravel_index(int(np.argmin(is_integer)), given.shape)
+        place = ", ".join(str(index) for index in at)
+        raise InvalidInputError(
+            f"entry [{place}] of {field} is {given[at]!s}; expected an integer of 64 bits."
+        )
+
+
+def _is_integer(entry: object) -> bool:
+    return type(entry) is int and _LEAST <= entry <= _GREATEST
+
+
+def non_negative_integers(values: Iterable[Any], field: str, names: tuple[str, ...]) -> IntArray:
+    """Return one non-negative integer per node as a read-only array.
+
+    Raises
+    ------
+    InvalidInputError
+        If a value is negative or not an integer, or if there is not one value per node.
     """
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if len(items) != len(names):
@@ -36,8 +84,8 @@ def non_negative_integers(values: Iterable[Any], field: str, names: tuple[str, .
             raise InvalidInputError(
                 f"{field} of node {name!r} is {value!r}; expected a non-negative integer."
             )
-        if value >= 2**63:
+        if value > _GREATEST:
             raise InvalidInputError(
                 f"{field} of node {name!r} is {value}, beyond 64 bits; use a coarser tick."
             )
-    return frozen(items)
+    return frozen(items, field)

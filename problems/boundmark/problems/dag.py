@@ -30,16 +30,33 @@ class Dag:
 
     @classmethod
     def from_edges(
-        cls, nodes: int, edges: Iterable[tuple[int, int]], names: tuple[str, ...] | None = None
+        cls,
+        nodes: int,
+        edges: Iterable[tuple[int, int]] | IntArray,
+        names: tuple[str, ...] | None = None,
     ) -> "Dag":
         """Build the graph; repeated edges count once.
+
+        Parameters
+        ----------
+        edges
+            Pairs (source, target), or an array of them, shape (m, 2).
+        names
+            The nodes' names, for the error; their numbers by default.
 
         Raises
         ------
         InvalidInputError
-            If an edge names a node that does not exist, or the edges form a cycle.
+            If an edge names a node that does not exist or is no pair of integers, or if the edges
+            form a cycle.
         """
-        pairs = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
+        pairs = frozen(edges if isinstance(edges, np.ndarray) else list(edges), "edges")
+        if pairs.size == 0:
+            pairs = pairs.reshape(0, 2)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise InvalidInputError(
+                f"edges has the shape {pairs.shape}; expected pairs (source, target)."
+            )
         outside = (pairs < 0) | (pairs >= nodes)
         if outside.any():
             edge = pairs[outside.any(axis=1)][0].tolist()
@@ -60,6 +77,10 @@ class Dag:
     def edges(self) -> int:
         """Number of edges, m."""
         return len(self.sources)
+
+    def edge_pairs(self) -> IntArray:
+        """Return the edges as rows (source, target), sorted, shape (m, 2)."""
+        return np.stack([self.sources, self.targets], axis=1)
 
     @cached_property
     def consumer_start(self) -> IntArray:

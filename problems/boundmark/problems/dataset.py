@@ -1,35 +1,39 @@
-"""The contract of a data set: named graphs or layouts that load on demand."""
+"""The contract of a data set: named graphs or other sources of instances that load on demand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any
 
-from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.costed_graph import CostedGraph
-from boundmark.problems.microbatch.layout import BlockLayout
-
-Source: TypeAlias = ComputationGraph | CostedGraph | BlockLayout
+from boundmark.problems.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named collection of graphs or layouts.
+    """A named collection of graphs or of whatever else problems make instances of.
 
     Attributes
     ----------
     name
         First part of an instance's name, e.g. ``"onnx-light"`` of ``"onnx-light/resnet50"``.
+    source
+        Type of its members: problems whose `Problem.sources` has it can use them. A
+        `ComputationGraph` if a device has to be chosen first, or what a problem declares.
     summary
         One sentence for `boundmark datasets`, with the source.
     members
         Returns the second parts, in the order in which tables list them.
     load
-        Returns one member: a graph, with costs if the data set is about costs and without if a
-        device has to be chosen first, or a layout. Raises `UnknownNameError` for a member that
-        there is not.
+        Returns one member. Raises `UnknownNameError` for a member that there is not.
     """
 
     name: str
+    source: type
     summary: str
     members: Callable[[], tuple[str, ...]]
-    load: Callable[[str], Source]
+    load: Callable[[str], Any]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, type):
+            raise InvalidInputError(
+                f"data set {self.name!r} declares the source {self.source!r}; expected a type."
+            )

@@ -6,7 +6,7 @@ Time, memory and verification are the runner's, never the method's.
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 from boundmark.problems.certificate import Certificate, Claim
@@ -46,6 +46,13 @@ class Budget:
     def is_spent(self) -> bool:
         """Whether the time is up."""
         return self.remaining() == 0.0
+
+    def part(self, fraction: float) -> "Budget":
+        """Return a budget for a step: a fraction of the time that is left, from now on.
+
+        Memory and threads are the same.
+        """
+        return replace(self, wall_seconds=fraction * self.remaining(), started=time.monotonic())
 
 
 class Progress(Protocol):

@@ -4,31 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
+
 from boundmark.problems.catalog import find
-from boundmark.problems.errors import StoreError
-from boundmark.reports.analysis import MICROBATCH, PIPELINE, Analysis, analyse
-from boundmark.reports.durable import write_durably
-from boundmark.reports.html import render_html
-from boundmark.reports.markdown import render_markdown
-from boundmark.reports.page import Page, Plot, Section
-from boundmark.reports.plots.all_plots import GANTT, write_plots
-from boundmark.reports.sections import overview
-from boundmark.reports.sections.bounds import bound_section
+from boundmark.reports.folder_results import FolderResults, read_folder
+from boundmark.reports.overview.definitions import definitions
+from boundmark.reports.overview.limitations import limitations
+from boundmark.reports.overview.settings import environment, settings
+from boundmark.reports.overview.summary import summary, title
+from boundmark.reports.pages.html import render_html
+from boundmark.reports.pages.markdown import render_markdown
+from boundmark.reports.pages.page import Page
+from boundmark.reports.problem_part import ProblemPart, part_of
+from boundmark.reports.report_files import remove_stale, write_files
 from boundmark.reports.sections.failures import failure_section
-from boundmark.reports.sections.gaps import gap_section
-from boundmark.reports.sections.heuristics import heuristic_section
-from boundmark.reports.sections.instances import instance_section
-from boundmark.reports.sections.methods import method_section
-from boundmark.reports.sections.microbatch.bubble_rates import bubble_rate_section
-from boundmark.reports.sections.microbatch.communication import communication_section
-from boundmark.reports.sections.microbatch.drawings import drawing_section
-from boundmark.reports.sections.microbatch.instances import (
-    instance_section as microbatch_instances,
-)
-from boundmark.reports.sections.microbatch.search_time import search_time_section
-from boundmark.reports.sections.runtime import runtime_section
-from boundmark.reports.store import ResultStore
-from boundmark.reports.tables.parquet import parquet_bytes
+from boundmark.reports.stored.parquet import parquet_bytes
+from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.claims import contradicted_claims
+from boundmark.reports.tables.failures import failures
 
 RENDERERS: Mapping[str, Callable[[Page], str]] = {"html": render_html, "md": render_markdown}
 
@@ -36,7 +29,8 @@ RENDERERS: Mapping[str, Callable[[Page], str]] = {"html": render_html, "md": ren
 def write_report(directory: Path, formats: Sequence[str] = ("html", "md")) -> list[Path]:
     """Write `report.*`, `tables/` and `plots/` into a results folder.
 
-    What is written depends on the stored results and `environment.json` alone.
+    What is written depends on the stored results and `environment.json` alone, and on which
+    packages bring reports of problems.
 
     Parameters
     ----------
@@ -57,82 +51,43 @@ def write_report(directory: Path, formats: Sequence[str] = ("html", "md")) -> li
         bound), or a file cannot be read or written. Pages of an earlier report stay as they were.
     """
     renderers = {name: find("report format", name, RENDERERS) for name in formats}
-    analysis = analyse(ResultStore.open(directory))
-    try:
-        for folder in ("tables", "plots"):
-            (directory / folder).mkdir(exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{directory} cannot be written: {error.strerror}.") from error
-    paths = []
-    for name, table in analysis.tables().items():
-        path = directory / "tables" / f"{name}.parquet"
-        write_durably(path, parquet_bytes(table))
-        paths.append(path)
-    plots, plot_paths = write_plots(analysis, directory / "plots")
-    page = build_page(analysis, plots)
-    pages = []
-    for name, render in renderers.items():
-        path = directory / f"report.{name}"
-        write_durably(path, render(page).encode())
-        pages.append(path)
-    return [*pages, *paths, *plot_paths]
+    folder = read_folder(ResultStore.open(directory))
+    parts = [part_of(folder, problem) for problem in folder.problems]
+    common = {
+        "certified": folder.certified,
+        "failures": failures(folder.tasks),
+        "contradicted_claims": contradicted_claims(folder.tasks, folder.certified),
+    }
+    files = {f"tables/{name}.parquet": parquet_bytes(table) for name, table in common.items()}
+    for part in parts:
+        files |= part.files
+    page = _page(folder, parts, common["failures"], common["contradicted_claims"])
+    pages = {f"report.{name}": render(page).encode() for name, render in renderers.items()}
+    paths = write_files(directory, {**files, **pages})
+    remove_stale(directory, set(paths))
+    return [*paths[len(files) :], *paths[: len(files)]]
 
 
-def build_page(analysis: Analysis, plots: Mapping[str, Plot]) -> Page:
-    """Return everything the pages say; parts without data are left out."""
-    problems = sorted(set(analysis.tasks["problem"]))
-    sections = []
-    for problem in problems:
-        label = f"{problem}: " if len(problems) > 1 else ""
-        sections += [
-            replace(section, title=label + section.title)
-            for section in problem_sections(analysis, plots, problem)
-        ]
-    sections += [failure_section(analysis), overview.definitions()]
+def _page(
+    folder: FolderResults,
+    parts: Sequence[ProblemPart],
+    failed: pd.DataFrame,
+    contradicted: pd.DataFrame,
+) -> Page:
+    sections = [
+        replace(section, title=f"{part.problem}: {section.title}") if len(parts) > 1 else section
+        for part in parts
+        for section in part.sections
+    ]
     return Page(
-        title=overview.title(analysis),
-        summary=overview.summary(analysis),
-        settings=overview.settings(analysis),
-        environment=overview.environment(analysis),
-        limitations=overview.limitations(analysis),
-        sections=tuple(sections),
+        title=title(folder),
+        summary=summary(folder, [part.headline for part in parts]),
+        settings=settings(folder),
+        environment=environment(folder),
+        limitations=(
+            *limitations(folder, contradicted),
+            *(said for part in parts for said in part.limitations),
+        ),
+        sections=(*sections, failure_section(failed, contradicted), definitions()),
+        svg={name: text for part in parts for name, text in part.svg.items()},
     )
-
-
-def problem_sections(analysis: Analysis, plots: Mapping[str, Plot], problem: str) -> list[Section]:
-    """Return the parts about one problem; parts without data are left out."""
-
-    def named(*names: str) -> list[Plot]:
-        return [plots[name] for name in names if name in plots]
-
-    methods = analysis.methods[analysis.methods["problem"] == problem]
-    certified = analysis.certified[analysis.certified["problem"] == problem]
-    parts: list[Section | None]
-    if problem == MICROBATCH:
-        drawings = [plot for name, plot in plots.items() if name.startswith(GANTT)]
-        drawable = analysis.best_schedules["solution_sha256"].notna().sum()
-        parts = [
-            microbatch_instances(analysis.best_schedules),
-            bubble_rate_section(
-                analysis.bubble_rates,
-                named("bubble_rate_by_memory", "bubble_rate_by_repetend"),
-            ),
-            method_section(methods),
-            search_time_section(
-                analysis.search_time, analysis.search_time_ratios, named("search_time")
-            ),
-            communication_section(analysis.communication, named("communication")),
-            drawing_section(drawings, int(drawable) - len(drawings)),
-        ]
-    elif problem == PIPELINE:
-        parts = [
-            gap_section(analysis, named("gap_by_k", "gap_distribution")),
-            bound_section(analysis),
-            heuristic_section(analysis, named("performance_profile")),
-            runtime_section(analysis, named("runtime_scatter")),
-            method_section(methods),
-            instance_section(certified),
-        ]
-    else:
-        parts = [method_section(methods), instance_section(certified)]
-    return [part for part in parts if part is not None]

@@ -11,9 +11,9 @@ from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 METHODS = "faulty_methods:METHODS"
 
@@ -25,7 +25,7 @@ def chain(nodes: int, k: int) -> PipelineInstance:
     dag = Dag.from_edges(nodes, [(v, v + 1) for v in range(nodes - 1)])
     names = tuple(map(str, range(nodes)))
     work, transfer = frozen(range(1, nodes + 1)), frozen([1] * nodes)
-    return PipelineInstance(CostedGraph.without_parameters(dag, work, transfer, names), k)
+    return PipelineInstance(PipelineGraph.without_parameters(dag, work, transfer, names), k)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,18 +37,20 @@ def _modules_of_this_folder() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def make_task(tmp_path_factory: pytest.TempPathFactory) -> MakeTask:
-    """Return a function that writes an instance and builds a task about it."""
-    folder = tmp_path_factory.mktemp("instances")
+def instances() -> dict[str, bytes]:
+    """Return the instances that tasks were made about, by hash."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def make_task(instances: dict[str, bytes]) -> MakeTask:
+    """Return a function that builds a task about a path, and notes the instance."""
 
     def make(method: str, *, nodes: int = 6, k: int = 2, **fields: Any) -> Task:
         instance = chain(nodes, k)
-        path = folder / f"{instance.sha256}.json"
-        if not path.exists():
-            path.write_text(canonical_json(instance.to_json()))
+        instances[instance.sha256] = canonical_json(instance.to_json()).encode()
         return Task(
             **{
-                "instance_path": path,
                 "instance_sha256": instance.sha256,
                 "problem": "pipeline",
                 "method": method,
@@ -73,9 +75,20 @@ def supervisor() -> Iterator[Supervisor]:
 
 
 @pytest.fixture
-def run(supervisor: Supervisor, make_task: MakeTask) -> Callable[..., Outcome]:
+def run_in(make_task: MakeTask, instances: dict[str, bytes]) -> Callable[..., Outcome]:
+    """Return a function that runs one method on a path, under a given supervisor."""
+
+    def run(supervisor: Supervisor, method: str, **fields: Any) -> Outcome:
+        task = make_task(method, **fields)
+        return supervisor.run(task, instances.get(task.instance_sha256, b"no instance"))
+
+    return run
+
+
+@pytest.fixture
+def run(supervisor: Supervisor, run_in: Callable[..., Outcome]) -> Callable[..., Outcome]:
     """Return a function that runs one method on a path of six nodes."""
-    return lambda method, **fields: supervisor.run(make_task(method, **fields))
+    return lambda method, **fields: run_in(supervisor, method, **fields)
 
 
 @pytest.fixture

@@ -94,6 +94,25 @@ def meets(
         time.sleep(0.01)
 
 
+def leaves_a_note(
+    instance: Any, budget: Budget, seed: int, progress: Progress, *, folder: str, seconds: float
+) -> None:
+    Path(folder, f"{seed}-{os.getpid()}").touch()
+    time.sleep(seconds)
+
+
+def waits_for(instance: Any, budget: Budget, seed: int, progress: Progress, *, path: str) -> None:
+    while not Path(path).exists():
+        time.sleep(0.01)
+
+
+def kills_the_runner(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+    """Kill the process that has started this one's server."""
+    stat = Path(f"/proc/{os.getppid()}/stat").read_text()
+    os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
+    time.sleep(1000)
+
+
 def hangs(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
     progress.solution(everything_in_one_stage(instance))
     sleep_for_ever()
@@ -276,6 +295,9 @@ METHODS = (
             echo,
             soft,
             meets,
+            leaves_a_note,
+            waits_for,
+            kills_the_runner,
             hangs,
             works,
             allocates_bytes,

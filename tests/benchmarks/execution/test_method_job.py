@@ -7,10 +7,10 @@ import pytest
 
 from boundmark.benchmarks.execution.method_job import StreamedProgress
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 class RecordingChannel:
@@ -35,7 +35,7 @@ def instance() -> PipelineInstance:
     ones = np.ones(50, dtype=np.int64)
     names = tuple(map(str, range(50)))
     dag = Dag.from_edges(50, [])
-    return PipelineInstance(CostedGraph.without_parameters(dag, ones, 0 * ones, names), 2)
+    return PipelineInstance(PipelineGraph.without_parameters(dag, ones, 0 * ones, names), 2)
 
 
 def split(first: int) -> Partition:

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +6,6 @@ import pytest
 from boundmark.benchmarks.execution.task import Task
 
 TASK = Task(
-    instance_path=Path("/results/instances/a.json"),
     instance_sha256="a" * 64,
     problem="pipeline",
     method="slicegraph",
@@ -18,11 +16,6 @@ TASK = Task(
     memory_limit_bytes=2**30,
     threads=1,
 )
-
-
-def test_task_id_is_independent_of_the_path() -> None:
-    """A results folder can move without its tasks becoming others."""
-    assert replace(TASK, instance_path=Path("elsewhere.json")).task_id == TASK.task_id
 
 
 def test_task_id_is_independent_of_the_form_of_a_number_and_the_order_of_parameters() -> None:

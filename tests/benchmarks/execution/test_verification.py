@@ -23,9 +23,16 @@ def server() -> Iterator[ForkServer]:
 
 
 @pytest.fixture
-def check(server: ForkServer, make_task: MakeTask) -> Check:
+def about(make_task: MakeTask, instances: dict[str, bytes]) -> tuple[bytes, str]:
+    """Return a path of six nodes, and its hash."""
+    sha256 = make_task("good").instance_sha256
+    return instances[sha256], sha256
+
+
+@pytest.fixture
+def check(server: ForkServer, about: tuple[bytes, str]) -> Check:
     """Return a function that verifies candidates about a path of six nodes."""
-    return lambda *candidates, **more: verify(lambda: server, make_task("good"), candidates, **more)
+    return lambda *candidates, **more: verify(lambda: server, *about, candidates, **more)
 
 
 @pytest.fixture
@@ -68,10 +75,10 @@ def test_nothing_to_verify_costs_nothing(check: Check) -> None:
 
 
 def test_both_kinds_are_accepted(check: Check, solution: Make, certificate: Make) -> None:
-    """The documents come back decoded."""
+    """They come back as they were given."""
     verified = check(solution(21), certificate(6))
-    assert verified.solution == json.loads(solution(21).document)
-    assert verified.certificate == json.loads(certificate(6).document)
+    assert verified.solution == solution(21)
+    assert verified.certificate == certificate(6)
     assert verified.rejections == ()
     assert verified.seconds > 0.0
 
@@ -82,9 +89,9 @@ def test_the_next_best_counts(check: Check, solution: Make, certificate: Make) -
         solution(19), solution(20), solution(21), certificate(8), certificate(6), certificate(5)
     )
     assert verified.solution is not None
-    assert verified.solution["objective"] == 21
+    assert verified.solution.value == 21
     assert verified.certificate is not None
-    assert verified.certificate["bound"] == 6
+    assert verified.certificate.value == 6
     assert sorted(rejection.split(":")[0] for rejection in verified.rejections) == [
         "certificate of value 8",
         "solution of value 19",
@@ -126,7 +133,7 @@ def test_a_candidate_that_breaks_the_checker_is_refused(
     assert re.match(f"certificate of value 9: {reason}", rejection)
     assert verified.solution is not None
     assert verified.certificate is not None
-    assert verified.certificate["bound"] == 6
+    assert verified.certificate.value == 6
 
 
 @pytest.mark.parametrize("document", [b"", b"[", b"7", b"{}", b"\xff"])
@@ -137,33 +144,32 @@ def test_what_is_no_document_is_refused(check: Check, document: bytes) -> None:
     assert len(verified.rejections) == 1
 
 
-def test_a_changed_instance_file_is_noticed(
-    server: ForkServer, make_task: MakeTask, certificate: Make
+@pytest.mark.parametrize("cut", [10, 1])
+def test_another_instance_is_noticed(
+    server: ForkServer, about: tuple[bytes, str], certificate: Make, cut: int
 ) -> None:
-    """The instance is read again from its file; without it nothing is accepted."""
-    task = make_task("good", nodes=7)
-    text = task.instance_path.read_text()
-    task.instance_path.write_text(text[:10])
-    try:
-        verified = verify(lambda: server, task, [certificate(6)])
-    finally:
-        task.instance_path.write_text(text)
+    """Without the very instance that the task is about, nothing is accepted."""
+    content, sha256 = about
+    verified = verify(lambda: server, content[:-cut], sha256, [certificate(6)])
     assert verified.certificate is None
-    assert len(verified.rejections) == 1
+    (rejection,) = verified.rejections
+    assert "the instance has the hash" in rejection
 
 
-def test_the_verifying_process_is_lean(make_task: MakeTask, certificate: Make) -> None:
+def test_the_verifying_process_is_lean(about: tuple[bytes, str], certificate: Make) -> None:
     """It has loaded nothing of what produced the documents, not even numpy."""
     server = verification.start_server("stand_in_checker")
     try:
-        verify(lambda: server, make_task("good"), [certificate(6)])
+        verify(lambda: server, *about, [certificate(6)])
         with open(f"/proc/{server.pid}/maps") as file:
             assert "numpy" not in file.read()
     finally:
         server.close()
 
 
-def test_a_server_that_dies_refuses_and_is_replaced(make_task: MakeTask, certificate: Make) -> None:
+def test_a_server_that_dies_refuses_and_is_replaced(
+    about: tuple[bytes, str], certificate: Make
+) -> None:
     """If the warm process dies at work, its candidate is refused and the next has a new one."""
     servers: list[ForkServer] = []
 
@@ -172,12 +178,12 @@ def test_a_server_that_dies_refuses_and_is_replaced(make_task: MakeTask, certifi
             servers.append(verification.start_server("stand_in_checker"))
         return servers[-1]
 
-    verified = verify(start, make_task("good"), [certificate(9, "kill-parent"), certificate(6)])
+    verified = verify(start, *about, [certificate(9, "kill-parent"), certificate(6)])
     for server in servers:
         server.close()
     assert len(servers) == 2
     assert verified.certificate is not None
-    assert verified.certificate["bound"] == 6
+    assert verified.certificate.value == 6
     assert verified.rejections == (
         "certificate of value 9: the check did not end well: the supervising process died",
     )

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 @dataclass
@@ -41,7 +41,7 @@ def _instances(draw: st.DrawFn, max_nodes: int, max_cost: int) -> PipelineInstan
     name = draw(st.permutations(range(nodes)))
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
     costs = st.lists(st.integers(0, max_cost), min_size=nodes, max_size=nodes)
-    graph = CostedGraph(
+    graph = PipelineGraph(
         Dag.from_edges(nodes, [(name[a], name[b]) for a, b in chosen]),
         np.array(draw(costs)),
         np.array(draw(costs)),
@@ -73,7 +73,7 @@ def random_instance() -> Callable[..., PipelineInstance]:
         work, transfer, load = generator.integers(0, 1000, size=(3, nodes))
         names = tuple(str(node) for node in range(nodes))
         cache = int(load.sum()) // (2 * k)
-        return PipelineInstance(CostedGraph(dag, work, transfer, load, cache, names), k)
+        return PipelineInstance(PipelineGraph(dag, work, transfer, load, cache, names), k)
 
     return make
 

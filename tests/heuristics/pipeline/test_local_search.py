@@ -62,7 +62,7 @@ def test_memetic_spends_exactly_its_evaluations(
             monkeypatch,
             annealing,
             "anneal",
-            lambda *arguments: len(arguments[8]) / annealing.MOVES_PER_EVALUATION,
+            lambda *arguments: len(arguments[2]) / annealing.MOVES_PER_EVALUATION,
         ),
     ]
     run(MEMETIC, random_instance(30, 4, 1), evaluations=evaluations)

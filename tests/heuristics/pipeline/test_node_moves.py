@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.pipeline.kernels.node_moves import anneal, cost_changes
+from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
+from boundmark.heuristics.pipeline.kernels.node_moves import Walk, anneal, cost_changes
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
@@ -21,19 +22,6 @@ def loads(instance: PipelineInstance, stages: IntArray) -> IntArray:
     sums = np.zeros(instance.k, np.int64)
     np.add.at(sums, stages, instance.graph.param_load)
     return sums
-
-
-def arrays(instance: PipelineInstance) -> tuple[IntArray, ...]:
-    """Return the graph as the kernels take it, up to transfer."""
-    graph, dag = instance.graph, instance.graph.dag
-    return (
-        dag.producer_start,
-        dag.producers,
-        dag.consumer_start,
-        dag.targets,
-        graph.work,
-        graph.transfer,
-    )
 
 
 def any_stages(data: st.DataObject, instance: PipelineInstance) -> IntArray:
@@ -55,7 +43,7 @@ def test_changes_equal_the_difference_of_costs(instances, data) -> None:
     at, to = int(stages[node]), data.draw(st.integers(0, instance.k - 1))
     if at == to:
         return
-    leaving, entering = cost_changes(*arrays(instance), stages, node, to)
+    leaving, entering = cost_changes(kernel_graph(instance.graph), stages, node, to)
     expected = costs_without_overflow(instance, stages)
     expected[at] += leaving
     expected[to] += entering
@@ -73,19 +61,8 @@ def test_annealing_keeps_its_books(instances, data, seed: int, temperature: floa
     costs, sums = costs_without_overflow(instance, stages), loads(instance, stages)
     best_stages = stages.copy()
     draws = np.random.default_rng(seed).random((60, 3))
-    best = anneal(
-        *arrays(instance),
-        instance.graph.param_load,
-        instance.graph.cache,
-        draws,
-        temperature,
-        0.06,
-        before,
-        stages,
-        costs,
-        sums,
-        best_stages,
-    )
+    graph, walk = kernel_graph(instance.graph), Walk(stages, costs, sums)
+    best = anneal(graph, walk, draws, temperature, 0.06, before, best_stages)
     assert instance.objective(Partition(best_stages)) == best <= before
     assert (stages[instance.graph.dag.sources] <= stages[instance.graph.dag.targets]).all()
     if best > 0:

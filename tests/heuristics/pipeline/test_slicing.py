@@ -11,24 +11,10 @@ from hypothesis import strategies as st
 from boundmark.heuristics.pipeline import compare_slicing, slicing
 from boundmark.heuristics.pipeline.compare_slicing import reference_cost
 from boundmark.heuristics.pipeline.kernels import slicing as kernels
+from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.reference import segment_transfer
 from boundmark.heuristics.pipeline.slicing import beats, slice_order
 from boundmark.problems.pipeline import Partition, PipelineInstance
-
-
-def increments(instance: PipelineInstance) -> tuple[kernels.Segments, kernels.Segments]:
-    """Return the increments of stages of the graph's own order, at the right and at the left."""
-    graph = instance.graph
-    arrays = (
-        graph.dag.topological_order,
-        graph.dag.producer_start,
-        graph.dag.producers,
-        graph.dag.consumer_start,
-        graph.work,
-        graph.transfer,
-        graph.param_load,
-    )
-    return kernels.growing_right(*arrays), kernels.growing_left(*arrays)
 
 
 @given(data=st.data())
@@ -62,33 +48,26 @@ def test_beats_decides_at_every_threshold(instances, data) -> None:
 def test_increments_give_the_cost_of_every_stage(instances, data) -> None:
     """Growing a stage at either end, and the Fenwick table, agree with the cost of the stage."""
     instance = data.draw(instances(max_nodes=7))
-    graph, order = instance.graph, instance.graph.dag.topological_order
-    right, left = increments(instance)
-    table = segment_transfer(order, graph.dag.consumer_start, graph.dag.targets, graph.transfer)
+    graph, order, nodes = instance.graph, instance.graph.dag.topological_order, instance.nodes
+    arrays = kernel_graph(graph)
+    ahead = kernels.segments_of(order, arrays)
+    back = kernels.segments_of(order[::-1].copy(), arrays)
+    table = segment_transfer(order, arrays)
 
-    def corrections(segments: kernels.Segments, position: int) -> list[tuple[int, int]]:
-        events = slice(segments.event_start[position], segments.event_start[position + 1])
-        pairs = zip(segments.event_bound[events], segments.event_amount[events], strict=True)
-        return [(int(bound), int(amount)) for bound, amount in pairs]
+    def grown(segments: kernels.Segments, first: int, last: int) -> int:
+        """Add up the increments of a stage, position by position."""
+        gain = segments.gain_before[last + 1] - segments.gain_before[first]
+        events = slice(segments.event_start[first], segments.event_start[last + 1])
+        applies = segments.event_bound[events] >= first
+        return int(gain - segments.event_amount[events][applies].sum())
 
-    for first in range(instance.nodes):
-        for last in range(first, instance.nodes):
+    for first in range(nodes):
+        for last in range(first, nodes):
             stage = set(order[first : last + 1].tolist())
             load = sum(int(graph.param_load[v]) for v in stage)
             expected = stage_cost(instance, stage) - max(0, load - graph.cache)
-            positions = range(first, last + 1)
-            assert expected == right.gain_before[last + 1] - right.gain_before[first] - sum(
-                amount
-                for position in positions
-                for bound, amount in corrections(right, position)
-                if bound >= first
-            )
-            assert expected == left.gain_before[last + 1] - left.gain_before[first] - sum(
-                amount
-                for position in positions
-                for bound, amount in corrections(left, position)
-                if bound <= last
-            )
+            assert expected == grown(ahead, first, last)
+            assert expected == grown(back, nodes - 1 - last, nodes - 1 - first)
             work = sum(int(graph.work[v]) for v in stage)
             assert expected == work + table[last + 1, first + 1]
 
@@ -96,12 +75,12 @@ def test_increments_give_the_cost_of_every_stage(instances, data) -> None:
 @pytest.mark.parametrize("nodes", [60, 200])
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 16, 64])
 @pytest.mark.parametrize("degree", [2, 4, 40])
-@pytest.mark.parametrize("listed", [0, 1, slicing.LISTED_BLOCKS])
+@pytest.mark.parametrize("listed", [0, 1, slicing.LISTED_STAGES])
 def test_slicing_equals_the_reference(
     monkeypatch, random_instance, nodes: int, k: int, degree: int, listed: int
 ) -> None:
     """Also with wide windows, many corrections a position, and lists that are too short."""
-    monkeypatch.setattr(slicing, "LISTED_BLOCKS", listed)
+    monkeypatch.setattr(slicing, "LISTED_STAGES", listed)
     instance = random_instance(nodes, k, nodes + k + degree, degree)
     order = instance.graph.dag.topological_order
     found, ends = slice_order(instance, order)
@@ -129,7 +108,7 @@ def test_optimum_is_found_without_lists(instances, data) -> None:
     instance = data.draw(instances(max_nodes=12, max_cost=100))
     order = instance.graph.dag.topological_order
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "LISTED_BLOCKS", data.draw(st.integers(0, 2)))
+        patch.setattr(slicing, "LISTED_STAGES", data.draw(st.integers(0, 2)))
         found, ends = slice_order(instance, order)
     assert found == reference_cost(instance, order)
     assert instance.objective(Partition.from_slices(order, ends)) == found
@@ -147,7 +126,7 @@ def test_stages_may_be_fewer_than_k(random_instance: Callable[..., PipelineInsta
 def test_comparison_prints_a_row_for_each_case(monkeypatch, capsys) -> None:
     """The published table comes from a command that still runs."""
     monkeypatch.setattr(compare_slicing, "NODES", (20,))
-    monkeypatch.setattr(compare_slicing, "BLOCKS", (2, 4))
+    monkeypatch.setattr(compare_slicing, "STAGE_COUNTS", (2, 4))
     monkeypatch.setattr(compare_slicing, "REPEATS", 1)
     compare_slicing.main()
     assert len(capsys.readouterr().out.splitlines()) == 2 + 2 * len(compare_slicing.FAMILIES)

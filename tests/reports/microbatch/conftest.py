@@ -9,8 +9,8 @@ import pytest
 from schedules import one_after_another, v_shape
 
 from boundmark.problems.problem import solution_document
-from boundmark.reports.documents import write_document
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.store import ResultStore
 
 Add = Callable[..., None]
 

@@ -8,19 +8,20 @@ import click
 @click.command()
 @click.argument("instance", metavar="INSTANCE.json", type=click.Path(path_type=Path))
 @click.argument("certificate", metavar="CERTIFICATE.json", type=click.Path(path_type=Path))
-@click.argument("out", metavar="OUT.vipr", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def export(instance: Path, certificate: Path, out: Path, quiet: bool) -> None:
-    """Write a certificate of kind mip-tree/1 as a VIPR file.
+    """Write a certificate in the format that there is for its kind.
 
-    The certificate is checked first. Programs such as viprchk confirm the file's bound.
+    Trees over mixed-integer programs become VIPR files, which programs such as viprchk confirm. The
+    certificate is checked first.
     """
     import io
 
     from boundmark.bounds import checker
-    from boundmark.bounds.pipeline.vipr.export import write_vipr
+    from boundmark.bounds.exporter import exporters
     from boundmark.problems.errors import InvalidInputError
-    from boundmark.reports.durable import writing_durably
+    from boundmark.reports.stored.durable import writing_durably
 
     path = instance
     try:
@@ -28,9 +29,14 @@ def export(instance: Path, certificate: Path, out: Path, quiet: bool) -> None:
         checker.check_instance(read_instance)
         path = certificate
         read_certificate = checker.read_document(path)
+        checker.check_certificate(read_instance, read_certificate)
+        exporter = exporters().get(f"{read_certificate['problem']} {read_certificate['kind']}")
+        if exporter is None:
+            kinds = " or ".join(repr(known.kind) for known in exporters().values()) or "none"
+            raise InvalidInputError(f"kind is {read_certificate['kind']!r}; expected {kinds}.")
         with writing_durably(out) as file:
-            text = io.TextIOWrapper(file, "ascii")
-            lines = write_vipr(read_instance, read_certificate, text)
+            text = io.TextIOWrapper(file, "utf-8")
+            written = exporter.write(read_instance, read_certificate, text)
             text.detach()
     except checker.Rejected as error:
         raise InvalidInputError(f"{path}: {error}.") from error
@@ -38,4 +44,4 @@ def export(instance: Path, certificate: Path, out: Path, quiet: bool) -> None:
         raise InvalidInputError(f"{path}: {error}") from error
     if not quiet:
         bound = read_certificate["bound"]
-        click.echo(f"{out}: the minimum is at least {bound}, in {lines:,} derived constraints")
+        click.echo(f"{out}: the minimum is at least {bound}, in {written} ({exporter.format})")

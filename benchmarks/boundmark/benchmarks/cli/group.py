@@ -1,16 +1,15 @@
 """The command group: version, help, and errors as one sentence."""
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import click
 
-from boundmark.benchmarks.cli.execute import execute
 from boundmark.benchmarks.cli.export import export
-from boundmark.benchmarks.cli.listing import datasets, methods, suites
-from boundmark.benchmarks.cli.microbatches import microbatches
+from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import run
-from boundmark.benchmarks.cli.simulate import simulate
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.benchmarks.cli.verify import verify
 from boundmark.problems.errors import BoundmarkError
@@ -21,30 +20,37 @@ class _Failure(click.ClickException):
 
 
 class _Group(click.Group):
-    """Turns the project's own errors into a sentence on stderr and exit code 2."""
+    """Turns the project's own errors into a sentence on stderr and exit code 2.
+
+    Problems add commands of their own with entry points in the group ``boundmark.commands`` that
+    name a `click.Command`; they are looked for when a name is none of the commands given here.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that the arguments name."""
         try:
             return super().invoke(ctx)
         except BoundmarkError as error:
             raise _Failure(str(error)) from error
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*super().list_commands(ctx), *self._of_problems])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command with a name, None if there is none."""
+        return super().get_command(ctx, cmd_name) or self._of_problems.get(cmd_name)
+
+    @cached_property
+    def _of_problems(self) -> Mapping[str, click.Command]:
+        from boundmark.problems.plugins import registered
+
+        return registered("boundmark.commands", click.Command, taken=self.commands)
+
 
 @click.group(
     cls=_Group,
-    commands=[
-        run,
-        report,
-        verify,
-        export,
-        solve,
-        microbatches,
-        simulate,
-        execute,
-        methods,
-        datasets,
-        suites,
-    ],
+    commands=[run, report, verify, export, solve, problems, methods, datasets, suites],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="boundmark")

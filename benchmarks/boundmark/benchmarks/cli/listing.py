@@ -1,12 +1,35 @@
-"""`boundmark methods | datasets | suites`: what there is to choose from."""
+"""`boundmark problems | methods | datasets | suites`: what there is to choose from."""
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from boundmark.problems.dataset import Dataset
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+@click.command()
+@as_json
+def problems(as_json: bool) -> None:
+    """List the registered problems; of several that suit, `solve` takes the first."""
+    from boundmark.problems.catalog import problems as registered
+
+    _print(
+        [
+            {
+                "problem": problem.name,
+                "parameters": ", ".join(parameter.name for parameter in problem.parameters),
+                "sources": problem.source_names,
+                "description": problem.description,
+            }
+            for problem in registered().values()
+        ],
+        as_json,
+    )
 
 
 @click.command()
@@ -37,6 +60,7 @@ def datasets(as_json: bool, members: str | None) -> None:
     """List the registered data sets, or the members of one."""
     from boundmark.problems.catalog import datasets as registered
     from boundmark.problems.catalog import find
+    from boundmark.problems.catalog import problems as known
 
     if members is not None:
         chosen = find("data set", members, registered())
@@ -46,7 +70,12 @@ def datasets(as_json: bool, members: str | None) -> None:
         [
             {
                 "data set": dataset.name,
-                "members": len(dataset.members()),
+                "members": _number_of_members(dataset),
+                "problems": ", ".join(
+                    problem.name
+                    for problem in known().values()
+                    if issubclass(dataset.source, problem.sources)
+                ),
                 "summary": dataset.summary,
             }
             for dataset in registered().values()
@@ -55,11 +84,23 @@ def datasets(as_json: bool, members: str | None) -> None:
     )
 
 
+def _number_of_members(dataset: "Dataset") -> int | None:
+    """Return how many members there are, None where the data set fails to say."""
+    try:
+        return len(dataset.members())
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        click.echo(
+            f"warning: data set {dataset.name!r} does not list its members: {reason}", err=True
+        )
+        return None
+
+
 @click.command()
 @as_json
 def suites(as_json: bool) -> None:
     """List the suites that come with the package."""
-    from boundmark.benchmarks.suite import load_suite, suite_names
+    from boundmark.benchmarks.suite_file import load_suite, suite_names
 
     loaded = [load_suite(name) for name in suite_names()]
     _print(
@@ -68,7 +109,7 @@ def suites(as_json: bool) -> None:
                 "suite": suite.name,
                 "problem": suite.problem,
                 "methods": len(suite.methods),
-                "limit [s]": suite.time_limit_seconds,
+                "limit [s]": suite.settings.time_limit_seconds,
                 "description": suite.description,
             }
             for suite in loaded
@@ -89,5 +130,5 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
         numeric = not isinstance(rows[0][column], str)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
+        table.add_row(*("?" if value is None else str(value) for value in row.values()))
     Console().print(table)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from boundmark.benchmarks.execution.task import Outcome
-from boundmark.benchmarks.runner import PlannedTask
+from boundmark.benchmarks.planning import PlannedTask
 
 
 @contextmanager

@@ -1,19 +1,18 @@
 """`boundmark run`: a suite into a results folder."""
 
 import dataclasses
-import os
 from pathlib import Path
 
 import click
 
-STATUSES = ("timeout", "oom", "crashed", "error", "unsupported")
+from boundmark.reports.stored.statuses import FAILURES
 
 
 def _statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
     chosen = tuple(part.strip() for part in value.split(",") if part.strip())
     for status in chosen:
-        if status not in STATUSES:
-            raise click.BadParameter(f"{status!r} is not one of {', '.join(STATUSES)}.")
+        if status not in FAILURES:
+            raise click.BadParameter(f"{status!r} is not one of {', '.join(FAILURES)}.")
     return chosen
 
 
@@ -24,8 +23,16 @@ def _statuses(context: click.Context, parameter: click.Parameter, value: str) ->
     help="Results folder; tasks that it already holds are not run again.",
 )  # fmt: skip
 @click.option(
-    "--workers", type=click.IntRange(min=1), default=len(os.sched_getaffinity(0)),
-    show_default="one a CPU", help="Tasks at a time.",
+    "--workers", type=click.IntRange(min=1), show_default="one per CPU",
+    help="Tasks at a time on this machine.",
+)  # fmt: skip
+@click.option(
+    "--engine", "engine_name", type=click.Choice(("local", "dask")), default="local",
+    show_default=True, help="What executes the tasks: this process, or workers of Dask.",
+)  # fmt: skip
+@click.option(
+    "--scheduler", metavar="ADDRESS",
+    help="Dask scheduler, e.g. tcp://host:8786; without one, --engine dask starts its own here.",
 )  # fmt: skip
 @click.option(
     "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
@@ -37,7 +44,7 @@ def _statuses(context: click.Context, parameter: click.Parameter, value: str) ->
 )  # fmt: skip
 @click.option(
     "--retry", default="", metavar="STATUS,...", callback=_statuses,
-    help=f"Run stored tasks with these statuses again ({', '.join(STATUSES)}).",
+    help=f"Run stored tasks with these statuses again ({', '.join(FAILURES)}).",
 )  # fmt: skip
 @click.option(
     "--filter", "pattern", metavar="GLOB",
@@ -47,7 +54,9 @@ def _statuses(context: click.Context, parameter: click.Parameter, value: str) ->
 def run(
     suite: str,
     out: Path,
-    workers: int,
+    workers: int | None,
+    engine_name: str,
+    scheduler: str | None,
     time_limit: float | None,
     memory_limit: float | None,
     retry: tuple[str, ...],
@@ -58,30 +67,33 @@ def run(
     from rich.console import Console
 
     from boundmark.benchmarks.cli.progress import task_progress
-    from boundmark.benchmarks.runner import run_suite
-    from boundmark.benchmarks.suite import load_suite
+    from boundmark.benchmarks.engines import make_engine
+    from boundmark.benchmarks.planning import plan_tasks
+    from boundmark.benchmarks.runner import run_planned
+    from boundmark.benchmarks.settings import GIB
+    from boundmark.benchmarks.suite_file import load_suite
 
     chosen = load_suite(suite)
+    settings = chosen.settings
     if time_limit is not None:
-        chosen = dataclasses.replace(chosen, time_limit_seconds=time_limit)
+        settings = dataclasses.replace(settings, time_limit_seconds=time_limit)
     if memory_limit is not None:
-        chosen = dataclasses.replace(chosen, memory_limit_gib=memory_limit)
+        settings = dataclasses.replace(settings, memory_limit_bytes=int(memory_limit * GIB))
+    engine = make_engine(engine_name, workers, scheduler)
     console = Console(stderr=True, quiet=quiet)
     with task_progress(console, chosen.name) as (on_start, on_finish):
-        summary = run_suite(
-            chosen,
-            chosen.load_instances(lambda reason: console.print(f"left out: {reason}")),
+        sources = chosen.load_instances(lambda reason: console.print(f"left out: {reason}"))
+        summary = run_planned(
+            plan_tasks(chosen.name, sources, chosen.methods, settings),
             out,
-            workers=workers,
+            engine,
             retry=retry,
             pattern=pattern,
             on_start=on_start,
             on_finish=on_finish,
         )
-    done = sum(summary.statuses.values())
     counts = ", ".join(f"{count} {status}" for status, count in sorted(summary.statuses.items()))
     click.echo(
-        f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, {done} run"
-        + (f" ({counts})" if counts else "")
-        + f"; results in {out}"
+        f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
+        f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
     )

@@ -1,23 +1,32 @@
-"""`boundmark solve`: one model, its best partition, and how far from optimal it can be."""
+"""`boundmark solve`: one model, its best solution, and how far from optimal it can be."""
 
-import json
 import os
 import tempfile
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
+
 if TYPE_CHECKING:
-    from boundmark.benchmarks.solve import Answer
+    from boundmark.problems.problem import Problem
 
 
-@click.command()
+def _problems() -> "Iterable[Problem]":
+    from boundmark.problems.catalog import problems
+
+    return problems().values()
+
+
+@click.command(cls=ParameterCommand, problems=_problems)
 @click.argument("model")
-@click.option("-k", "--stages", type=int, help="pipeline: number of stages.")
-@click.option("--memory", type=int, help="microbatch: memory of each device.")
-@click.option("--micro-batches", type=int, help="microbatch: how many, if their makespan counts.")
+@click.option(
+    "--problem", metavar="NAME",
+    help="Which problem, if MODEL suits several; see `boundmark problems`.",
+)  # fmt: skip
 @click.option(
     "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
     show_default=True, metavar="SECONDS", help="Wall-clock limit of each method.",
@@ -43,9 +52,7 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def solve(
     model: str,
-    stages: int | None,
-    memory: int | None,
-    micro_batches: int | None,
+    problem: str | None,
     time_limit: float,
     memory_limit: float,
     methods: tuple[str, ...],
@@ -54,8 +61,12 @@ def solve(
     out: Path | None,
     as_json: bool,
     quiet: bool,
+    **parameters: str | None,
 ) -> None:
-    """Partition a graph, or schedule a layout: MODEL is a file or a data set's member.
+    """Solve one instance: MODEL is a file or a data set's member.
+
+    Without --problem, it is the first problem listed by `boundmark problems` that is about such a
+    MODEL and has all the parameters given. Options for parameters name the problems that use them.
 
     Files are ONNX models, CostGraphDef texts, PipeDream's profiles and stored instances. Members
     are written like onnx-light/resnet50 or shapes/nn-4-train; `boundmark datasets` lists the data
@@ -63,63 +74,30 @@ def solve(
     """
     from rich.console import Console
 
-    from boundmark.benchmarks.cli import answers
+    from boundmark.benchmarks.cli.print_answer import print_answer, print_json
     from boundmark.benchmarks.cli.progress import task_progress
-    from boundmark.benchmarks.solve import DEFAULT_ROUNDS, named_instance
+    from boundmark.benchmarks.execution.local_engine import LocalEngine
+    from boundmark.benchmarks.instance_choice import named_instance
+    from boundmark.benchmarks.settings import GIB, RunSettings
+    from boundmark.benchmarks.solve import rounds_of
     from boundmark.benchmarks.solve import solve as solve_instance
+    from boundmark.problems.catalog import problems
 
-    given = {"k": stages, "memory": memory, "micro_batches": micro_batches}
-    source = named_instance(
-        model, {name: value for name, value in given.items() if value is not None}
-    )
+    source = named_instance(model, given_texts(parameters), problem)
+    rounds = rounds_of(problems()[source.instance.problem], methods)
     folder = nullcontext(str(out)) if out else tempfile.TemporaryDirectory(prefix="boundmark-")
     console = Console(stderr=True, quiet=quiet or as_json)
     with folder as directory, task_progress(console, "solve") as (on_start, on_finish):
         answer = solve_instance(
             source,
-            (methods,) if methods else DEFAULT_ROUNDS[source.instance.problem],
+            rounds,
             Path(directory),
-            time_limit_seconds=time_limit,
-            memory_limit_gib=memory_limit,
-            seed=seed,
-            workers=workers,
+            RunSettings(time_limit, int(memory_limit * GIB), seeds=(seed,)),
+            LocalEngine(workers),
             on_start=on_start,
             on_finish=on_finish,
         )
     if as_json:
-        facts = answers.BY_PROBLEM[answer.source.instance.problem].facts(answer)
-        click.echo(json.dumps({**answer.to_json(), **facts}))
+        print_json(answer)
     else:
-        _print(answer)
-
-
-def _print(answer: "Answer") -> None:
-    from boundmark.benchmarks.cli import answers
-
-    instance = answer.source.instance
-    presentation = answers.BY_PROBLEM[instance.problem]
-    click.echo(
-        f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges, "
-        f"instance {instance.sha256[:12]}"
-    )
-    presentation.print_solution(answer)
-    unit, name = presentation.unit(answer), presentation.objective_name(answer)
-    if answer.objective is None:
-        click.echo(f"{name:16} none found")
-    else:
-        click.echo(f"{name:16} {answer.objective:,}{unit} (by {answer.method}, verified)")
-    if answer.certified_bound is None:
-        click.echo("certified bound  none found")
-    else:
-        click.echo(
-            f"certified bound  {answer.certified_bound:,}{unit} (by {answer.bound_method}, checked)"
-        )
-    if answer.claimed_bound is not None:
-        click.echo(f"claimed bound    {answer.claimed_bound:,.3f}{unit} (not certified)")
-    if answer.optimal:
-        click.echo("gap              0 (optimal, certified)")
-    elif answer.gap is not None:
-        click.echo(f"gap              {answer.gap:.2%} at most above the optimum")
-    click.echo(f"seconds          {answer.seconds:.1f}")
-    for failure in answer.failures:
-        click.echo(f"note             {failure}")
+        print_answer(answer)

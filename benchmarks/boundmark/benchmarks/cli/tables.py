@@ -8,11 +8,11 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from boundmark.reports.natural_order import natural_order
-from boundmark.reports.number_text import integer, percent
 from boundmark.reports.statistics.geometric_mean import geometric_mean
-from boundmark.reports.store import ResultStore
+from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text.number_text import integer, percent
 
 # What the column of nodes takes, and what gaps are at least.
 NODES_WIDTH, NUMBER_WIDTH = 9, 5

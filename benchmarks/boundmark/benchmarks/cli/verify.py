@@ -13,10 +13,11 @@ import click
 )  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what was rejected.")
 def verify(paths: tuple[Path, ...], quiet: bool) -> None:
-    """Check every instance, solution and certificate; exit 0 only if all are accepted.
+    """Check every instance, solution, certificate and row; exit 0 only if all are accepted.
 
-    Results folders are checked whole, with the rows that refer to the files. Of single files, the
-    instance must be among them or where a results folder keeps it.
+    Results folders are checked whole: every cost and bound that a row states must follow from the
+    folder's files. Of single files, the instance must be among them or where a results folder
+    keeps it.
     """
     from boundmark.benchmarks.folder_check import Verdict, check_files, check_folder
 
@@ -28,7 +29,7 @@ def verify(paths: tuple[Path, ...], quiet: bool) -> None:
     verdicts.extend(check_files(files))
     rejected = [verdict for verdict in verdicts if verdict.reason is not None]
     for verdict in rejected:
-        click.echo(f"rejected: {verdict.path}: {verdict.reason}")
+        click.echo(f"rejected: {verdict.subject}: {verdict.reason}")
     if not quiet or rejected:
         click.echo(f"{len(verdicts) - len(rejected)} accepted, {len(rejected)} rejected")
     if rejected:

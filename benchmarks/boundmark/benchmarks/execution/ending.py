@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from boundmark.benchmarks.execution.server_process import PREPARATION_SECONDS
-from boundmark.benchmarks.execution.task import Status
+from boundmark.reports.stored.statuses import Status
 
 # What the server says about a child; this if the server has died itself.
 SERVER_DIED: Mapping[str, Any] = {

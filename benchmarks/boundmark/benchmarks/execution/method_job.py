@@ -1,8 +1,10 @@
 """What a task's process does: load the instance, run the method, stream what it reports."""
 
+import hashlib
 import importlib
 import importlib.util
 import json
+import logging
 import math
 import operator
 import threading
@@ -33,8 +35,11 @@ def prepare(methods: str) -> Job:
     """
     # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
     importlib.import_module("numpy.ma")
+    # The command has told of broken packages; its servers need not, each anew.
+    logging.getLogger("boundmark").setLevel(logging.ERROR)
     problem, _, path = methods.partition(" ")
     known = _methods_at(path) if path else catalog.methods()
+    catalog.problems()
     for module in {name for one in known.values() if one.problem == problem for name in one.warm}:
         if _is_installed(module):
             importlib.import_module(module)
@@ -57,7 +62,7 @@ def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
     """
     method = catalog.find("method", task.method, methods)
     _check(task, method)
-    instance = _load(task)
+    instance = _load(task, channel.documents())
     progress = StreamedProgress(instance, channel)
     budget = Budget(task.time_limit_seconds, task.memory_limit_bytes, task.threads, channel.start())
     method.run(instance, budget, task.seed, progress, **task.params)
@@ -156,18 +161,12 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _load(task: Task) -> Instance:
-    problem = catalog.find("problem", task.problem, catalog.PROBLEMS)
-    try:
-        value = json.loads(task.instance_path.read_bytes())
-    except (OSError, ValueError) as error:
+def _load(task: Task, content: bytes) -> Instance:
+    problem = catalog.find("problem", task.problem, catalog.problems())
+    found = hashlib.sha256(content).hexdigest()
+    if found != task.instance_sha256:
         raise InvalidInputError(
-            f"{task.instance_path} cannot be read ({error}); expected an instance."
-        ) from error
-    instance = problem.instance_from_json(value)
-    if instance.sha256 != task.instance_sha256:
-        raise InvalidInputError(
-            f"{task.instance_path} holds the instance {instance.sha256}; "
-            f"the task is about {task.instance_sha256}."
+            f"what came with the task has the hash {found}; "
+            f"expected the instance {task.instance_sha256}."
         )
-    return instance
+    return problem.instance_from_json(json.loads(content))

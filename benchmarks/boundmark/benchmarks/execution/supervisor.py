@@ -1,10 +1,12 @@
 """Runs one task at a time: whatever the method does, there is an outcome."""
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 
+from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution import verification
 from boundmark.benchmarks.execution.ending import Ending, Limits
 from boundmark.benchmarks.execution.fork_server import ForkServer, ServerStoppedError
@@ -43,8 +45,13 @@ class Supervisor:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task, instance: bytes) -> Outcome:
         """Run a task and verify what it reports.
+
+        Parameters
+        ----------
+        instance
+            Canonical JSON of the task's instance.
 
         Raises
         ------
@@ -64,8 +71,10 @@ class Supervisor:
             # Solvers of different problems may not get along in one process.
             self._problem = task.problem
             self._forget("methods")
-        ending = self._server("methods").run(task.to_json(), limits, reports.take)
-        verified = verification.verify(lambda: self._server("checker"), task, reports.candidates())
+        ending = self._server("methods").run(task.to_json(), limits, reports.take, instance)
+        verified = verification.verify(
+            lambda: self._server("checker"), instance, task.instance_sha256, reports.candidates()
+        )
         return _outcome(task, started_at, ending, reports, verified)
 
     def pids(self) -> dict[str, int]:
@@ -156,8 +165,8 @@ def _outcome(
     reports: _Reports,
     verified: Verified,
 ) -> Outcome:
-    objective = verified.solution["objective"] if verified.solution else None
-    bound = verified.certificate["bound"] if verified.certificate else None
+    objective = verified.solution.value if verified.solution else None
+    bound = verified.certificate.value if verified.certificate else None
     status, detail = ending.status, ending.detail
     if verified.rejections:
         status, detail = "error", "rejected: " + "; ".join(verified.rejections)
@@ -171,7 +180,7 @@ def _outcome(
 
     kind = reports.claim[1] if reports.claim else None
     if verified.certificate:
-        kind = verified.certificate["kind"]
+        kind = json.loads(verified.certificate.document)["kind"]
     return Outcome(
         task=task,
         status=status,
@@ -184,11 +193,12 @@ def _outcome(
         peak_rss_bytes=ending.peak_rss_bytes,
         started_at=started_at,
         events=tuple(event for event in reports.events if stands(event)),
-        solution=verified.solution,
+        solution=verified.solution.document if verified.solution else None,
         objective=objective,
-        certificate=verified.certificate,
+        certificate=verified.certificate.document if verified.certificate else None,
         bound_certified=bound,
         bound_claimed=reports.claim[0] if reports.claim else None,
         bound_kind=kind,
         verify_seconds=verified.seconds,
+        environment=describe_environment(),
     )

@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.method import ParameterValue
-
-Status: TypeAlias = Literal["ok", "timeout", "oom", "crashed", "error", "unsupported"]
-EventKind: TypeAlias = Literal["solution", "bound_certified", "bound_claimed"]
+from boundmark.reports.stored.statuses import Status, TraceKind
 
 
 @dataclass(frozen=True)
@@ -18,8 +15,8 @@ class Task:
 
     Attributes
     ----------
-    instance_path
-        File with the instance's canonical JSON.
+    instance_sha256
+        Hash of the instance's canonical JSON, which travels beside the task.
     params
         Complete: the method's defaults merged with what a suite overrides.
     time_limit_seconds
@@ -28,7 +25,6 @@ class Task:
         For everything resident in the task's processes together, the interpreter included.
     """
 
-    instance_path: Path
     instance_sha256: str
     problem: str
     method: str
@@ -41,15 +37,12 @@ class Task:
 
     @property
     def task_id(self) -> str:
-        """Hash over everything but the path, which may differ between machines."""
-        content = self.to_json()
-        del content["instance_path"]
-        return sha256_hex(canonical_json(content))
+        """Hash over everything."""
+        return task_identity(**self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Return the task as JSON values."""
         return {
-            "instance_path": str(self.instance_path),
             "instance_sha256": self.instance_sha256,
             "problem": self.problem,
             "method": self.method,
@@ -64,7 +57,34 @@ class Task:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Task":
         """Read what `to_json` wrote."""
-        return cls(**{**value, "instance_path": Path(value["instance_path"])})
+        return cls(**value)
+
+
+def task_identity(
+    *,
+    instance_sha256: str,
+    problem: str,
+    method: str,
+    method_version: int,
+    params: Mapping[str, ParameterValue],
+    seed: int,
+    time_limit_seconds: float,
+    memory_limit_bytes: int,
+    threads: int,
+) -> str:
+    """Return the hash that identifies a task, wherever it runs."""
+    content = {
+        "instance_sha256": instance_sha256,
+        "problem": problem,
+        "method": method,
+        "method_version": method_version,
+        "params": dict(params),
+        "seed": seed,
+        "time_limit_seconds": float(time_limit_seconds),
+        "memory_limit_bytes": memory_limit_bytes,
+        "threads": threads,
+    }
+    return sha256_hex(canonical_json(content))
 
 
 @dataclass(frozen=True)
@@ -72,7 +92,7 @@ class Event:
     """An improvement, `seconds` after the method started."""
 
     seconds: float
-    kind: EventKind
+    kind: TraceKind
     value: float | int
 
 
@@ -103,15 +123,17 @@ class Outcome:
     events
         In the order in which they came, without what verification refuted.
     solution, objective
-        Best verified solution in its stored form, and its cost.
+        Best verified solution as JSON text in its stored form, and its cost.
     certificate, bound_certified
-        Best verified certificate in its stored form, and its bound.
+        Best verified certificate as JSON text in its stored form, and its bound.
     bound_claimed
         Best bound that a solver reported.
     bound_kind
         Kind of the certificate, or of the claim if there is no certificate.
     verify_seconds
         Wall time of the verification.
+    environment
+        Machine and software that ran the task, see `environment.describe_environment`.
     """
 
     task: Task
@@ -125,10 +147,11 @@ class Outcome:
     peak_rss_bytes: int
     started_at: str
     events: tuple[Event, ...]
-    solution: dict[str, Any] | None
+    solution: bytes | None
     objective: int | None
-    certificate: dict[str, Any] | None
+    certificate: bytes | None
     bound_certified: int | None
     bound_claimed: float | None
     bound_kind: str | None
     verify_seconds: float
+    environment: Mapping[str, Any]

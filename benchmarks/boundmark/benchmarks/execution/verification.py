@@ -1,15 +1,13 @@
 """Verification of what a task reported, in a process that shares nothing with the method."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from boundmark.benchmarks.execution import frames
 from boundmark.benchmarks.execution.ending import Limits
 from boundmark.benchmarks.execution.fork_server import ForkServer
-from boundmark.benchmarks.execution.task import Task
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
 
@@ -32,15 +30,15 @@ class Verified:
     Attributes
     ----------
     solution, certificate
-        The best accepted ones, decoded.
+        The best accepted ones.
     rejections
         A clause for each candidate that was refused.
     seconds
         Wall time.
     """
 
-    solution: dict[str, Any] | None = None
-    certificate: dict[str, Any] | None = None
+    solution: Candidate | None = None
+    certificate: Candidate | None = None
     rejections: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -52,16 +50,19 @@ def start_server(checker: str = "boundmark.bounds.checker") -> ForkServer:
 
 def verify(
     server: Callable[[], ForkServer],
-    task: Task,
+    instance: bytes,
+    instance_sha256: str,
     candidates: Sequence[Candidate],
     limits: Limits = LIMITS,
 ) -> Verified:
-    """Check the best candidates against the instance's file, and the next best if need be.
+    """Check the best candidates against the instance, and the next best if need be.
 
     Parameters
     ----------
     server
         Returns a live server.
+    instance
+        Its canonical JSON.
     candidates
         Best first within each kind.
     limits
@@ -73,13 +74,14 @@ def verify(
     waiting: dict[CandidateKind, list[Candidate]] = {"solution": [], "certificate": []}
     for candidate in candidates:
         waiting[candidate.kind].append(candidate)
-    accepted: dict[CandidateKind, dict[str, Any]] = {}
+    accepted: dict[CandidateKind, Candidate] = {}
     rejections = []
     while leading := [queue[0] for queue in waiting.values() if queue]:
         # Shorter if one of them broke its process: then the others have another try.
-        for candidate, refusal in zip(leading, _refusals(server(), task, leading, limits)):  # noqa: B905
+        refusals = _refusals(server(), instance, instance_sha256, leading, limits)
+        for candidate, refusal in zip(leading, refusals):  # noqa: B905
             if refusal is None:
-                accepted[candidate.kind] = json.loads(candidate.document)
+                accepted[candidate.kind] = candidate
                 waiting[candidate.kind].clear()
             else:
                 rejections.append(f"{candidate.kind} of value {candidate.value}: {refusal}")
@@ -93,15 +95,24 @@ def verify(
 
 
 def _refusals(
-    server: ForkServer, task: Task, candidates: Sequence[Candidate], limits: Limits
+    server: ForkServer,
+    instance: bytes,
+    instance_sha256: str,
+    candidates: Sequence[Candidate],
+    limits: Limits,
 ) -> list[str | None]:
     """Return why candidates are refused, up to the first one that broke its process."""
     found: list[str | None] = []
-    documents = b"".join(
+    documents = [frames.encode({"kind": "instance"}, instance)]
+    documents += [
         frames.encode({"kind": one.kind, "value": one.value}, one.document) for one in candidates
+    ]
+    ending = server.run(
+        {"instance_sha256": instance_sha256},
+        limits,
+        lambda frame: found.append(frame.header["refusal"]),
+        b"".join(documents),
     )
-    job = {"instance_path": str(task.instance_path), "instance_sha256": task.instance_sha256}
-    ending = server.run(job, limits, lambda frame: found.append(frame.header["refusal"]), documents)
     if len(found) < len(candidates):
         found.append(f"the check did not end well: {ending.detail}")
     return found

@@ -3,10 +3,10 @@
 It imports the standard library and the checker, and nothing of what produced the documents.
 """
 
+import hashlib
 import importlib
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 from boundmark.benchmarks.execution.child_process import Channel, Job
@@ -24,16 +24,20 @@ class Checker(Protocol):
 def prepare(checker: str) -> Job:
     """Return the job: it sends a verdict for each document, in their order.
 
-    The documents are frames whose headers have the ``kind``, ``"solution"`` or ``"certificate"``,
-    and the ``value`` that was reported.
+    The documents are frames: the instance, then those whose headers have the ``kind``,
+    ``"solution"`` or ``"certificate"``, and the ``value`` that was reported.
     """
     module: Any = importlib.import_module(checker)
 
     def job(request: Mapping[str, Any], channel: Channel) -> None:
-        instance = json.loads(Path(request["instance_path"]).read_bytes())
+        first, *items = FrameReader().feed(channel.documents())
+        sha256 = hashlib.sha256(first.body).hexdigest()
+        if sha256 != request["instance_sha256"]:
+            raise ValueError(f"the instance has the hash {sha256}")
+        instance = json.loads(first.body)
         channel.start()
-        for item in FrameReader().feed(channel.documents()):
-            refusal = _refusal(module, instance, request["instance_sha256"], item)
+        for item in items:
+            refusal = _refusal(module, instance, sha256, item)
             channel.report({"kind": "verdict", "refusal": refusal})
 
     return job

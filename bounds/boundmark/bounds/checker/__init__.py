@@ -6,7 +6,8 @@ This folder needs Python 3.11 and nothing else; a copy of it runs anywhere. It u
 throughout, trusts nothing that a producer wrote, and prints one line a file. It exits with 0 if
 every file is accepted, 1 if not, and 2 if the instance cannot be read.
 
-The folders are named after the problems. Each says what its certificates prove, and why.
+The folders are named after the problems. Each says what its certificates prove, and why. Other
+problems are checked by packages that bring them, if they are installed; see `third_party`.
 """
 
 from .documents import (
@@ -16,8 +17,9 @@ from .documents import (
     instance_sha256,
     read_document,
 )
+from .registry import KINDS
 from .values import Rejected, TooLarge, quoted
-from .verdicts import KINDS, check_certificate, check_instance, check_solution
+from .verdicts import check_certificate, check_instance, check_solution
 
 __all__ = [
     "CERTIFICATE_FORMAT",

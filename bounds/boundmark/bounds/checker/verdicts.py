@@ -1,9 +1,7 @@
 """The three questions: is this an instance, what does a solution cost, what is proved."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from . import microbatch, pipeline
 from .budget import limited
 from .documents import (
     CERTIFICATE_FORMAT,
@@ -11,43 +9,10 @@ from .documents import (
     SOLUTION_FORMAT,
     instance_sha256,
 )
+from .problem import Problem
+from .registry import PROBLEMS
+from .third_party import installed_checker
 from .values import LARGEST_AMOUNT, Rejected, fields, integer, quoted, text
-
-
-class Problem(NamedTuple):
-    """What a problem's folder knows.
-
-    Attributes
-    ----------
-    read
-        Returns an instance from the fields of its document, without format and problem.
-    objective
-        Returns what a solution costs, from its fields.
-    solution_fields
-        Names of these.
-    kinds
-        For each kind of certificate, the function that returns what a payload proves.
-    """
-
-    read: Callable[[dict[str, Any]], Any]
-    objective: Callable[[Any, dict[str, Any]], int]
-    solution_fields: frozenset[str]
-    kinds: Mapping[str, Callable[[Any, Any], int]]
-
-
-PROBLEMS = {
-    "pipeline": Problem(
-        pipeline.read_instance, pipeline.objective, pipeline.SOLUTION_FIELDS, pipeline.KINDS
-    ),
-    "microbatch": Problem(
-        microbatch.read_instance,
-        microbatch.objective,
-        microbatch.SOLUTION_FIELDS,
-        microbatch.KINDS,
-    ),
-}
-
-KINDS = {kind: problem for problem, known in PROBLEMS.items() for kind in known.kinds}
 
 
 def check_instance(document: Any) -> Any:
@@ -118,11 +83,16 @@ def _problem(instance: Any) -> Problem:
         raise Rejected(f"the instance is not an object, but {quoted(instance)}")
     text(instance.get("format"), "the instance's format", INSTANCE_FORMAT)
     name = instance.get("problem")
-    if type(name) is not str or name not in PROBLEMS:
+    if type(name) is not str:
+        raise Rejected(f"the instance's problem is not a text, but {quoted(name)}")
+    # Whatever is installed, nothing replaces what this folder knows.
+    known = PROBLEMS.get(name) or installed_checker(name)
+    if known is None:
         raise Rejected(
-            f"the instance's problem is not one of {', '.join(PROBLEMS)}, but {quoted(name)}"
+            f"the instance's problem is not one of {', '.join(PROBLEMS)}, "
+            f"but {quoted(name)}, and no package that checks it is installed"
         )
-    return PROBLEMS[name]
+    return known
 
 
 def _without_head(instance: dict[str, Any]) -> dict[str, Any]:

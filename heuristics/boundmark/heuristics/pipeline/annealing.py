@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from boundmark.heuristics.pipeline.incumbent import Incumbent
-from boundmark.heuristics.pipeline.kernels.node_moves import anneal
+from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
+from boundmark.heuristics.pipeline.kernels.node_moves import Walk, anneal
 from boundmark.heuristics.pipeline.reslice import noisy_order
 from boundmark.heuristics.pipeline.slicing import beats, slice_order
 from boundmark.problems.arrays import IntArray
@@ -31,42 +32,13 @@ EVALUATIONS_PER_STEP = 20
 RESLICED = 4
 
 
-class _Walk:
-    """The current partition of the annealing, and what its stages cost."""
-
-    def __init__(self, instance: PipelineInstance, stages: IntArray) -> None:
-        graph, count = instance.graph, min(instance.k, instance.nodes)
-        self.instance = instance
-        self.stages = stages.copy()
-        self.loads = np.zeros(count, np.int64)
-        np.add.at(self.loads, stages, graph.param_load)
-        self.costs = stage_costs(graph, stages, count) - stage_overflow(graph, stages, count)
-
-    def step(
-        self, best: Incumbent, moves: int, temperature: float, generator: np.random.Generator
-    ) -> bool:
-        """Try moves; return whether the best partition has improved."""
-        graph, dag = self.instance.graph, self.instance.graph.dag
-        found = np.empty_like(self.stages)
-        cost = anneal(
-            dag.producer_start,
-            dag.producers,
-            dag.consumer_start,
-            dag.targets,
-            graph.work,
-            graph.transfer,
-            graph.param_load,
-            graph.cache,
-            generator.random((moves, 3)),
-            temperature,
-            MARGIN,
-            best.cost,
-            self.stages,
-            self.costs,
-            self.loads,
-            found,
-        )
-        return best.offer(int(cost), found)
+def _walk_from(instance: PipelineInstance, stages: IntArray) -> Walk:
+    """Return a walk that begins with a copy of a partition."""
+    graph, count = instance.graph, min(instance.k, instance.nodes)
+    loads = np.zeros(count, np.int64)
+    np.add.at(loads, stages, graph.param_load)
+    costs = stage_costs(graph, stages, count) - stage_overflow(graph, stages, count)
+    return Walk(stages.copy(), costs, loads)
 
 
 def refine(
@@ -84,6 +56,7 @@ def refine(
         Orders sliced, and moves at `MOVES_PER_EVALUATION` each. The cooling follows their number
         or, without one, the clock.
     """
+    graph = kernel_graph(instance.graph)
     time = budget.remaining()
     done, current_round = 0, -1
     while best.cost > 0 and not budget.is_spent() and done != evaluations:
@@ -91,16 +64,19 @@ def refine(
         progress, new_round = math.modf(spent * ROUNDS)
         if new_round > current_round:
             current_round = int(new_round)
-            walk = _Walk(instance, best.stages)
+            walk = _walk_from(instance, best.stages)
         left = EVALUATIONS_PER_STEP if evaluations is None else evaluations - done
         step = min(EVALUATIONS_PER_STEP, left)
         done += step
         temperature = HOTTEST * (COLDEST / HOTTEST) ** progress
-        if walk.step(best, step * MOVES_PER_EVALUATION, temperature, generator):
+        draws = generator.random((step * MOVES_PER_EVALUATION, 3))
+        found = np.empty_like(best.stages)
+        cost = anneal(graph, walk, draws, temperature, MARGIN, best.cost, found)
+        if best.offer(int(cost), found):
             orders = RESLICED if evaluations is None else min(RESLICED, evaluations - done)
             done += orders
             if reslice(instance, best, orders, generator):
-                walk = _Walk(instance, best.stages)
+                walk = _walk_from(instance, best.stages)
 
 
 def reslice(

@@ -3,17 +3,17 @@
 import numpy as np
 
 from boundmark.heuristics.pipeline.slicing import slice_order
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Slice the graph's own topological order so that the greatest work is least."""
     graph = instance.graph
     free = np.zeros(instance.nodes, np.int64)
-    only_work = CostedGraph.without_parameters(
+    only_work = PipelineGraph.without_parameters(
         Dag.from_edges(instance.nodes, ()), graph.work, free, graph.names, graph.tick
     )
     order = graph.dag.topological_order

@@ -11,20 +11,21 @@ from statistics import median
 
 import numpy as np
 
+from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.reference import reference_slicing
 from boundmark.heuristics.pipeline.slicing import beats, slice_order
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 FAMILIES = ("plain", "regal-style", "chain", "transfer-bound", "dense")
 NODES = (200, 1000, 2000)
-BLOCKS = (2, 3, 4, 8, 16, 32, 64)
+STAGE_COUNTS = (2, 3, 4, 8, 16, 32, 64)
 REPEATS = 7
 
 
-def random_graph(family: str, nodes: int, seed: int) -> CostedGraph:
+def random_graph(family: str, nodes: int, seed: int) -> PipelineGraph:
     """Return a graph of average degree 4 (chains: about 2.5, dense: 40).
 
     Parameters
@@ -54,7 +55,7 @@ def random_graph(family: str, nodes: int, seed: int) -> CostedGraph:
             shares = np.abs(generator.normal(0, 0.1, nodes))
             work += (shares * transfer.sum()).astype(np.int64)
     names = tuple(str(node) for node in range(nodes))
-    return CostedGraph.without_parameters(dag, work, transfer, names)
+    return PipelineGraph.without_parameters(dag, work, transfer, names)
 
 
 def _normal(generator: np.random.Generator, nodes: int) -> IntArray:
@@ -64,19 +65,7 @@ def _normal(generator: np.random.Generator, nodes: int) -> IntArray:
 
 def reference_cost(instance: PipelineInstance, order: IntArray) -> int:
     """Return what `slice_order` returns as cost, by the paper's algorithm."""
-    graph = instance.graph
-    return int(
-        reference_slicing(
-            order,
-            graph.dag.consumer_start,
-            graph.dag.targets,
-            graph.work,
-            graph.transfer,
-            graph.param_load,
-            graph.cache,
-            instance.k,
-        )
-    )
+    return int(reference_slicing(order, kernel_graph(instance.graph), instance.k))
 
 
 def _milliseconds(function: Callable[[], object]) -> float:
@@ -113,7 +102,7 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for family in FAMILIES:
         for nodes in NODES:
-            for k in BLOCKS:
+            for k in STAGE_COUNTS:
                 print(_row(family, nodes, k), flush=True)
 
 

@@ -44,7 +44,7 @@ def run(
 
     if evaluations == 0:
         evolved, left = MOST_EVOLVED, None
-        evolution_budget = Budget(EVOLVED_SHARE * budget.remaining())
+        evolution_budget = budget.part(EVOLVED_SHARE)
     else:
         evolved = math.ceil(EVOLVED_SHARE * (evaluations - 1))
         left = evaluations - 1 - evolved

@@ -17,9 +17,9 @@ import numpy as np
 
 from boundmark.heuristics.pipeline.kernels.relayed import best_relayed_slicing
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
@@ -32,7 +32,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     progress.solution(Partition.from_slices(order, ends))
 
 
-def crossing_transfer(graph: CostedGraph, order: IntArray) -> IntArray:
+def crossing_transfer(graph: PipelineGraph, order: IntArray) -> IntArray:
     """Return ticks for the tensors that cross the cut before each position, shape (n + 1,)."""
     position = np.empty_like(order)
     position[order] = np.arange(len(order))

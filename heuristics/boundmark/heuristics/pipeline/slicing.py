@@ -1,15 +1,16 @@
 """The best way to cut a topological order into stages (papers/mtpp, Section 4.1)."""
 
+from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.slicing import best_slicing, is_sliceable
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline import PipelineInstance
 
 # Per node. Going through a longer list takes longer than another sweep or two.
-LISTED_BLOCKS = 16
+LISTED_STAGES = 16
 
 
 def slice_order(instance: PipelineInstance, order: IntArray) -> tuple[int, IntArray]:
-    """Cut the order into at most k stages so that the dearest stage is as cheap as possible.
+    """Cut the order into at most k stages so that the bottleneck stage is as cheap as possible.
 
     Exact, in memory O(n + m).
 
@@ -20,20 +21,13 @@ def slice_order(instance: PipelineInstance, order: IntArray) -> tuple[int, IntAr
 
     Returns
     -------
-    The cost of the dearest stage, and the position after the last node of each stage, ascending.
+    The cost of the bottleneck stage, and the position after the last node of each stage, ascending.
     """
-    graph = instance.graph
     cost, ends = best_slicing(
         order,
-        graph.dag.producer_start,
-        graph.dag.producers,
-        graph.dag.consumer_start,
-        graph.work,
-        graph.transfer,
-        graph.param_load,
-        graph.cache,
+        kernel_graph(instance.graph),
         min(instance.k, instance.nodes),
-        LISTED_BLOCKS * instance.nodes,
+        LISTED_STAGES * instance.nodes,
     )
     return int(cost), ends
 
@@ -43,18 +37,5 @@ def beats(instance: PipelineInstance, order: IntArray, threshold: int) -> bool:
 
     Several times cheaper than `slice_order`, most of all when the answer is no.
     """
-    graph = instance.graph
-    return bool(
-        is_sliceable(
-            order,
-            graph.dag.producer_start,
-            graph.dag.producers,
-            graph.dag.consumer_start,
-            graph.work,
-            graph.transfer,
-            graph.param_load,
-            graph.cache,
-            min(instance.k, instance.nodes),
-            threshold,
-        )
-    )
+    k = min(instance.k, instance.nodes)
+    return bool(is_sliceable(order, kernel_graph(instance.graph), k, threshold))

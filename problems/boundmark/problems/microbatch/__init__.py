@@ -4,7 +4,8 @@ from boundmark.problems.microbatch.block import Block
 from boundmark.problems.microbatch.instance import MicrobatchInstance
 from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.schedule import Repetend, Schedule
-from boundmark.problems.problem import Parameter, Problem
+from boundmark.problems.parameter import IntegerParameter
+from boundmark.problems.problem import Problem
 
 PROBLEM = Problem(
     name="microbatch",
@@ -12,15 +13,15 @@ PROBLEM = Problem(
     sources=(BlockLayout,),
     adapt=lambda layout: layout,
     parameters=(
-        Parameter(
+        IntegerParameter(
             "memory",
-            "Memory of each device; 0 for twice the number of devices.",
+            "memory of each device, 0 for twice the number of devices",
             least=0,
             default=0,
         ),
-        Parameter(
+        IntegerParameter(
             "micro_batches",
-            "Number of micro-batches whose makespan counts; 0 if the period counts.",
+            "number of micro-batches whose makespan counts, 0 if the period counts",
             least=0,
             default=0,
         ),
@@ -28,6 +29,8 @@ PROBLEM = Problem(
     instance=MicrobatchInstance.of,
     instance_from_json=MicrobatchInstance.from_json,
     solution_from_json=Schedule.from_json,
+    rounds=(("device-load", "memory-latency", "modulo"), ("modulo-tree",)),
+    precedence=20,
 )
 
 __all__ = ["PROBLEM", "Block", "BlockLayout", "MicrobatchInstance", "Repetend", "Schedule"]

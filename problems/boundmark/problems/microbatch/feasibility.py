@@ -7,6 +7,7 @@ import numpy as np
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.layout import BlockLayout
+from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.schedule import Schedule
 
 
@@ -33,9 +34,7 @@ def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArra
         )
     if starts.min() < 0:
         raise InvalidInputError(f"a block starts at {starts.min()}; expected no start before 0.")
-    duration = np.array([block.duration for block in blocks])
-    memory = np.array([block.memory for block in blocks])
-    ends = starts + duration
+    ends = starts + layout.durations
     sources, targets = layout.dag.sources, layout.dag.targets
     early = np.argwhere(starts[:, targets] < ends[:, sources])
     if len(early):
@@ -63,7 +62,7 @@ def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArra
                 f"device {device} runs {names[0]} and {names[1]} at once, from "
                 f"{when[second]}; expected one block at a time."
             )
-        held = np.cumsum(np.tile(memory[here], len(starts))[order])
+        held = np.cumsum(np.tile(layout.memory[here], len(starts))[order])
         if held.max() > capacity[device]:
             at = int(held.argmax())
             raise InvalidInputError(
@@ -96,12 +95,11 @@ def counts_that_decide(layout: BlockLayout, schedule: Schedule) -> range:
     """
     if schedule.repetend is None:
         return range(schedule.micro_batches, schedule.micro_batches + 1)
-    durations = np.array([block.duration for block in layout.blocks])
-    if schedule.starts.shape[1:] != durations.shape:
+    if schedule.starts.shape[1] != len(layout.blocks):
         raise InvalidInputError(
             f"the schedule has start times for {schedule.starts.shape[1]} blocks; "
-            f"expected {len(durations)}."
+            f"expected {len(layout.blocks)}."
         )
-    length = int((schedule.starts + durations).max())
+    length = makespan(layout, schedule.starts)
     more = max(schedule.micro_batches, -(-length // schedule.repetend.period) + 2)
     return range(schedule.micro_batches, schedule.micro_batches + more + 1)

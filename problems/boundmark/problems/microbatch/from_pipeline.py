@@ -61,8 +61,8 @@ def layout_of(
         Block(f"F{stage}", "forward", _rounded_up(cost * scale), kept, (stage,))
         for stage, cost in enumerate(costs)
     ]
-    tails, heads = stages[instance.graph.dag.sources], stages[instance.graph.dag.targets]
-    edges = sorted({(s, t) for s, t in zip(tails.tolist(), heads.tolist(), strict=True) if s != t})
+    pairs = stages[instance.graph.dag.edge_pairs()].tolist()
+    edges = sorted({(source, target) for source, target in pairs if source != target})
     if not backward:
         return BlockLayout.from_blocks(blocks, edges, count)
     blocks += [

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.block import Block
 from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
 from boundmark.problems.microbatch.layout import BlockLayout
+from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.schedule import Schedule
 from boundmark.problems.problem import INSTANCE_FORMAT
 
@@ -102,7 +101,7 @@ class MicrobatchInstance:
         """Always False."""
         return False
 
-    def with_parameters(self, given: Mapping[str, int]) -> "MicrobatchInstance":
+    def with_parameters(self, given: Mapping[str, Any]) -> "MicrobatchInstance":
         """Return the instance with another memory or number of micro-batches, as given."""
         memory = given.get("memory")
         return MicrobatchInstance(
@@ -127,8 +126,7 @@ class MicrobatchInstance:
         if self.micro_batches:
             starts = solution.starts_for(self.micro_batches)
             check_schedule(self.layout, self.capacity, starts)
-            durations = np.array([block.duration for block in self.layout.blocks])
-            return int((starts + durations).max())
+            return makespan(self.layout, starts)
         if solution.repetend is None:
             raise InvalidInputError(
                 "the schedule has no repetend; expected one, since the number of micro-batches "
@@ -145,11 +143,11 @@ class MicrobatchInstance:
             "problem": self.problem,
             "micro_batches": self.micro_batches,
             "capacity": list(self.capacity),
-            "duration": [block.duration for block in layout.blocks],
-            "memory": [block.memory for block in layout.blocks],
+            "duration": layout.durations.tolist(),
+            "memory": layout.memory.tolist(),
             "device_sets": [list(block.devices) for block in layout.blocks],
             "kinds": [block.kind for block in layout.blocks],
-            "edges": np.stack([layout.dag.sources, layout.dag.targets], axis=1).tolist(),
+            "edges": layout.dag.edge_pairs().tolist(),
         }
 
     @classmethod

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.block import Block
@@ -79,6 +80,16 @@ class BlockLayout:
             for device in block.devices:
                 changes[device] += block.memory
         return changes
+
+    @cached_property
+    def durations(self) -> IntArray:
+        """Ticks of each block, shape (K,)."""
+        return frozen([block.duration for block in self.blocks])
+
+    @cached_property
+    def memory(self) -> IntArray:
+        """What each block changes in the memory of its devices, shape (K,)."""
+        return frozen([block.memory for block in self.blocks])
 
     @cached_property
     def on_device(self) -> tuple[tuple[int, ...], ...]:

@@ -31,7 +31,7 @@ class Repetend:
     members: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "members", frozen(self.members))
+        object.__setattr__(self, "members", frozen(self.members, "members"))
         if type(self.period) is not int or not 1 <= self.period <= LONGEST_PERIOD:
             raise InvalidInputError(
                 f"period of the repetend is {self.period!r}; "
@@ -52,7 +52,7 @@ class Schedule:
     repetend: Repetend | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "starts", frozen(self.starts))
+        object.__setattr__(self, "starts", frozen(self.starts, "starts"))
         if self.starts.ndim != 2 or not self.starts.size:
             raise InvalidInputError(
                 f"starts has the shape {self.starts.shape}; expected (micro-batches, blocks)."

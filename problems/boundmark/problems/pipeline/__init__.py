@@ -1,21 +1,28 @@
 """`pipeline`: max-throughput pipeline partitioning (papers/mtpp, Section 2)."""
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.parameter import IntegerParameter
+from boundmark.problems.pipeline.costs import pipeline_graph
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.instance import PipelineInstance
 from boundmark.problems.pipeline.partition import Partition
-from boundmark.problems.problem import Parameter, Problem
-from boundmark.problems.roofline import costed_graph
+from boundmark.problems.problem import Problem
 
 PROBLEM = Problem(
     name="pipeline",
     description="Partition a graph into at most k stages and minimise the slowest stage's time.",
-    sources=(ComputationGraph, CostedGraph),
-    adapt=costed_graph,
-    parameters=(Parameter("k", "Number of pipeline stages.", least=1, default=None),),
+    sources=(ComputationGraph, PipelineGraph),
+    adapt=pipeline_graph,
+    parameters=(IntegerParameter("k", "number of stages", least=1, default=None),),
     instance=PipelineInstance,
     instance_from_json=PipelineInstance.from_json,
     solution_from_json=Partition.from_json,
+    # Quick methods first, exact ones for narrow graphs among them; the last round uses its time.
+    rounds=(
+        ("ideal-dp", "share", "node-cut", "mean-work", "max-work", "slicegraph", "balanced-work"),
+        ("memetic", "certify"),
+    ),
+    precedence=10,
 )
 
 __all__ = ["PROBLEM", "Partition", "PipelineInstance"]

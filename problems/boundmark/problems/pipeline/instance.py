@@ -9,9 +9,9 @@ import numpy as np
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.problems.pipeline.partition import Partition
 from boundmark.problems.problem import INSTANCE_FORMAT
@@ -24,7 +24,7 @@ LARGEST_K = 2**20
 class PipelineInstance:
     """Partition `graph` into at most `k` stages; k may exceed the number of nodes."""
 
-    graph: CostedGraph
+    graph: PipelineGraph
     k: int
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class PipelineInstance:
         """Whether some stage has to be empty."""
         return self.k > self.nodes
 
-    def with_parameters(self, given: Mapping[str, int]) -> "PipelineInstance":
+    def with_parameters(self, given: Mapping[str, Any]) -> "PipelineInstance":
         """Return the instance with another number of stages, if one is given."""
         return PipelineInstance(self.graph, given.get("k", self.k))
 
@@ -100,7 +100,7 @@ class PipelineInstance:
             "transfer": graph.transfer.tolist(),
             "param_load": graph.param_load.tolist(),
             "cache": graph.cache,
-            "edges": np.stack([graph.dag.sources, graph.dag.targets], axis=1).tolist(),
+            "edges": graph.dag.edge_pairs().tolist(),
         }
 
     @classmethod
@@ -129,7 +129,7 @@ class PipelineInstance:
         nodes = len(value["work"])
         names = tuple(str(v) for v in range(nodes))
         dag = Dag.from_edges(nodes, value["edges"])
-        graph = CostedGraph(
+        graph = PipelineGraph(
             dag, value["work"], value["transfer"], value["param_load"], value["cache"], names
         )
         return cls(graph, value["k"])
@@ -143,11 +143,10 @@ def quotient_order(dag: Dag, partition: Partition, k: int) -> list[int]:
     InvalidInputError
         If the quotient graph has a cycle (papers/mtpp, Section 2.2).
     """
-    tails, heads = partition.stages[dag.sources], partition.stages[dag.targets]
-    crossing = tails != heads
-    pairs = zip(tails[crossing].tolist(), heads[crossing].tolist(), strict=True)
+    pairs = partition.stages[dag.edge_pairs()]
+    crossing = pairs[pairs[:, 0] != pairs[:, 1]]
     try:
-        quotient = Dag.from_edges(k, pairs, tuple(f"stage {stage}" for stage in range(k)))
+        quotient = Dag.from_edges(k, crossing, tuple(f"stage {stage}" for stage in range(k)))
     except InvalidInputError as error:
         raise InvalidInputError(f"the stages cannot run one after another: {error}") from error
     return [int(stage) for stage in quotient.topological_order]

@@ -8,7 +8,7 @@ for its MIPs ("reserving a buffer for activations", Section 3). It also counts p
 import numpy as np
 
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def _sums(stages: IntArray, weights: IntArray, k: int) -> IntArray:
@@ -18,12 +18,12 @@ def _sums(stages: IntArray, weights: IntArray, k: int) -> IntArray:
     return sums
 
 
-def stage_work(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
+def stage_work(graph: PipelineGraph, stages: IntArray, k: int) -> IntArray:
     """Return the work of each stage, shape (k,)."""
     return _sums(stages, graph.work, k)
 
 
-def stage_transfer(graph: CostedGraph, stages: IntArray, k: int) -> tuple[IntArray, IntArray]:
+def stage_transfer(graph: PipelineGraph, stages: IntArray, k: int) -> tuple[IntArray, IntArray]:
     """Return ticks for the tensors that enter, and that leave, each stage; two of shape (k,).
 
     A tensor counts once for each stage that it enters, however many consumers it has there, and
@@ -40,12 +40,12 @@ def stage_transfer(graph: CostedGraph, stages: IntArray, k: int) -> tuple[IntArr
     )
 
 
-def stage_overflow(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
+def stage_overflow(graph: PipelineGraph, stages: IntArray, k: int) -> IntArray:
     """Return ticks to stream the parameters that do not fit, shape (k,)."""
     return np.maximum(_sums(stages, graph.param_load, k) - graph.cache, 0)
 
 
-def stage_costs(graph: CostedGraph, stages: IntArray, k: int) -> IntArray:
+def stage_costs(graph: PipelineGraph, stages: IntArray, k: int) -> IntArray:
     """Return f(S) of each stage S, shape (k,)."""
     incoming, outgoing = stage_transfer(graph, stages, k)
     return stage_work(graph, stages, k) + incoming + outgoing + stage_overflow(graph, stages, k)

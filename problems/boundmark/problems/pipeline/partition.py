@@ -15,7 +15,7 @@ class Partition:
     stages: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stages", frozen(self.stages))
+        object.__setattr__(self, "stages", frozen(self.stages, "stages"))
 
     @classmethod
     def from_slices(cls, order: IntArray, ends: IntArray) -> "Partition":

@@ -1,37 +1,56 @@
-"""How the gaps of the instances are distributed, by k."""
+"""How the gaps of the instances are distributed, a curve per value of a parameter."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib import colormaps
-from matplotlib.figure import Figure
 
-from boundmark.reports.plots.style import DASHES, MARKERS, legend_below, new_figure
+from boundmark.reports.plots.style import DASHES, MARKERS
+from boundmark.reports.tables.parameters import Value, values_in_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Of the plasma scale, the part that stands out from white as well as from black.
 DARKEST, LIGHTEST = 0.25, 0.8
 
 
-def gap_distribution_data(certified: pd.DataFrame) -> pd.DataFrame:
-    """Return for each k the points of the empirical distribution function of the gap.
+def gap_distribution_data(certified: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return for each value the points of the empirical distribution function of the gap.
 
-    The fraction is of all instances with that k, so it stays below 1 where some have no gap.
+    The fraction is of all instances with that value, so it stays below 1 where some have no gap.
+
+    Parameters
+    ----------
+    by
+        The parameter's column.
     """
     rows = []
-    for k, group in certified.groupby("k"):
+    for value in values_in_order(certified[by]):
+        group = certified[(certified[by] == value).fillna(False).astype(bool)]
         gaps = group["gap"].dropna().sort_values()
-        rows += [(k, gap, (at + 1) / len(group)) for at, gap in enumerate(gaps)]
-    data = pd.DataFrame(rows, columns=["k", "gap", "fraction"])
-    return data.drop_duplicates(["k", "gap"], keep="last").reset_index(drop=True)
+        rows += [(value, gap, (at + 1) / len(group)) for at, gap in enumerate(gaps)]
+    data = pd.DataFrame(rows, columns=[by, "gap", "fraction"])
+    return data.drop_duplicates([by, "gap"], keep="last").reset_index(drop=True)
 
 
-def draw_gap_distribution(data: pd.DataFrame) -> Figure:
-    """Draw one step function a k; k is ordered, and so are the colours."""
-    values = sorted({int(k) for k in data["k"]})
+def draw_gap_distribution(
+    data: pd.DataFrame, axes: "Axes", by: str, heading: Callable[[Value], str]
+) -> None:
+    """Draw one step function per value; values are ordered, and so are the colours.
+
+    Parameters
+    ----------
+    by, heading
+        The parameter's column, and how its values are written in the legend.
+    """
+    from matplotlib import colormaps
+
+    values = values_in_order(data[by])
     largest = max(float(data["gap"].max()), 0.001) * 100
-    figure = new_figure()
-    axes = figure.subplots()
-    for at, k in enumerate(values):
+    for at, value in enumerate(values):
         share = at / max(1, len(values) - 1)
-        steps = data[data["k"] == k]
+        steps = data[data[by] == value]
         gaps = [0.0, *(100 * steps["gap"]), 1.03 * largest]
         fractions = [0.0, *steps["fraction"], float(steps["fraction"].iloc[-1])]
         axes.plot(
@@ -42,7 +61,7 @@ def draw_gap_distribution(data: pd.DataFrame) -> Figure:
             linestyle=DASHES[at % len(DASHES)],
             marker=MARKERS[at % len(MARKERS)],
             markevery=(1, max(1, len(gaps) // 6)),
-            label=f"k = {k}",
+            label=heading(value),
         )
     axes.set(
         xlim=(-0.02 * largest, 1.03 * largest),
@@ -50,5 +69,3 @@ def draw_gap_distribution(data: pd.DataFrame) -> Figure:
         xlabel="gap (%)",
         ylabel="fraction of instances",
     )
-    legend_below(figure, axes, columns=6)
-    return figure

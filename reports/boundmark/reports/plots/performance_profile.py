@@ -1,14 +1,18 @@
 """Performance profile of the methods that find solutions."""
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from boundmark.reports.natural_order import natural_order
-from boundmark.reports.plots.style import Look, legend_below, new_figure, plain_log_ticks
+from boundmark.reports.plots.axes import plain_log_ticks
+from boundmark.reports.plots.style import Looks
+from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.statistics.performance_profile import performance_profile
-from boundmark.reports.tables.tasks import per_instance
+from boundmark.reports.tables.grouping import per_instance
+from boundmark.reports.text.natural_order import natural_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Up to this factor a linear axis shows more than a logarithmic one.
 LARGEST_LINEAR = 4.0
@@ -24,12 +28,17 @@ def performance_profile_data(tasks: pd.DataFrame) -> pd.DataFrame:
     return performance_profile(costs)
 
 
-def draw_performance_profile(data: pd.DataFrame, looks: Mapping[str, Look]) -> Figure:
-    """Draw one step function a method; `looks` by method."""
+def draw_performance_profile(data: pd.DataFrame, axes: "Axes", looks: Looks | None = None) -> None:
+    """Draw one step function per method.
+
+    Parameters
+    ----------
+    looks
+        By method, if they are to be those of another plot.
+    """
     methods = natural_order(data["method"])
+    looks = looks or looks_of(methods)
     largest = max(float(data["factor"].max()), 1.01)
-    figure = new_figure(height=3.4 + 0.18 * -(-len(methods) // 4))
-    axes = figure.subplots()
     for method in methods:
         look = looks[method]
         steps = data[data["method"] == method]
@@ -45,14 +54,12 @@ def draw_performance_profile(data: pd.DataFrame, looks: Mapping[str, Look]) -> F
             markevery=max(1, len(factors) // 6),
             label=method,
         )
-    if largest > LARGEST_LINEAR:
-        axes.set_xscale("log")
-        plain_log_ticks(axes.xaxis, 1.0, largest)
     axes.set(
         xlim=(1.0, largest),
         ylim=(0.0, 1.02),
         xlabel="objective as a multiple of the best one found",
         ylabel="fraction of instances",
     )
-    legend_below(figure, axes)
-    return figure
+    if largest > LARGEST_LINEAR:
+        axes.set_xscale("log")
+        plain_log_ticks(axes.xaxis)

@@ -1,1 +1,1 @@
-"""The parts of a report; each module turns tables of numbers into what the page says."""
+"""Sections that any problem can have; each module turns tables of numbers into what a page says."""

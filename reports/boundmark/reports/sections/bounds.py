@@ -2,11 +2,14 @@
 
 from typing import Any
 
-from boundmark.reports.analysis import Analysis
-from boundmark.reports.number_text import decimal
-from boundmark.reports.page import Section
-from boundmark.reports.sections.by_k import methods_by_k
-from boundmark.reports.tables.bounds_by_k import BEST
+import pandas as pd
+
+from boundmark.reports.pages.page import Section, Table
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.methods_by_parameter import Shown, methods_by_parameter
+from boundmark.reports.sections.notes import COMMON
+from boundmark.reports.tables.bounds_by_parameter import BEST
+from boundmark.reports.text.number_text import decimal
 
 UPPER = (
     "Cells: geometric mean of LB/UB, UB being the best verified solution of the instance over all "
@@ -17,57 +20,44 @@ CHARGED = (
     "the instance is left out of its mean, and the cell says on how many of n it delivered; a "
     "bound of 0 counts as none. Not ok: tasks by status."
 )
-COMMON = (
-    "The same over the n instances on which every method that delivered at all for this k did so: "
-    "only these numbers compare methods on equal terms."
+CLAIMS = (
+    "A claim is what a solver reports in floating point, without a certificate. Claims above a "
+    "verified solution are listed among the failed tasks and left out of the means."
 )
+
+
+def bound_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the tables of certified and of claimed bounds; None without bound methods."""
+    frame = tables[results.grouping.named("bounds")]
+    found = [
+        table
+        for name, word in (("certified", "Certified"), ("claimed", "Claimed"))
+        for table in _tables(results, frame, name, word)
+    ]
+    return Section("Lower bounds", tuple(found)) if found else None
+
+
+def _tables(results: ProblemResults, frame: pd.DataFrame, name: str, word: str) -> list[Table]:
+    delivered = f"{name}_delivered"
+    having = frame[frame.groupby("method")[delivered].transform("sum") > 0]
+    if len(having) == 0:
+        return []
+    several = having["method"].nunique() > 2
+    if not several:
+        having = having[having["method"] != BEST]
+    shown = Shown(f"{name}_mean", _ratio, delivered=delivered, smaller_is_better=False, last=BEST)
+    title = f"{word} lower bounds relative to the best solution"
+    notes = [UPPER, CHARGED, *([CLAIMS] if name == "claimed" else [])]
+    tables = [methods_by_parameter(having, results.grouping, title, shown, notes)]
+    if several and (having[delivered] < having["instances"]).any():
+        shown = Shown(
+            f"{name}_common_mean", _ratio, instances=f"{name}_common",
+            smaller_is_better=False, last=BEST, with_statuses=False,
+        )  # fmt: skip
+        title = f"{word} lower bounds on the instances that all methods share"
+        tables.append(methods_by_parameter(having, results.grouping, title, shown, [COMMON]))
+    return tables
 
 
 def _ratio(value: Any) -> str:
     return decimal(value, 4)
-
-
-def bound_section(analysis: Analysis) -> Section | None:
-    """Return the tables of certified and of claimed bounds; None without bound methods."""
-    tables = []
-    frame = analysis.bounds_by_k
-    for name, word in (("certified", "Certified"), ("claimed", "Claimed")):
-        delivered = f"{name}_delivered"
-        having = frame[frame.groupby("method")[delivered].transform("sum") > 0]
-        if len(having) == 0:
-            continue
-        several = having["method"].nunique() > 2
-        if not several:
-            having = having[having["method"] != BEST]
-        notes = [UPPER, CHARGED]
-        if name == "claimed":
-            notes.append(
-                "A claim is a solver's floating-point word. Claims above a verified solution are "
-                "listed among the failed tasks and left out of the means."
-            )
-        table = methods_by_k(
-            having,
-            f"{word} lower bounds relative to the best solution",
-            f"{name}_mean",
-            _ratio,
-            notes,
-            delivered=delivered,
-            smaller_is_better=False,
-            last=BEST,
-        )
-        tables.append(table)
-        if several and (having[delivered] < having["instances"]).any():
-            tables.append(
-                methods_by_k(
-                    having,
-                    f"{word} lower bounds on the instances that all methods share",
-                    f"{name}_common_mean",
-                    _ratio,
-                    [COMMON],
-                    instances=f"{name}_common",
-                    smaller_is_better=False,
-                    last=BEST,
-                    with_statuses=False,
-                )
-            )
-    return Section("Lower bounds", tuple(tables)) if tables else None

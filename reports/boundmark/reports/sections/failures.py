@@ -4,19 +4,24 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.analysis import Analysis
-from boundmark.reports.number_text import integer, seconds
-from boundmark.reports.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.tables.rows import rows as rows_of
+from boundmark.reports.text.number_text import integer, seconds
 
 # Enough to recognise a message; the whole text is in the results.
 LONGEST_REASON = 200
 
 
-def failure_section(analysis: Analysis) -> Section:
-    """Return the list of tasks that did not end `ok` or delivered nothing, and of wrong claims."""
-    wrong = (_contradicted(analysis),) if len(analysis.contradicted_claims) else ()
-    if len(analysis.failures) == 0:
+def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -> Section:
+    """Return the list of tasks that did not end `ok` or delivered nothing, and of wrong claims.
+
+    Parameters
+    ----------
+    failures, contradicted_claims
+        The tables of these names, of all problems.
+    """
+    wrong = (_contradicted(contradicted_claims),) if len(contradicted_claims) else ()
+    if len(failures) == 0:
         return Section(
             "Failed tasks", wrong, paragraphs=("Every task ended ok with a solution or a bound.",)
         )
@@ -30,7 +35,7 @@ def failure_section(analysis: Analysis) -> Section:
             Cell(row.status if row.status != "ok" else "ok, nothing reported"),
             Cell(_reason(row)),
         )
-        for row in rows_of(analysis.failures)
+        for row in rows_of(failures)
     )
     table = Table(
         "Tasks that did not end ok, or delivered nothing",
@@ -43,7 +48,7 @@ def failure_section(analysis: Analysis) -> Section:
     return Section("Failed tasks", (table, *wrong))
 
 
-def _contradicted(analysis: Analysis) -> Table:
+def _contradicted(claims: pd.DataFrame) -> Table:
     rows = tuple(
         (
             Cell(row.instance),
@@ -52,7 +57,7 @@ def _contradicted(analysis: Analysis) -> Table:
             Cell(f"{row.bound_claimed:,.6f}"),
             Cell(integer(row.best_objective)),
         )
-        for row in rows_of(analysis.contradicted_claims)
+        for row in rows_of(claims)
     )
     return Table(
         "Claims that a verified solution contradicts",

@@ -1,42 +1,58 @@
 """How long methods take, and how good they are on the way."""
 
-from collections.abc import Sequence
+from functools import partial
 
-from boundmark.reports.analysis import Analysis
-from boundmark.reports.number_text import percent, seconds
-from boundmark.reports.page import Plot, Section
-from boundmark.reports.sections.by_k import methods_by_k
+from boundmark.reports.pages.page import Section, Table
+from boundmark.reports.plots.plot import Panels, Plot
+from boundmark.reports.plots.runtime_scatter import draw_runtime_scatter, runtime_scatter_data
+from boundmark.reports.plots.style import looks
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.methods_by_parameter import Shown, methods_by_parameter
+from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text.number_text import percent, seconds
+
+TIME_NOTES = (
+    "Cells: geometric mean of wall-clock seconds, shifted by 1 s, seeds averaged within an "
+    "instance; verification is not included. n: the largest number of instances that a method ran "
+    "on.",
+    "Failures: a task that did not end ok counts with its time limit, or with the time it took if "
+    "that is longer. Unsupported tasks have no time. Not ok: tasks by status.",
+)
+ANYTIME_NOTES = (
+    "Cells: mean over the time limit of (U - L)/U in percent, U and L being the best solution and "
+    "bound reported so far; 0 is best. A heuristic is measured against the best certified bound of "
+    "the instance, a bound method against the best verified solution; instances without it are "
+    "left out.",
+    "Failures: a task has a gap of 100 % until it reports something; what it reported before it "
+    "failed counts. n: the largest number of instances of a method.",
+)
 
 
-def runtime_section(analysis: Analysis, plots: Sequence[Plot]) -> Section | None:
+def runtime_section(results: ProblemResults, tables: Tables) -> Section | None:
     """Return the tables of times and of primal-dual integrals; None without times."""
-    frame = analysis.runtime_by_k.fillna({"instances": 0})
-    if (frame["instances"] == 0).all():
+    grouping = results.grouping
+    times = tables[grouping.named("runtime")].fillna({"instances": 0})
+    if (times["instances"] == 0).all():
         return None
-    notes = [
-        "Cells: geometric mean of wall-clock seconds, shifted by 1 s, seeds averaged within an "
-        "instance; verification is not included. n: the most instances that a method ran on.",
-        "Failures: a task that did not end ok counts with its time limit, or with the time it "
-        "took if that is longer. Unsupported tasks have no time. Not ok: tasks by status.",
-    ]
-    tables = [methods_by_k(frame, "Wall-clock time in seconds", "mean_seconds", seconds, notes)]
-    anytime = analysis.anytime_by_k
+    shown = Shown("mean_seconds", seconds)
+    title = "Wall-clock time in seconds"
+    found: list[Table] = [methods_by_parameter(times, grouping, title, shown, TIME_NOTES)]
+    anytime = tables[grouping.named("anytime")]
     if len(anytime):
-        tables.append(
-            methods_by_k(
-                anytime,
-                "Primal-dual integral in percent of the time limit",
-                "mean_gap_over_time",
-                percent,
-                [
-                    "Cells: mean over the time limit of (U - L)/U in percent, U and L being the "
-                    "best solution and bound reported so far; 0 is best. A heuristic is measured "
-                    "against the best certified bound of the instance, a bound method against the "
-                    "best verified solution; instances without it are left out.",
-                    "Failures: a task has a gap of 100 % until it reports something; what it "
-                    "reported before it failed counts. n: the most instances of a method.",
-                ],
-                with_statuses=False,
-            )
-        )
-    return Section("Time", tuple(tables), tuple(plots))
+        shown = Shown("mean_gap_over_time", percent, with_statuses=False)
+        title = "Primal-dual integral in percent of the time limit"
+        found.append(methods_by_parameter(anytime, grouping, title, shown, ANYTIME_NOTES))
+    return Section("Time", tuple(found), (_scatter(results),))
+
+
+def _scatter(results: ProblemResults) -> Plot:
+    grouping = results.grouping
+    methods = looks(natural_order(results.tasks["method"]))
+    return Plot(
+        "runtime_scatter",
+        "Time against size",
+        "One mark per task, filled if it ended ok; times below 0.1 ms are drawn at 0.1 ms.",
+        runtime_scatter_data(results.tasks, grouping.column),
+        partial(draw_runtime_scatter, looks=methods),
+        Panels(grouping.column, grouping.heading),
+    )

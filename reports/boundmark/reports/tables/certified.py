@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.tables.tasks import with_parameters_and_names
+from boundmark.reports.tables.parameters import with_parameter_columns
+from boundmark.reports.tables.tasks import with_names
 
 COLUMNS = [
     "problem",
@@ -13,9 +14,7 @@ COLUMNS = [
     "instance_sha256",
     "nodes",
     "edges",
-    "k",
-    "memory",
-    "micro_batches",
+    "instance_params",
     "parameters",
     "objective",
     "objective_method",
@@ -30,19 +29,20 @@ COLUMNS = [
 
 
 def certified_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Return one row an instance, sorted by problem, data set, instance and parameters.
+    """Return one row per instance, sorted by problem, data set, instance and parameters.
 
     `objective` is the best verified one and `bound` the best certified one, each with the method
     that found it (the first by name if several did); `claimed` is the largest claim. `gap` is
     ``objective / bound - 1``, missing if either is missing or the bound is 0 and the objective is
-    not. `optimal` says that objective and bound are equal.
+    not. `optimal` says that objective and bound are equal. One column per parameter of instances
+    follows, e.g. `param_devices`.
 
     Raises
     ------
     StoreError
         If a verified objective is below a certified bound of the same instance.
     """
-    tasks = with_parameters_and_names(results)
+    tasks = with_names(results)
     upper = _best(tasks, "objective", ascending=True)
     lower = _best(tasks, "bound_certified", ascending=False)
     claims = _best(tasks, "bound_claimed", ascending=False)
@@ -60,7 +60,7 @@ def certified_table(results: pd.DataFrame) -> pd.DataFrame:
         "float64"
     )
     table["gap"] = np.where(table["optimal"], 0.0, ratio - 1)
-    return table.reset_index()[COLUMNS]
+    return with_parameter_columns(table.reset_index()[COLUMNS])
 
 
 def _best(tasks: pd.DataFrame, column: str, *, ascending: bool) -> pd.DataFrame:

@@ -1,15 +1,15 @@
-"""Geometric means of ratios by data set, method and k, and how failures are charged in them."""
+"""Geometric means of ratios by data set, method and value, and how failures are charged in them."""
 
 import pandas as pd
 
 from boundmark.reports.statistics.geometric_mean import geometric_mean
-from boundmark.reports.tables.tasks import ALL
+from boundmark.reports.tables.grouping import groups as groups_of
 
-COLUMNS = ["dataset", "method", "k", "instances", "delivered", "mean", "common", "common_mean"]
+COLUMNS = ["instances", "delivered", "mean", "common", "common_mean"]
 
 
-def mean_ratios(ratios: pd.DataFrame, groups: pd.DataFrame) -> pd.DataFrame:
-    """Return geometric means over the instances of each data set (and of all) and k.
+def mean_ratios(ratios: pd.DataFrame, groups: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return geometric means over the instances of each data set (and of all) and value.
 
     A method that delivered nothing on an instance has no ratio there, and no number could be
     charged that would not be arbitrary. So the mean is over the instances on which the method
@@ -19,33 +19,31 @@ def mean_ratios(ratios: pd.DataFrame, groups: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     ratios
-        Positive ratios, a row an instance (by hash) and a column a method; NaN for none.
+        Positive ratios, one row per instance (by hash) and one column per method; NaN for none.
     groups
-        `dataset` and `k` of each instance that has a reference, indexed by hash.
+        `dataset` and the parameter of each instance that has a reference, indexed by hash.
+    by
+        The parameter's column.
 
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `method`, `k`, `instances` (in the group), `delivered` (of these, by the
-        method), `mean` over them, `common` (on which every method delivered), `common_mean`.
+        Columns `dataset`, `method`, that of the parameter, `instances` (in the group), `delivered`
+        (of these, by the method), `mean` over them, `common` (on which every method delivered),
+        `common_mean`.
     """
-    both = pd.concat([groups.assign(dataset=ALL), groups])
     rows = []
-    for (dataset, k), group in both.groupby(["dataset", "k"]):
+    for dataset, value, group in groups_of(groups, by):
         members = ratios.reindex(group.index)
         everywhere = members.dropna(axis=1, how="all").dropna()
         for method in members.columns:
             delivered = members[method].dropna()
-            rows.append(
-                (
-                    dataset,
-                    method,
-                    k,
-                    len(members),
-                    len(delivered),
-                    geometric_mean(delivered),
-                    len(everywhere),
-                    geometric_mean(everywhere.get(method, [])),
-                )
+            numbers = (
+                len(members),
+                len(delivered),
+                geometric_mean(delivered),
+                len(everywhere),
+                geometric_mean(everywhere.get(method, [])),
             )
-    return pd.DataFrame(rows, columns=COLUMNS)
+            rows.append((dataset, method, value, *numbers))
+    return pd.DataFrame(rows, columns=["dataset", "method", by, *COLUMNS])

@@ -12,7 +12,7 @@ from other_process import call
 from recording import record
 
 from boundmark.bounds import checker
-from boundmark.datasets import shapes
+from boundmark.datasets.microbatch import shapes
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import MicrobatchInstance
 

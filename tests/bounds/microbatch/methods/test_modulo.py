@@ -11,7 +11,7 @@ from boundmark.bounds.microbatch.modulo.completion import completed
 from boundmark.bounds.microbatch.modulo.makespan import left_shifted
 from boundmark.bounds.microbatch.modulo.sequential import one_by_one
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, without_delay
-from boundmark.datasets import shapes
+from boundmark.datasets.microbatch import shapes
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts
 from boundmark.problems.arrays import frozen
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 IO_WEIGHTS = (1, 2, 3, 8, 24, 96, 384)
 
 
-def cheapest_sets(graph: CostedGraph, node: int, io_weight: int) -> int:
+def cheapest_sets(graph: PipelineGraph, node: int, io_weight: int) -> int:
     """Return the minimum of a io(S) + work(S), by trying every S that contains the node."""
     sample = instance(
         graph.work.tolist(),
@@ -33,7 +33,7 @@ def cheapest_sets(graph: CostedGraph, node: int, io_weight: int) -> int:
     return min(costs)
 
 
-def reference_cut(graph: CostedGraph, node: int, io_weight: int) -> int:
+def reference_cut(graph: PipelineGraph, node: int, io_weight: int) -> int:
     """Return the same from a general maximum-flow solver."""
     network = nx.DiGraph()
     for y in range(graph.dag.nodes):
@@ -50,7 +50,7 @@ def reference_cut(graph: CostedGraph, node: int, io_weight: int) -> int:
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> CostedGraph:
+def graphs(draw: st.DrawFn) -> PipelineGraph:
     """Draw graphs small enough to try all sets, with nodes and tensors that cost nothing."""
     n = draw(st.integers(1, 7))
     pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
@@ -60,7 +60,7 @@ def graphs(draw: st.DrawFn) -> CostedGraph:
 
 
 @given(graphs(), st.sampled_from(IO_WEIGHTS))
-def test_cuts_are_the_cheapest_sets(graph: CostedGraph, io_weight: int) -> None:
+def test_cuts_are_the_cheapest_sets(graph: PipelineGraph, io_weight: int) -> None:
     """The table holds the minimum over all sets that contain the node."""
     nodes = frozen(range(graph.dag.nodes))
     table = MinimumCuts(graph).table(nodes, (io_weight, 384))
@@ -68,7 +68,7 @@ def test_cuts_are_the_cheapest_sets(graph: CostedGraph, io_weight: int) -> None:
 
 
 @pytest.mark.parametrize("unit", [1, 10**9])
-def test_cuts_equal_a_general_solver(random_graph: Callable[..., CostedGraph], unit: int) -> None:
+def test_cuts_equal_a_general_solver(random_graph: Callable[..., PipelineGraph], unit: int) -> None:
     """Larger graphs agree with networkx, at costs far beyond 32 bits too."""
     graph = random_graph(80, 3, unit)
     nodes = frozen(range(0, 80, 10))
@@ -85,7 +85,7 @@ def test_costs_up_to_the_limit_do_not_overflow() -> None:
     assert table.tolist() == [[large + 2] * 7, [large + 1, *[large + 2] * 6]]
 
 
-def test_flows_do_not_depend_on_those_before(random_graph: Callable[..., CostedGraph]) -> None:
+def test_flows_do_not_depend_on_those_before(random_graph: Callable[..., PipelineGraph]) -> None:
     """Whatever ran before, a flow starts from a clean state."""
     graph = random_graph(60, 5)
     used = MinimumCuts(graph)
@@ -96,7 +96,7 @@ def test_flows_do_not_depend_on_those_before(random_graph: Callable[..., CostedG
 
 
 @given(graphs(), st.lists(st.integers(0, 20), min_size=7, max_size=7))
-def test_largest_cut_is_the_maximum(graph: CostedGraph, extra: list[int]) -> None:
+def test_largest_cut_is_the_maximum(graph: PipelineGraph, extra: list[int]) -> None:
     """Skipping nodes that cannot win does not skip the winner."""
     n = graph.dag.nodes
     node, value = MinimumCuts(graph).largest(frozen(extra[:n]))
@@ -104,7 +104,7 @@ def test_largest_cut_is_the_maximum(graph: CostedGraph, extra: list[int]) -> Non
     assert value == max(values) == values[node]
 
 
-def test_a_flow_stays_near_its_node(random_graph: Callable[..., CostedGraph]) -> None:
+def test_a_flow_stays_near_its_node(random_graph: Callable[..., PipelineGraph]) -> None:
     """Where the neighbours absorb the flow, the rest of the graph plays no part."""
     graph = random_graph(3000, 1)
     flow = MinimumCuts(graph).flow(1500, 1)

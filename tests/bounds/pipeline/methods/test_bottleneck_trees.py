@@ -15,9 +15,9 @@ from boundmark.bounds.pipeline.methods import bottleneck_guess_tree, bottleneck_
 from boundmark.bounds.pipeline.mip.superblock_models import simple_bound
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 METHODS = [bottleneck_tree.METHOD, bottleneck_guess_tree.METHOD]
 
@@ -71,7 +71,7 @@ def test_given_time_the_printed_program_is_reached(
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-def test_beats_the_share_bound(method: Method, random_graph: Callable[..., CostedGraph]) -> None:
+def test_beats_the_share_bound(method: Method, random_graph: Callable[..., PipelineGraph]) -> None:
     """On a graph too large to finish, it goes on where `share` ends."""
     sample = PipelineInstance(random_graph(60, seed=1), 4)
     reports = run(method, sample, 4)
@@ -81,7 +81,7 @@ def test_beats_the_share_bound(method: Method, random_graph: Callable[..., Coste
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_no_time_leaves_the_share_bound(
-    method: Method, random_graph: Callable[..., CostedGraph]
+    method: Method, random_graph: Callable[..., PipelineGraph]
 ) -> None:
     """What is cheap is reported even when the budget is spent at once."""
     assert run(method, PipelineInstance(random_graph(60, seed=1), 4), 0)[0].kind == "share/1"

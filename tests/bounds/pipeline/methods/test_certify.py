@@ -6,9 +6,9 @@ from brute_force import instance, optimum
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.methods import certify
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 class Reports:
@@ -49,7 +49,7 @@ def test_narrow_graphs_are_solved() -> None:
 
 @pytest.mark.parametrize(("k", "kind"), [(4, "mip-tree/1"), (8, "bottleneck-tree/1")])
 def test_wide_graphs_go_on_to_branch_and_bound(
-    random_graph: Callable[..., CostedGraph], k: int, kind: str
+    random_graph: Callable[..., PipelineGraph], k: int, kind: str
 ) -> None:
     """Where they are many, the share bound is improved on by the tree that suits k."""
     sample = PipelineInstance(random_graph(60, seed=1), k)

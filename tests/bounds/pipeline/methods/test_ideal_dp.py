@@ -15,12 +15,12 @@ from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline.ideals import search
 from boundmark.bounds.pipeline.ideals.lattice import lattice
 from boundmark.bounds.pipeline.methods import ideal_dp
-from boundmark.datasets import pipedream_profile
+from boundmark.datasets.pipeline import pipedream_profile
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 class Reports:
@@ -145,7 +145,7 @@ def test_the_checker_bounds_its_memory(limit: str, monkeypatch: pytest.MonkeyPat
         checker.check_certificate(sample.to_json(), final.to_json())
 
 
-def test_too_many_ideals_are_refused(random_graph: Callable[..., CostedGraph]) -> None:
+def test_too_many_ideals_are_refused(random_graph: Callable[..., PipelineGraph]) -> None:
     """A wide graph ends the method at once, with the reason."""
     with pytest.raises(UnsupportedError, match="more than 1,000 down-sets"):
         solved(PipelineInstance(random_graph(200, 1), 4), ideals=1000)

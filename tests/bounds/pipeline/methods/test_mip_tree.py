@@ -15,11 +15,11 @@ from boundmark.bounds.pipeline.tree import search
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Reports:
         self.bounds.append(bound)
 
 
-def test_beats_the_share_bound(random_graph: Callable[..., CostedGraph]) -> None:
+def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
     """On a graph too large to finish, each report is better than the last one and is accepted."""
     sample = PipelineInstance(random_graph(60, seed=1), 4)
     reports = Reports()
@@ -56,7 +56,7 @@ def test_a_finished_tree_proves_the_optimum() -> None:
 
 @pytest.mark.parametrize("lie", ["optimum", "multipliers", "both"])
 def test_a_solver_that_lies_makes_nothing_worse(
-    random_graph: Callable[..., CostedGraph], monkeypatch: pytest.MonkeyPatch, lie: str
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, lie: str
 ) -> None:
     """Only what the checker makes of the multipliers counts, and only if it is an improvement."""
 
@@ -81,7 +81,7 @@ def test_a_solver_that_lies_makes_nothing_worse(
 
 
 def test_a_missing_solver_leaves_the_share_bound(
-    random_graph: Callable[..., CostedGraph], monkeypatch: pytest.MonkeyPatch
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What needs no solver is reported before the method gives up."""
     monkeypatch.setitem(sys.modules, "highspy", None)
@@ -96,7 +96,7 @@ def test_a_missing_solver_leaves_the_share_bound(
     assert [report.kind for report in reports.bounds] == ["share/1"]
 
 
-def test_no_time_leaves_the_share_bound(random_graph: Callable[..., CostedGraph]) -> None:
+def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
     """What is cheap is reported even when the budget is spent at once."""
     sample = PipelineInstance(random_graph(60, seed=1), 4)
     reports = Reports()
@@ -109,6 +109,6 @@ def test_what_the_checker_would_refuse_is_not_tried() -> None:
     nodes = LARGEST_TREE_GRAPH + 1
     ones = frozen([1] * nodes)
     names = tuple(map(str, range(nodes)))
-    graph = CostedGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
+    graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
     with pytest.raises(UnsupportedError, match="has 4097 nodes or stages; expected at most 4096"):
         mip_tree.run(PipelineInstance(graph, 2), Budget(1), 0, Reports())  # type: ignore[arg-type]

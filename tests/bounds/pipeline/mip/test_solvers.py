@@ -12,12 +12,12 @@ from boundmark.bounds.pipeline.mip.quick_slicing import sliced
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS
 from boundmark.bounds.pipeline.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_models import bottleneck_model
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
-GraphMaker = Callable[..., CostedGraph]
+GraphMaker = Callable[..., PipelineGraph]
 
 MODULES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 

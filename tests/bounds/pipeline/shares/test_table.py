@@ -8,23 +8,23 @@ from hypothesis import strategies as st
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, ShareTable, share_table
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 @pytest.fixture(scope="module")
-def graph(random_graph: Callable[..., CostedGraph]) -> CostedGraph:
+def graph(random_graph: Callable[..., PipelineGraph]) -> PipelineGraph:
     """Return a graph on which the number of stages decides which argument is the best."""
     return random_graph(80, 2)
 
 
 @pytest.fixture(scope="module")
-def table(graph: CostedGraph) -> ShareTable:
+def table(graph: PipelineGraph) -> ShareTable:
     """Return its table."""
     return share_table(graph)
 
 
-def test_bound_is_never_below_the_simpler_ones(graph: CostedGraph, table: ShareTable) -> None:
+def test_bound_is_never_below_the_simpler_ones(graph: PipelineGraph, table: ShareTable) -> None:
     """Mean work, with and without overflow, and node-cut are special cases."""
     work, load = int(graph.work.sum()), int(graph.param_load.sum())
     for k in range(1, 100):
@@ -40,19 +40,19 @@ def test_bound_falls_as_stages_are_added(table: ShareTable) -> None:
     assert bounds == sorted(bounds, reverse=True)
 
 
-def test_more_weights_never_hurt(graph: CostedGraph, table: ShareTable) -> None:
+def test_more_weights_never_hurt(graph: PipelineGraph, table: ShareTable) -> None:
     """The weights of the first, quick table are among those of the second."""
     quick = share_table(graph, FEW_IO_WEIGHTS)
     assert all(table.bound(k) >= quick.bound(k) for k in range(1, 30))
 
 
-def test_bound_of_one_stage_is_the_optimum(graph: CostedGraph, table: ShareTable) -> None:
+def test_bound_of_one_stage_is_the_optimum(graph: PipelineGraph, table: ShareTable) -> None:
     """A single stage has no tensors to move."""
     overflow = int(graph.param_load.sum()) - graph.cache
     assert table.bound(1) == int(graph.work.sum()) + overflow
 
 
-def test_bound_is_strictly_better_in_between(graph: CostedGraph, table: ShareTable) -> None:
+def test_bound_is_strictly_better_in_between(graph: PipelineGraph, table: ShareTable) -> None:
     """The gain is real where neither mean work nor a single node decides."""
     k = 4
     simple = max(math.ceil(int(graph.work.sum()) / k), table.node_bound)
@@ -61,7 +61,7 @@ def test_bound_is_strictly_better_in_between(graph: CostedGraph, table: ShareTab
 
 @pytest.mark.parametrize("unit", [1, 10**9])
 def test_certificate_proves_exactly_its_bound(
-    random_graph: Callable[..., CostedGraph], unit: int
+    random_graph: Callable[..., PipelineGraph], unit: int
 ) -> None:
     """What floating point finds, exact arithmetic confirms."""
     graph = random_graph(60, 4, unit)
@@ -73,7 +73,7 @@ def test_certificate_proves_exactly_its_bound(
         assert checker.check_certificate(sample.to_json(), found.to_json()) == found.bound
 
 
-def test_no_flow_is_superfluous(graph: CostedGraph, table: ShareTable) -> None:
+def test_no_flow_is_superfluous(graph: PipelineGraph, table: ShareTable) -> None:
     """Without the flow that gains least, the rest does not refute the threshold."""
     sample = PipelineInstance(graph, 4)
     document = table.certificate(sample, "share").to_json()

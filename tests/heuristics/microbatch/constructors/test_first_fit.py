@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layouts import shape
 
-from boundmark.datasets.layout_shapes import Costs, interleaved
+from boundmark.datasets.microbatch.layout_shapes import Costs, interleaved
 from boundmark.heuristics.microbatch.constructors.first_fit import (
     first_fit,
     in_slots,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from layouts import shape
 
-from boundmark.heuristics.microbatch.constructors.device_orders import earliest_starts
+from boundmark.heuristics.microbatch.constructors.device_orders import starts_in_order
 from boundmark.heuristics.microbatch.constructors.merging import has_chain, merged
 from boundmark.problems.errors import UnsupportedError
 
@@ -19,7 +19,7 @@ def test_shared_blocks_come_next_to_their_neighbours() -> None:
         (SF, 0), (F0, 0), (SF, 1), (F0, 1), (B0, 0), (SB, 0), (B0, 1), (SB, 1)
     ]  # fmt: skip
     assert orders[1][:4] == [(SF, 0), (SF, 1), (F1, 0), (B1, 0)]
-    assert np.array_equal(starts, earliest_starts(M2, orders, 2))
+    assert np.array_equal(starts, starts_in_order(M2, orders, 2))
 
 
 def test_backward_blocks_go_first() -> None:
@@ -32,7 +32,7 @@ def test_backward_blocks_go_first() -> None:
         for part in (first, second)
     ]  # fmt: skip
     orders, starts = merged(layout, parts, 2)
-    assert np.array_equal(starts, earliest_starts(layout, orders, 2))
+    assert np.array_equal(starts, starts_in_order(layout, orders, 2))
     names = [layout.blocks[block].name for block, _ in orders[0]]
     assert names[:4] == ["Fa0", "Fb1", "Bb1", "Ba0"]
 

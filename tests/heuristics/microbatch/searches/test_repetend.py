@@ -6,7 +6,7 @@ import pytest
 from brute_force import all_dags
 from brute_force_microbatch import layout, v_shape
 
-from boundmark.datasets.shapes import load
+from boundmark.datasets.microbatch.shapes import load
 from boundmark.heuristics.microbatch.searches.repetend import (
     assignments,
     held_before,

@@ -5,7 +5,7 @@ from brute_force_microbatch import instances, optimal_period, v_shape
 from hypothesis import assume, given, settings
 from recording import Recorder, record
 
-from boundmark.datasets.shapes import load
+from boundmark.datasets.microbatch.shapes import load
 from boundmark.heuristics.microbatch.searches.repetend import assignments
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule

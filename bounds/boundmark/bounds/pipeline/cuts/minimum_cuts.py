@@ -18,13 +18,13 @@ import numpy as np
 
 from boundmark.bounds.pipeline.kernels import local_cut
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 class MinimumCuts:
     """Minimum cuts of one graph; not for use by several threads at once."""
 
-    def __init__(self, graph: CostedGraph) -> None:
+    def __init__(self, graph: PipelineGraph) -> None:
         dag = graph.dag
         entering = np.zeros(dag.nodes, dtype=np.int64)
         np.add.at(entering, dag.targets, graph.transfer[dag.sources])
@@ -80,6 +80,6 @@ class MinimumCuts:
         }
 
 
-def largest_node_cut(graph: CostedGraph, cuts: MinimumCuts) -> tuple[int, int]:
+def largest_node_cut(graph: PipelineGraph, cuts: MinimumCuts) -> tuple[int, int]:
     """Return the node whose stage costs most at the least, and that cost (see `node-cut`)."""
     return cuts.largest(frozen(np.maximum(graph.param_load - graph.cache, 0)))

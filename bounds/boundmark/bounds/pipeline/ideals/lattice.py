@@ -4,10 +4,10 @@ import numpy as np
 
 from boundmark.bounds.pipeline.kernels.ideal_search import Lattice
 from boundmark.problems.arrays import frozen
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-def lattice(graph: CostedGraph, limit: int) -> Lattice | None:
+def lattice(graph: PipelineGraph, limit: int) -> Lattice | None:
     """Return all ideals of a graph, or None if there are more than `limit`."""
     dag = graph.dag
     producers = [dag.producers_of(v).tolist() for v in range(dag.nodes)]

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from boundmark.problems.arrays import frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-def pendants(graph: CostedGraph) -> list[tuple[int, int]]:
+def pendants(graph: PipelineGraph) -> list[tuple[int, int]]:
     """Return nodes that cost nothing beside their only neighbour, with it, in order of removal.
 
     Without work and parameters, such a node adds nothing to its neighbour's stage, and removes a
@@ -35,7 +35,7 @@ def pendants(graph: CostedGraph) -> list[tuple[int, int]]:
     return removed
 
 
-def without(graph: CostedGraph, nodes: Sequence[int]) -> tuple[CostedGraph, list[int]]:
+def without(graph: PipelineGraph, nodes: Sequence[int]) -> tuple[PipelineGraph, list[int]]:
     """Return the graph without some nodes and their edges, and the nodes that it keeps."""
     kept = sorted(set(range(graph.dag.nodes)) - set(nodes))
     number = {v: i for i, v in enumerate(kept)}
@@ -45,7 +45,7 @@ def without(graph: CostedGraph, nodes: Sequence[int]) -> tuple[CostedGraph, list
         if u in number and w in number
     ]
     return (
-        CostedGraph(
+        PipelineGraph(
             Dag.from_edges(len(kept), edges),
             frozen(graph.work[kept]),
             frozen(graph.transfer[kept]),

@@ -4,8 +4,8 @@ import numpy as np
 
 from boundmark.bounds.pipeline.kernels import ideal_search
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.method import Budget
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # About half a second of search, after which the clock is looked at.
 PAIRS_AT_A_TIME = 10_000_000
@@ -18,7 +18,7 @@ class BudgetSpentError(Exception):
 class IdealSearch:
     """Decides which thresholds k stages can meet; not for use by several threads at once."""
 
-    def __init__(self, graph: CostedGraph, ideals: ideal_search.Lattice, k: int) -> None:
+    def __init__(self, graph: PipelineGraph, ideals: ideal_search.Lattice, k: int) -> None:
         self._nodes = graph.dag.nodes
         self._ideals = ideals
         self._k = min(k, graph.dag.nodes)

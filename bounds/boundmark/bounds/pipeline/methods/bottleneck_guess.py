@@ -32,8 +32,7 @@ def run(
     for done, guess in enumerate(guesses):
         if smallest <= simple or budget.is_spent():
             return
-        part = Budget(budget.remaining() / (k - done), budget.memory_bytes, budget.threads)
-        search = Search(part, seed, enough=smallest)
+        search = Search(budget.part(1 / (k - done)), seed, enough=smallest)
         outcome = solve(guess_model(graph, k, guess), search)
         smallest = min(smallest, max(simple, outcome.bound))
     report(smallest)

@@ -31,10 +31,9 @@ def run(
     # What is only claimed is not what this method is for.
     best = Best(instance, progress, passes_claims=False)
     share.run(instance, budget, seed, best)
-    part = Budget(IDEALS_FRACTION * budget.remaining(), budget.memory_bytes, budget.threads)
     # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
     with suppress(UnsupportedError):
-        ideal_dp.run(instance, part, seed, best, ideals=ideals)
+        ideal_dp.run(instance, budget.part(IDEALS_FRACTION), seed, best, ideals=ideals)
     trees = [mip_tree.run]
     if instance.k > MOST_STAGES_FOR_ALL:
         trees = [bottleneck_tree.run, mip_tree.run]

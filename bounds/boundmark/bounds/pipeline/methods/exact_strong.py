@@ -30,8 +30,7 @@ def run(
     table = share_table(graph, FEW_IO_WEIGHTS)
     floor = table.bound(k)
     claim(METHOD.name, floor, best)
-    start_budget = Budget(START_FRACTION * budget.remaining(), budget.memory_bytes)
-    start = quick_partition(instance, seed, start_budget, floor)
+    start = quick_partition(instance, seed, budget.part(START_FRACTION), floor)
     best.solution(start)
     cost = instance.objective(start)
     if cost <= floor:

@@ -10,10 +10,10 @@ from boundmark.bounds.pipeline.mip.superblock_columns import (
     add_order_rows,
 )
 from boundmark.bounds.pipeline.shares.windows import Windows
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-def exact_columns(graph: CostedGraph, k: int) -> SuperblockColumns:
+def exact_columns(graph: PipelineGraph, k: int) -> SuperblockColumns:
     """Return the columns of both formulations."""
     return SuperblockColumns(graph, superblocks=k, costed=tuple(range(1, k + 1)))
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from boundmark.bounds.pipeline.mip.floating_model import FloatArray
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # A matrix of this many nodes squared takes 32 MB; a program of that size is out of reach anyway.
 MOST_NODES = 2000
@@ -69,7 +69,7 @@ def quick_partition(instance: PipelineInstance, seed: int, budget: Budget, floor
     return best
 
 
-def _segment_costs(graph: CostedGraph, order: IntArray) -> IntArray:
+def _segment_costs(graph: PipelineGraph, order: IntArray) -> IntArray:
     """Return f of the segment from l to r at [l, r], `huge` where r < l.
 
     A tensor adds a constant on rectangles of [l, r]: collected as differences, then summed twice.

@@ -17,8 +17,8 @@ import numpy as np
 from boundmark.bounds.pipeline.mip.floating_model import FloatArray
 from boundmark.bounds.pipeline.mip.linear_model import UNBOUNDED, LinearModel, RowCollector
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.pipeline import Partition
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
 
 
@@ -34,7 +34,7 @@ class SuperblockColumns:
         The superblocks whose cost counts, counted from 1, ascending.
     """
 
-    graph: CostedGraph
+    graph: PipelineGraph
     superblocks: int
     costed: tuple[int, ...]
 

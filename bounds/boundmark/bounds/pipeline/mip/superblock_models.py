@@ -10,10 +10,10 @@ from boundmark.bounds.pipeline.mip.superblock_columns import (
     add_order_rows,
     add_work_row,
 )
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-def simple_bound(graph: CostedGraph, k: int) -> int:
+def simple_bound(graph: PipelineGraph, k: int) -> int:
     """Return L of Lemma 3.3 (Equation 13): some superblock has as much work.
 
     Work is an integer, so L is rounded up.
@@ -21,7 +21,7 @@ def simple_bound(graph: CostedGraph, k: int) -> int:
     return max(int(graph.work.max()), -(-int(graph.work.sum()) // k))
 
 
-def bottleneck_model(graph: CostedGraph, k: int) -> LinearModel:
+def bottleneck_model(graph: PipelineGraph, k: int) -> LinearModel:
     """Return the relaxation of Section 3.2: only the middle superblock costs, and has work L."""
     columns = SuperblockColumns(graph, superblocks=3, costed=(2,))
     rows = RowCollector()
@@ -33,7 +33,7 @@ def bottleneck_model(graph: CostedGraph, k: int) -> LinearModel:
     return columns.model(lower, upper, rows)
 
 
-def guess_model(graph: CostedGraph, k: int, guess: int) -> LinearModel:
+def guess_model(graph: PipelineGraph, k: int, guess: int) -> LinearModel:
     """Return the relaxation of Section 3.3: superblock `guess`, counted from 1, has work L.
 
     The superblocks before and after it cost what their average superblock does at least.

@@ -26,8 +26,8 @@ from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_nod
 from boundmark.bounds.pipeline.kernels import shares
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 KIND = "share/1"
 
@@ -56,7 +56,7 @@ class ShareTable:
         The minimum cuts of the graph.
     """
 
-    graph: CostedGraph
+    graph: PipelineGraph
     nodes: IntArray
     io_weights: IntArray
     cuts: IntArray
@@ -161,7 +161,7 @@ def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | 
     return sorted(needed)
 
 
-def share_table(graph: CostedGraph, io_weights: Sequence[int] = IO_WEIGHTS) -> ShareTable:
+def share_table(graph: PipelineGraph, io_weights: Sequence[int] = IO_WEIGHTS) -> ShareTable:
     """Compute the minimum cuts that all share bounds of a graph need.
 
     Parameters

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.costed_graph import CostedGraph
 from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Shares are integers, in units of 1 / SHARE_UNITS of a stage, rounded down: small enough for a
 # linear program in floating point.
@@ -53,7 +53,7 @@ def share_windows(dag: Dag, amounts: IntArray, k: int) -> Windows:
     return narrowed(dag, Windows(first, last))
 
 
-def threshold_windows(graph: CostedGraph, k: int, threshold: int, io: IntArray) -> Windows:
+def threshold_windows(graph: PipelineGraph, k: int, threshold: int, io: IntArray) -> Windows:
     """Return the windows of all partitions that cost at most a threshold.
 
     Parameters

@@ -7,14 +7,14 @@ from boundmark.bounds.pipeline.tree.linear_program import Point
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray, Relaxation
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Superblocks
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # A column within this of 0 or 1 is as good as fixed.
 FRACTIONAL = 1e-4
 
 
 def choice(
-    graph: CostedGraph,
+    graph: PipelineGraph,
     superblocks: Superblocks,
     amounts: IntArray,
     windows: Windows,
@@ -51,7 +51,7 @@ def _heaviest(undecided: FloatArray, weights: IntArray) -> int:
     return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
 
 
-def _tensors_around(graph: CostedGraph) -> IntArray:
+def _tensors_around(graph: PipelineGraph) -> IntArray:
     """Return what the tensors of each node alone in a stage cost, shape (n,)."""
     dag = graph.dag
     around = np.zeros(dag.nodes, dtype=np.int64)

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Superblocks
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -106,7 +106,7 @@ class _Rows:
 
 
 def relax(
-    graph: CostedGraph, superblocks: Superblocks, amounts: IntArray, windows: Windows
+    graph: PipelineGraph, superblocks: Superblocks, amounts: IntArray, windows: Windows
 ) -> Relaxation:
     """Build the relaxation.
 

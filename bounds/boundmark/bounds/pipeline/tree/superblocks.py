@@ -14,7 +14,7 @@ import numpy.typing as npt
 from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows, shares
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Of three superblocks, the one that is a single stage.
 MIDDLE = 1
@@ -41,7 +41,7 @@ class Demand:
         return cls.of(amounts, k)
 
     @classmethod
-    def of_work(cls, graph: CostedGraph, k: int) -> "Demand":
+    def of_work(cls, graph: PipelineGraph, k: int) -> "Demand":
         """Return the work, as shares of the mean work, rounded down (papers/mtpp, Lemma 3.3)."""
         total = max(1, int(graph.work.sum()))
         scaled = graph.work.astype(object) * (k * SHARE_UNITS) // total

@@ -7,6 +7,7 @@ from typing import Any, TextIO
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.windows import root
+from boundmark.bounds.exporter import Exporter
 from boundmark.bounds.pipeline.vipr.derivation import Derivation
 from boundmark.bounds.pipeline.vipr.model import Model
 from boundmark.bounds.pipeline.vipr.tree import derive_tree
@@ -88,3 +89,10 @@ def _write_model(model: Model, file: TextIO) -> None:
     for name, (terms, right) in model.rows():
         written = "".join(f" {column} {amount}" for column, amount in terms)
         file.write(f"{name} G {right} {len(terms)}{written}\n")
+
+
+def _write(instance: dict[str, Any], certificate: dict[str, Any], file: TextIO) -> str:
+    return f"{write_vipr(instance, certificate, file):,} derived constraints"
+
+
+EXPORTER = Exporter("pipeline", KIND, "VIPR 1.0", _write)

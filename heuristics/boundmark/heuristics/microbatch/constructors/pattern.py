@@ -41,7 +41,7 @@ class Pattern:
         shift = [0] * len(turns)
         for _ in range(len(turns) + 1):
             before = list(shift)
-            for source, target in _edges(layout):
+            for source, target in layout.dag.edge_pairs().tolist():
                 least = lag[target] + shift[device[target]] - lag[source]
                 shift[device[source]] = max(shift[device[source]], least)
             if shift == before:
@@ -98,8 +98,3 @@ def mean_period(starts: IntArray) -> int:
     """Return the ticks from a micro-batch to the next one in the middle half, rounded up."""
     first, last = len(starts) // 4, -(-3 * len(starts) // 4)
     return math.ceil(int((starts[last] - starts[first]).max()) / (last - first))
-
-
-def _edges(layout: BlockLayout) -> list[tuple[int, int]]:
-    dag = layout.dag
-    return list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))

@@ -54,7 +54,7 @@ def shortest_period(layout: BlockLayout, pattern: Pattern) -> int:
     conditions = _in_repetition(layout, pattern)
     size = len(layout.blocks)
     shortest = max(layout.loads)
-    longest = sum(block.duration for block in layout.blocks)
+    longest = int(layout.durations.sum())
     if _earliest(conditions, longest, size) is None:
         raise UnsupportedError("devices would wait for each other for ever with this order.")
     while shortest < longest:
@@ -68,7 +68,7 @@ def shortest_period(layout: BlockLayout, pattern: Pattern) -> int:
 
 def _in_repetition(layout: BlockLayout, pattern: Pattern) -> _Conditions:
     """Return what holds between the blocks of one repetition."""
-    duration = [block.duration for block in layout.blocks]
+    duration = layout.durations.tolist()
     rows = [
         (first, second, duration[first], 0)
         for order in pattern.turns
@@ -78,14 +78,14 @@ def _in_repetition(layout: BlockLayout, pattern: Pattern) -> _Conditions:
         (order[-1][0], order[0][0], duration[order[-1][0]], 1) for order in pattern.turns if order
     ]
     lags = pattern.lags
-    for source, target in zip(layout.dag.sources, layout.dag.targets, strict=True):
+    for source, target in layout.dag.edge_pairs().tolist():
         rows.append((source, target, duration[source], lags[source] - lags[target]))
     return _conditions(np.array(rows, dtype=np.int64))
 
 
 def _in_schedule(layout: BlockLayout, pattern: Pattern) -> _Conditions:
     """Return what holds in a schedule for as few micro-batches as can be, and when repeated."""
-    duration = np.array([block.duration for block in layout.blocks])
+    duration = layout.durations
     count, blocks, lags = pattern.micro_batches, len(layout.blocks), pattern.lags
     parts = []
     for repeated, order in zip(pattern.turns, pattern.orders(count), strict=True):

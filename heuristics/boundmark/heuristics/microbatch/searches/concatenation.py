@@ -3,7 +3,7 @@
 import numpy as np
 
 from boundmark.heuristics.microbatch.searches.phase import Starts
-from boundmark.heuristics.microbatch.searches.repetend import TimedRepetend, edges
+from boundmark.heuristics.microbatch.searches.repetend import TimedRepetend
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import BlockLayout, Repetend, Schedule
 
@@ -36,7 +36,7 @@ def _begin_of_repetend(layout: BlockLayout, repetend: TimedRepetend, warm_up: St
         ends = [start + blocks[i].duration for (_, i), start in warm_up.items() if i in here]
         if ends:
             begins.append(max(ends) - min(repetend.starts[i] for i in here))
-    for i, j in edges(layout.dag):
+    for i, j in layout.dag.edge_pairs().tolist():
         # Repetition number - members[j] has block j of the micro-batch.
         for number in range(members[j], members[i]):
             end = warm_up[number, i] + blocks[i].duration
@@ -56,7 +56,7 @@ def _begin_of_cool_down(
         starts = [start for (_, i), start in cool_down.items() if i in here]
         if starts:
             begins.append(max(ends_of_repetend[i] for i in here) - min(starts))
-    for i, j in edges(layout.dag):
+    for i, j in layout.dag.edge_pairs().tolist():
         for number in range(members[j] + 1, members[i] + 1):
             start = cool_down[number, j]
             back = members[i] - number

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from boundmark.heuristics.microbatch.searches.repetend import edges, held_before
+from boundmark.heuristics.microbatch.searches.repetend import held_before
 from boundmark.heuristics.microbatch.searches.start_times import Find, Question
 from boundmark.problems.microbatch import BlockLayout
+from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts
 
 # When each (micro-batch, block) starts.
-Starts: TypeAlias = Mapping[tuple[int, int], int]
+Starts: TypeAlias = Mapping[Job, int]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Phase:
     """
 
     layout: BlockLayout
-    jobs: tuple[tuple[int, int], ...]
+    jobs: tuple[Job, ...]
     room: tuple[int, ...]
 
     @classmethod
@@ -96,7 +97,9 @@ class Phase:
         """
         number = {job: position for position, job in enumerate(self.jobs)}
         pairs = [
-            ((m, i), (m, j)) for i, j in edges(self.layout.dag) for m in {m for m, _ in self.jobs}
+            ((m, i), (m, j))
+            for i, j in self.layout.dag.edge_pairs().tolist()
+            for m in {m for m, _ in self.jobs}
         ]
         pairs += [((m, i), (m + 1, i)) for m, i in self.jobs]
         return tuple(
@@ -150,18 +153,9 @@ class Phase:
 
     def earliest(self, starts: Sequence[int]) -> list[int]:
         """Return the earliest start times with the same order of jobs on each device."""
-        devices = [self.layout.blocks[i].devices for _, i in self.jobs]
-        before: list[list[int]] = [[] for _ in self.jobs]
-        for a, b in self.orders:
-            before[b].append(a)
-        free = [0] * self.layout.devices
-        ends = [0] * len(self.jobs)
-        for b in sorted(range(len(self.jobs)), key=lambda job: starts[job]):
-            start = max([ends[a] for a in before[b]] + [free[d] for d in devices[b]])
-            ends[b] = start + self.durations[b]
-            for d in devices[b]:
-                free[d] = ends[b]
-        return [end - duration for end, duration in zip(ends, self.durations, strict=True)]
+        sequence = sorted(range(len(self.jobs)), key=lambda job: starts[job])
+        earliest = earliest_starts(self.layout, (self.jobs[job] for job in sequence))
+        return [earliest[job] for job in self.jobs]
 
     def makespan(self, starts: Sequence[int]) -> int:
         """Return when the last job ends."""

@@ -27,11 +27,6 @@ class TimedRepetend:
     period: int
 
 
-def edges(dag: Dag) -> list[tuple[int, int]]:
-    """Return pairs (block, a block that needs its result)."""
-    return list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
-
-
 def most_in_flight(layout: BlockLayout, capacity: Sequence[int]) -> int:
     """Return for how many micro-batches at a time there is memory (CalMaxInflight, Algorithm 1).
 
@@ -142,9 +137,9 @@ def period_of(layout: BlockLayout, members: Sequence[int], starts: Sequence[int]
         for here in layout.on_device
         if here
     ]
-    waiting = [
+    waiting: list[int] = [
         -((starts[j] - ends[i]) // (members[i] - members[j]))
-        for i, j in edges(layout.dag)
+        for i, j in layout.dag.edge_pairs().tolist()
         if members[i] > members[j]
     ]
     return max(executing + waiting)
@@ -153,15 +148,18 @@ def period_of(layout: BlockLayout, members: Sequence[int], starts: Sequence[int]
 def _question(
     layout: BlockLayout, capacity: Sequence[int], members: Sequence[int], period: int
 ) -> Question:
-    durations = tuple(block.duration for block in layout.blocks)
+    durations = tuple(layout.durations.tolist())
     # The result of i that j needs comes from so many repetitions before.
-    lags = [(i, j, durations[i] - period * (members[i] - members[j])) for i, j in edges(layout.dag)]
+    lags = [
+        (i, j, durations[i] - period * (members[i] - members[j]))
+        for i, j in layout.dag.edge_pairs().tolist()
+    ]
     # A device ends a repetition within a period of its first start.
     pairs = {(i, j) for here in layout.on_device for i in here for j in here if i != j}
     lags += [(i, j, durations[i] - period) for i, j in sorted(pairs)]
     return Question(
         durations,
-        tuple(block.memory for block in layout.blocks),
+        tuple(layout.memory.tolist()),
         layout.on_device,
         tuple(c - h for c, h in zip(capacity, held_before(layout, members), strict=True)),
         tuple(lags),

@@ -74,7 +74,7 @@ def search(
     sizes
         Numbers of micro-batches in a repetend, in the order in which they are tried.
     """
-    optimal = sum(block.duration for block in layout.blocks) + 1
+    optimal = int(layout.durations.sum()) + 1
     lower_bound = max(layout.loads)
     best = None
     for members in (members for size in sizes for members in assignments(layout.dag, size)):

@@ -9,7 +9,7 @@ from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.feasibility import check_schedule
+from boundmark.problems.microbatch.measures import peak_memory
 
 
 def run(
@@ -59,15 +59,10 @@ def _one_after_another(instance: MicrobatchInstance, phase: Phase) -> list[int] 
     starts = phase.earliest(
         [number * instance.nodes + int(positions[i]) for number, i in phase.jobs]
     )
-    try:
-        check_schedule(
-            instance.layout,
-            instance.capacity,
-            np.reshape(starts, (instance.micro_batches, instance.nodes)),
-        )
-    except InvalidInputError:
-        return None
-    return starts
+    table = np.reshape(starts, (instance.micro_batches, instance.nodes))
+    peaks = peak_memory(instance.layout, table)
+    fits = all(peak <= room for peak, room in zip(peaks, instance.capacity, strict=True))
+    return starts if fits else None
 
 
 TIME_OPTIMAL = Method(

@@ -1,0 +1,51 @@
+"""The engines by name."""
+
+import os
+
+from boundmark.benchmarks.execution.engine import Engine
+from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
+
+ENGINES = ("local", "dask")
+
+
+def make_engine(name: str, workers: int | None = None, scheduler: str | None = None) -> Engine:
+    """Return an engine.
+
+    Parameters
+    ----------
+    name
+        One of `ENGINES`.
+    workers
+        Tasks at a time on this machine; one a CPU if left out.
+    scheduler
+        Address of a Dask scheduler, for the engine ``"dask"``; without one, its workers are
+        processes of this machine.
+
+    Raises
+    ------
+    InvalidInputError
+        If workers or scheduler do not go with the rest.
+    BoundmarkError
+        If a package that the engine needs is not installed.
+    """
+    if scheduler is not None and name != "dask":
+        raise InvalidInputError(
+            f"a scheduler is given, which the engine {name!r} has not; expected the engine 'dask'."
+        )
+    if scheduler is not None and workers is not None:
+        raise InvalidInputError(
+            "workers are given beside a scheduler; expected one of them, because the scheduler's "
+            "workers decide how many tasks run at a time."
+        )
+    at_a_time = workers or len(os.sched_getaffinity(0))
+    if name == "local":
+        return LocalEngine(at_a_time)
+    try:
+        from boundmark.benchmarks.execution.dask_engine import DaskEngine
+    except ModuleNotFoundError as error:
+        raise BoundmarkError(
+            f"the engine 'dask' needs the package {error.name}, which is not installed; "
+            "install it with: pip install 'boundmark[dask]'"
+        ) from error
+    return DaskEngine(scheduler, at_a_time)

@@ -1,0 +1,180 @@
+"""Runs tasks on the workers of a Dask cluster, each under the same supervision as elsewhere."""
+
+import itertools
+import math
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, as_completed
+
+from boundmark.benchmarks.environment import describe_environment
+from boundmark.benchmarks.execution.dask_worker import EndWithClient, SupervisorPool, run_task
+from boundmark.benchmarks.execution.engine import ReadInstance
+from boundmark.benchmarks.execution.fork_server import ServerStoppedError
+from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.problems.errors import BoundmarkError
+
+# Tasks that wait at the scheduler: enough to keep workers busy and to let clusters grow.
+WAITING = 64
+
+LOOK_SECONDS = 1.0
+PACKED_INSTANCES = 16
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """Workers of Dask, one task at a time on each of their threads.
+
+    Attributes
+    ----------
+    scheduler
+        Address, e.g. ``"tcp://host:8786"``. If None, scheduler and workers are processes of this
+        machine that live as long as the run.
+    workers
+        Number of worker processes in that case.
+    methods
+        See `Supervisor`.
+    """
+
+    scheduler: str | None
+    workers: int
+    methods: str = ""
+
+    def run(
+        self,
+        tasks: Iterable[Task],
+        read_instance: ReadInstance,
+        on_outcome: Callable[[Outcome], None],
+    ) -> None:
+        """Run every task, see `Engine`. What a lost worker was running is run again elsewhere."""
+        with self._client() as client:
+            run = _Run(client, self.methods, read_instance)
+            if self.scheduler is not None:
+                client.register_plugin(EndWithClient(client.id, run.pool))
+            try:
+                run.through(iter(tasks), on_outcome)
+            except CancelledError as error:
+                raise BoundmarkError(
+                    f"the Dask scheduler at {self.scheduler or 'this machine'} is gone; "
+                    "expected it to outlive the run."
+                ) from error
+
+    @contextmanager
+    def _client(self) -> Iterator[Client]:
+        if self.scheduler is None:
+            with (
+                LocalCluster(
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    # Limits are the supervisors', and hold for the tasks' processes alone.
+                    memory_limit=None,
+                    dashboard_address=":0",
+                ) as cluster,
+                Client(cluster, set_as_default=False) as client,
+            ):
+                yield client
+            return
+        try:
+            client = Client(self.scheduler, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise BoundmarkError(
+                f"no Dask scheduler answers at {self.scheduler} ({error}); "
+                "expected an address such as tcp://host:8786."
+            ) from error
+        with client:
+            yield client
+
+
+class _Run:
+    """The tasks of one run, as far as they are at the scheduler."""
+
+    def __init__(self, client: Client, methods: str, read_instance: ReadInstance) -> None:
+        self._client = client
+        # Dask groups tasks, in its own displays, by what their keys begin with.
+        self.pool = f"boundmark-{uuid.uuid4().hex}"
+        self._submitted = itertools.count()
+        self._running: dict[Future[Outcome], Task] = {}
+        self._ended = as_completed(loop=client.loop, with_results=True, raise_errors=False)
+
+        @lru_cache(PACKED_INSTANCES)
+        def packed(sha256: str) -> bytes:
+            return zlib.compress(read_instance(sha256), level=1)
+
+        self._packed = packed
+        client.register_plugin(SupervisorPool(methods), name=self.pool)
+
+    def through(self, tasks: Iterator[Task], on_outcome: Callable[[Outcome], None]) -> None:
+        """Submit tasks as others end, until all have."""
+        room, looked = 0, -math.inf
+        while True:
+            if time.monotonic() - looked > LOOK_SECONDS:
+                # Clusters grow and shrink.
+                room, looked = WAITING + sum(self._client.nthreads().values()), time.monotonic()
+            if len(self._running) <= room // 2:
+                # Many at a time: a message to the scheduler costs more than a task in it.
+                self._submit(list(itertools.islice(tasks, room - len(self._running))))
+            if not self._running:
+                return
+            future, result = next(self._ended)
+            task = self._running.pop(future)
+            if future.status == "finished":
+                on_outcome(result)
+                continue
+            if future.status == "cancelled":
+                raise CancelledError
+            error = future.exception()
+            if isinstance(error, ServerStoppedError):
+                # The worker was told to close.
+                self._submit([task])
+            elif isinstance(error, KilledWorker):
+                on_outcome(_lost(task, f"the workers that ran it ended, {error.last_worker} last"))
+            elif isinstance(error, BoundmarkError):
+                raise error
+            else:
+                raise BoundmarkError(
+                    f"a Dask worker cannot run tasks: {type(error).__name__}: {error}; expected "
+                    "the same packages on all workers as here."
+                ) from error
+
+    def _submit(self, tasks: Sequence[Task]) -> None:
+        futures = self._client.map(
+            run_task,
+            [self.pool] * len(tasks),
+            tasks,
+            [self._packed(task.instance_sha256) for task in tasks],
+            key=[(self.pool, next(self._submitted)) for _ in tasks],
+            pure=False,
+        )
+        self._running.update(zip(futures, tasks, strict=True))
+        self._ended.update(futures)
+
+
+def _lost(task: Task, detail: str) -> Outcome:
+    """Return the outcome of a task of which nothing is known but why."""
+    return Outcome(
+        task=task,
+        status="crashed",
+        status_detail=detail,
+        exit_code=None,
+        exit_signal=None,
+        stderr_tail="",
+        wall_seconds=0.0,
+        cpu_seconds=0.0,
+        peak_rss_bytes=0,
+        started_at=datetime.now(UTC).isoformat(),
+        events=(),
+        solution=None,
+        objective=None,
+        certificate=None,
+        bound_certified=None,
+        bound_claimed=None,
+        bound_kind=None,
+        verify_seconds=0.0,
+        environment=describe_environment(),
+    )

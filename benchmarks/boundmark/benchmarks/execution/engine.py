@@ -1,0 +1,35 @@
+"""What the runner asks of whatever executes its tasks."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeAlias
+
+from boundmark.benchmarks.execution.task import Outcome, Task
+
+# Returns the canonical JSON of the instance with a hash.
+ReadInstance: TypeAlias = Callable[[str], bytes]
+
+
+class Engine(Protocol):
+    """Executes tasks somewhere, each of them in a `Supervisor`.
+
+    Limits, statuses and verification are the supervisor's, hence the same in every engine.
+    """
+
+    def run(
+        self,
+        tasks: Iterable[Task],
+        read_instance: ReadInstance,
+        on_outcome: Callable[[Outcome], None],
+    ) -> None:
+        """Run every task and hand on its outcome.
+
+        Returns when all tasks are done. If anything raises, be it `on_outcome`, the iteration over
+        the tasks, or Ctrl-C, all running tasks are killed and the exception propagates.
+
+        Parameters
+        ----------
+        tasks
+            Taken one by one as there is room for more.
+        on_outcome
+            Called in the calling thread, once a task, in the order in which tasks end.
+        """

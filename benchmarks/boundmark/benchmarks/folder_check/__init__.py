@@ -1,0 +1,12 @@
+"""Re-checks everything that a results folder states, with the solver-free checker alone.
+
+`documents` has the checker read every instance, solution and certificate, `rows` derives each row
+of the results from them, and `traces` each row's progress over time. `folder` puts them together;
+`single_files` checks files outside a folder.
+"""
+
+from boundmark.benchmarks.folder_check.folder import check_folder
+from boundmark.benchmarks.folder_check.single_files import check_files
+from boundmark.benchmarks.folder_check.verdict import Verdict
+
+__all__ = ["Verdict", "check_files", "check_folder"]

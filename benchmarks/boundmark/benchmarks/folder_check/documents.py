@@ -1,0 +1,137 @@
+"""The instances, solutions and certificates of a results folder, each checked once."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from boundmark.benchmarks.folder_check.verdict import Verdict, attempt
+from boundmark.bounds import checker
+from boundmark.problems.catalog import find, problems
+from boundmark.problems.errors import BoundmarkError
+
+T = TypeVar("T")
+
+DIGEST = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class CheckedInstance:
+    """An accepted instance: its document, and the facts that rows repeat of it."""
+
+    document: Mapping[str, Any]
+    problem: str
+    nodes: int
+    edges: int
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CheckedSolution:
+    """An accepted solution: whose it is and its recomputed cost."""
+
+    instance_sha256: str
+    objective: int
+
+
+@dataclass(frozen=True)
+class CheckedCertificate:
+    """An accepted certificate: whose it is and the bound that it states and proves."""
+
+    instance_sha256: str
+    kind: str
+    bound: int
+
+
+@dataclass(frozen=True)
+class Shelf(Generic[T]):
+    """The accepted documents of one folder by hash, and why the others were rejected."""
+
+    accepted: dict[str, T] = field(default_factory=dict)
+    rejected: dict[str, str] = field(default_factory=dict)
+
+    def fault(self, digest: str) -> str | None:
+        """Return why no accepted document has this hash; None if one has."""
+        if digest in self.accepted:
+            return None
+        return self.rejected.get(digest, f"{digest}.json is not in the folder")
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Everything that the rows of a results folder may rest on."""
+
+    instances: Shelf[CheckedInstance]
+    solutions: Shelf[CheckedSolution]
+    certificates: Shelf[CheckedCertificate]
+
+
+def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
+    """Yield a verdict on every document in the folder, and put it where it belongs.
+
+    A document is accepted if its content hashes to its name and the checker accepts it.
+    """
+    yield from _check_all(directory / "instances", documents.instances, _instance)
+    instances = documents.instances
+
+    def solution(document: dict[str, Any], digest: str) -> CheckedSolution:
+        owner = _owner(document, instances)
+        objective = checker.check_solution(dict(instances.accepted[owner].document), document)
+        return CheckedSolution(owner, objective)
+
+    def certificate(document: dict[str, Any], digest: str) -> CheckedCertificate:
+        owner = _owner(document, instances)
+        checker.check_certificate(dict(instances.accepted[owner].document), document)
+        return CheckedCertificate(owner, document["kind"], document["bound"])
+
+    yield from _check_all(directory / "solutions", documents.solutions, solution)
+    yield from _check_all(directory / "certificates", documents.certificates, certificate)
+
+
+def _check_all(
+    folder: Path, shelf: Shelf[T], check: Callable[[dict[str, Any], str], T]
+) -> Iterator[Verdict]:
+    for path in sorted(folder.glob("*.json")):
+        digest = path.stem
+        found, reason = attempt(_checked, path, check)
+        if found is None:
+            shelf.rejected[digest] = reason or "the check says nothing"
+        else:
+            shelf.accepted[digest] = found
+        yield Verdict(str(path), reason)
+
+
+def _checked(path: Path, check: Callable[[dict[str, Any], str], T]) -> T:
+    document = checker.read_document(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != path.stem:
+        raise checker.Rejected(f"its content hashes to {digest}, not to its name")
+    return check(document, digest)
+
+
+def _instance(document: dict[str, Any], digest: str) -> CheckedInstance:
+    checker.check_instance(document)
+    if checker.instance_sha256(document) != digest:
+        raise checker.Rejected(
+            "its text is not in canonical form, so that its name is not its hash"
+        )
+    try:
+        problem = find("problem", document["problem"], problems())
+        instance = problem.instance_from_json(document)
+    except BoundmarkError as error:
+        raise checker.Rejected(str(error)) from error
+    return CheckedInstance(
+        document, problem.name, instance.nodes, instance.edges, instance.parameters
+    )
+
+
+def _owner(document: dict[str, Any], instances: Shelf[CheckedInstance]) -> str:
+    owner = document.get("instance_sha256")
+    if type(owner) is not str or not DIGEST.fullmatch(owner):
+        raise checker.Rejected("its instance_sha256 is not a hash of 64 hexadecimal digits")
+    fault = instances.fault(owner)
+    if fault is not None:
+        raise checker.Rejected(f"its instance {owner} cannot be used: {fault}")
+    return owner

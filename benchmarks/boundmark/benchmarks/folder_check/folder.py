@@ -1,0 +1,38 @@
+"""Checks a results folder whole: its documents, its rows, and their progress over time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from boundmark.benchmarks.folder_check.documents import Documents, Shelf, check_documents
+from boundmark.benchmarks.folder_check.rows import contradictions, row_faults, row_label, rows_of
+from boundmark.benchmarks.folder_check.traces import trace_faults
+from boundmark.benchmarks.folder_check.verdict import Verdict
+from boundmark.reports.stored.store import ResultStore
+
+
+def check_folder(directory: Path) -> Iterator[Verdict]:
+    """Yield a verdict on every document and every row of a results folder.
+
+    A row is accepted if everything that it states of its instance, cost and bound follows from the
+    accepted documents, its task's identity from what was run, and if its trace ends where it says.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds no results, or they cannot be read.
+    """
+    store = ResultStore.open(directory)
+    rows = list(rows_of(store.results()))
+    traces = store.traces()
+    documents = Documents(Shelf(), Shelf(), Shelf())
+    yield from check_documents(directory, documents)
+    by_task = dict(iter(traces.groupby("task_id")))
+    nothing = traces.iloc[:0]
+    for row in rows:
+        events = by_task.pop(row["task_id"], nothing)
+        faults = [*row_faults(row, documents), *trace_faults(row, events)]
+        yield Verdict(f"{directory}: {row_label(row)}", "; ".join(faults) or None)
+    for task_id in by_task:
+        yield Verdict(f"{directory}: trace of task {task_id!r:.70}", "no row belongs to it")
+    for label, reason in contradictions(rows):
+        yield Verdict(f"{directory}: {label}", reason)

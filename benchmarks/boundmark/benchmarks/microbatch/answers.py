@@ -1,0 +1,66 @@
+"""A schedule: what each device runs when."""
+
+from fractions import Fraction
+from typing import Any
+
+import click
+from rich.console import Console
+
+from boundmark.benchmarks.presentation import Presentation
+from boundmark.benchmarks.solve import Answer
+from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+from boundmark.problems.microbatch.measures import bubble_rate, peak_memory, steady_bubble_rate
+from boundmark.reports.microbatch.gantt.boxes import schedule_boxes
+from boundmark.reports.microbatch.gantt.terminal import draw_schedule
+
+
+def objective_name(answer: Answer) -> str:
+    """Return what the objective is called."""
+    return "makespan" if _instance(answer).micro_batches else "period"
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """Return the bubble rate, and the number of micro-batches that the schedule is for at least."""
+    if answer.solution is None:
+        return {"bubble_rate": None, "micro_batches": None}
+    schedule = Schedule.from_json(answer.solution)
+    return {
+        "bubble_rate": float(_bubble_rate(_instance(answer), schedule)),
+        "micro_batches": _instance(answer).micro_batches or schedule.micro_batches,
+    }
+
+
+def print_solution(answer: Answer) -> None:
+    """Draw the schedule, and print how much the devices idle and what they hold."""
+    if answer.solution is None:
+        return
+    instance = _instance(answer)
+    schedule = Schedule.from_json(answer.solution)
+    console = Console()
+    for line in draw_schedule(schedule_boxes(instance, schedule), console.width):
+        console.print(line, overflow="crop", highlight=False)
+    layout = instance.layout
+    count = instance.micro_batches or schedule.micro_batches
+    more = "" if instance.micro_batches else " or more"
+    click.echo(f"bubble rate      {float(_bubble_rate(instance, schedule)):.2%}")
+    click.echo(f"micro-batches    {count}{more}")
+    held = ", ".join(map(str, peak_memory(layout, schedule.starts_for(count))))
+    click.echo(f"memory held      {held} on devices 0 to {layout.devices - 1}")
+
+
+def _bubble_rate(instance: MicrobatchInstance, schedule: Schedule) -> Fraction:
+    if instance.micro_batches:
+        return bubble_rate(instance.layout, schedule.starts_for(instance.micro_batches))
+    assert schedule.repetend is not None
+    return steady_bubble_rate(instance.layout, schedule.repetend.period)
+
+
+def _instance(answer: Answer) -> MicrobatchInstance:
+    instance = answer.source.instance
+    assert isinstance(instance, MicrobatchInstance)
+    return instance
+
+
+PRESENTATION = Presentation(
+    "microbatch", objective_name, facts=facts, print_solution=print_solution
+)

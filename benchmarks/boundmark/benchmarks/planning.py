@@ -1,0 +1,64 @@
+"""Which tasks a run consists of."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from boundmark.benchmarks.execution.task import Task
+from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+
+
+@dataclass(frozen=True)
+class PlannedTask:
+    """A task and what its row says of it beyond the outcome."""
+
+    task: Task
+    source: NamedInstance
+    method_kind: str
+    suite: str
+
+    @property
+    def label(self) -> str:
+        """What filters match and progress shows, e.g. ``"onnx-light/resnet50 k=8 share"``."""
+        return f"{self.source.label} {self.task.method}"
+
+    def matches(self, pattern: str) -> bool:
+        """Whether the label matches, or contains, a shell pattern."""
+        return fnmatchcase(self.label, pattern) or fnmatchcase(self.label, f"*{pattern}*")
+
+
+def plan_tasks(
+    suite: str,
+    sources: Iterable[NamedInstance],
+    methods: Sequence[MethodChoice],
+    settings: RunSettings,
+) -> Iterator[PlannedTask]:
+    """Yield a task for every instance, method and seed, instance by instance.
+
+    Parameters
+    ----------
+    suite
+        Name that the rows bear.
+    methods
+        For every instance; those of an instance's own come on top.
+    """
+    for source in sources:
+        for choice in (*methods, *source.methods):
+            for seed in settings.seeds if choice.method.seeded else settings.seeds[:1]:
+                task = _task(source, choice, settings, seed)
+                yield PlannedTask(task, source, choice.method.kind, suite)
+
+
+def _task(source: NamedInstance, choice: MethodChoice, settings: RunSettings, seed: int) -> Task:
+    return Task(
+        instance_sha256=source.instance.sha256,
+        problem=source.instance.problem,
+        method=choice.method.name,
+        method_version=choice.method.version,
+        params=choice.params,
+        seed=seed,
+        time_limit_seconds=settings.time_limit_seconds,
+        memory_limit_bytes=settings.memory_limit_bytes,
+        threads=settings.threads,
+    )

@@ -1,0 +1,65 @@
+"""How `boundmark solve` shows an answer: a problem's own way, or one that serves any problem.
+
+A package adds the way of its problem with an entry point in the group ``boundmark.answers`` that
+names a `Presentation`.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boundmark.problems.plugins import registered
+
+if TYPE_CHECKING:
+    from boundmark.benchmarks.solve import Answer
+
+# What all solutions state, and the lines around the solution say.
+COMMON_FIELDS = ("format", "instance_sha256", "objective", "problem")
+
+
+def print_fields(answer: "Answer") -> None:
+    """Print a line for each field of the solution, as JSON, cut at the terminal's width."""
+    width = shutil.get_terminal_size().columns
+    for name, value in (answer.solution or {}).items():
+        if name not in COMMON_FIELDS:
+            line = f"{name:16} {json.dumps(value)}"
+            click.echo(line if len(line) <= width else line[: width - 2] + "..")
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """How answers of one problem are shown; whatever is left out has a plain form.
+
+    Attributes
+    ----------
+    objective_name
+        Returns what the objective is called, in one word.
+    unit
+        Returns what follows a number of ticks.
+    facts
+        Returns what `--json` prints beside what all problems have in common.
+    print_solution
+        Prints the solution, if there is one, as people want to see it.
+    """
+
+    problem: str
+    objective_name: "Callable[[Answer], str]" = lambda answer: "objective"
+    unit: "Callable[[Answer], str]" = lambda answer: ""
+    facts: "Callable[[Answer], dict[str, Any]]" = lambda answer: {}
+    print_solution: "Callable[[Answer], None]" = print_fields
+
+
+@cache
+def presentations() -> Mapping[str, Presentation]:
+    """Return every registered presentation by its problem."""
+    return registered("boundmark.answers", Presentation, key="problem")
+
+
+def presentation_of(problem: str) -> Presentation:
+    """Return a problem's presentation, the plain one if it has none of its own."""
+    return presentations().get(problem) or Presentation(problem)

@@ -1,0 +1,119 @@
+"""What a run stores of an outcome: a row, its trace, and the documents that the row names."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from boundmark.benchmarks.execution.task import Outcome
+from boundmark.benchmarks.planning import PlannedTask
+from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.store import ResultStore
+
+
+class RowWriter:
+    """Stores outcomes in a results folder, from one thread.
+
+    Raises
+    ------
+    StoreError
+        From `write`, if the folder cannot take it.
+    """
+
+    def __init__(self, store: ResultStore) -> None:
+        self._store = store
+        self._environments: set[str] = set()
+
+    def write(self, planned: PlannedTask, outcome: Outcome) -> None:
+        """Store the documents first, and then the row that names them."""
+        row = {
+            **_facts(planned),
+            **_ending(outcome),
+            "solution_sha256": _stored(self._store.solutions, outcome.solution),
+            "certificate_sha256": _stored(self._store.certificates, outcome.certificate),
+            "host": outcome.environment["host"],
+            "environment_sha256": self._environment(outcome.environment),
+        }
+        self._store.append(row, _trace(outcome))
+
+    def _environment(self, record: Mapping[str, Any]) -> str:
+        digest = environment_sha256(record)
+        if digest not in self._environments:
+            store_environment(self._store, record)
+            self._environments.add(digest)
+        return digest
+
+
+def environment_sha256(record: Mapping[str, Any]) -> str:
+    """Return what identifies an environment: runs that differ in the load only share one."""
+    return sha256_hex(canonical_json({**record, "load_at_start": None}))
+
+
+def store_environment(store: ResultStore, record: Mapping[str, Any]) -> None:
+    """Store an environment record under its hash."""
+    folder = store.directory / "environments"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{environment_sha256(record)}.json"
+    write_durably(path, canonical_json(record).encode())
+
+
+def _facts(planned: PlannedTask) -> dict[str, Any]:
+    """Return what was known before the task ran."""
+    task, instance = planned.task, planned.source.instance
+    return {
+        "task_id": task.task_id,
+        "suite": planned.suite,
+        "problem": task.problem,
+        "dataset": planned.source.dataset,
+        "instance": planned.source.member,
+        "instance_sha256": task.instance_sha256,
+        "instance_params": json.dumps(dict(instance.parameters), sort_keys=True),
+        "nodes": instance.nodes,
+        "edges": instance.edges,
+        "method": task.method,
+        "method_kind": planned.method_kind,
+        "method_version": task.method_version,
+        "params": json.dumps(dict(task.params), sort_keys=True),
+        "seed": task.seed,
+        "time_limit_seconds": task.time_limit_seconds,
+        "memory_limit_bytes": task.memory_limit_bytes,
+        "threads": task.threads,
+    }
+
+
+def _ending(outcome: Outcome) -> dict[str, Any]:
+    """Return what was measured and verified."""
+    return {
+        "status": outcome.status,
+        "status_detail": outcome.status_detail,
+        "exit_code": outcome.exit_code,
+        "exit_signal": outcome.exit_signal,
+        "stderr_tail": outcome.stderr_tail,
+        "objective": outcome.objective,
+        "bound_certified": outcome.bound_certified,
+        "bound_claimed": outcome.bound_claimed,
+        "bound_kind": outcome.bound_kind,
+        "verify_seconds": outcome.verify_seconds,
+        "wall_seconds": outcome.wall_seconds,
+        "cpu_seconds": outcome.cpu_seconds,
+        "peak_rss_bytes": outcome.peak_rss_bytes,
+        "started_at": outcome.started_at,
+    }
+
+
+def _trace(outcome: Outcome) -> list[dict[str, Any]]:
+    return [
+        {
+            "task_id": outcome.task.task_id,
+            "seconds": event.seconds,
+            "kind": event.kind,
+            "value": float(event.value),
+        }
+        for event in outcome.events
+    ]
+
+
+def _stored(folder: Path, document: bytes | None) -> str | None:
+    return None if document is None else write_document(folder, json.loads(document))

@@ -1,0 +1,205 @@
+"""Suites as TOML files: our own, and those that users write."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from boundmark.benchmarks.settings import GIB, RunSettings
+from boundmark.benchmarks.suite import Files, InstanceGroup, Members, MethodChoice, Suite
+from boundmark.problems.catalog import datasets, find, problems
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.parameter import Parameter
+from boundmark.problems.problem import Problem
+from boundmark.problems.source_file import naming
+
+SUITE_FIELDS = (
+    "description",
+    "problem",
+    "time_limit_seconds",
+    "memory_limit_gib",
+    "threads",
+    "seeds",
+    "instances",
+    "methods",
+)
+
+INSTANCES_FIELDS = ("dataset", "members", "file", "methods", "optional")
+
+
+def suite_names() -> tuple[str, ...]:
+    """Return the names of the suites that come with the package."""
+    return tuple(
+        sorted(path.name[:-5] for path in _shipped().iterdir() if path.name[-5:] == ".toml")
+    )
+
+
+def load_suite(name: str) -> Suite:
+    """Return a suite by name, or from a file whose name ends in ``.toml``.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such suite, method, data set or member.
+    InvalidInputError
+        If the file is not TOML, or a field is missing, unknown or of the wrong type.
+    """
+    if name.endswith(".toml"):
+        return read_suite(Path(name))
+    find("suite", name, {known: known for known in suite_names()})
+    return parse_suite(name, (_shipped() / f"{name}.toml").read_text())
+
+
+def read_suite(path: Path) -> Suite:
+    """Read a suite file; the suite is named after it."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path}: cannot be read as a suite: {error}") from error
+    return parse_suite(path.stem, text, path)
+
+
+def parse_suite(name: str, text: str, path: Path | None = None) -> Suite:
+    """Read a suite from TOML text, which is that of a file if a path is given."""
+    where = str(path or f"suite {name}")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"{where}: not a TOML file: {error}") from error
+    for key in table:
+        find(f"field (in {where})", key, dict.fromkeys(SUITE_FIELDS))
+    read = _Reader(where, table)
+    problem = find(f"problem (in {where})", read.of_type("problem", str), problems())
+    choices = _method_choices(read, problem)
+    return Suite(
+        name=name,
+        description=read.of_type("description", str),
+        problem=problem.name,
+        settings=RunSettings(
+            time_limit_seconds=read.positive("time_limit_seconds"),
+            memory_limit_bytes=int(read.positive("memory_limit_gib") * GIB),
+            threads=int(read.positive("threads", default=1)),
+            seeds=tuple(read.integers("seeds", default=[1])),
+        ),
+        instances=tuple(
+            _instance_group(where, problem, entry, path and path.parent)
+            for entry in read.non_empty("instances")
+        ),
+        methods=choices,
+    )
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Typed access to a TOML table, with errors that name the file and the field."""
+
+    where: str
+    table: Mapping[str, Any]
+
+    def of_type(self, key: str, kind: type) -> Any:
+        value = self.table.get(key)
+        if not isinstance(value, kind):
+            raise InvalidInputError(
+                f"{self.where}: {key} is {value!r}; expected a {kind.__name__}."
+            )
+        return value
+
+    def non_empty(self, key: str) -> list[Any]:
+        value: list[Any] = self.of_type(key, list)
+        if not value:
+            raise InvalidInputError(f"{self.where}: {key} is empty; expected at least one entry.")
+        return value
+
+    def positive(self, key: str, default: float | None = None) -> float:
+        value = self.table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise InvalidInputError(
+                f"{self.where}: {key} is {value!r}; expected a positive number."
+            )
+        return value
+
+    def integers(self, key: str, default: list[int] | None = None) -> list[int]:
+        value = self.table.get(key, default)
+        if not isinstance(value, list) or not value or any(type(item) is not int for item in value):
+            raise InvalidInputError(
+                f"{self.where}: {key} is {value!r}; expected a list of integers."
+            )
+        return value
+
+    def values_of(self, parameter: Parameter) -> tuple[int | str, ...]:
+        values = self.table.get(parameter.name)
+        if not isinstance(values, list) or not values:
+            raise InvalidInputError(
+                f"{self.where}: {parameter.name} is {values!r}; expected a list of values."
+            )
+        with naming(self.where):
+            return tuple(parameter.check(value) for value in values)
+
+
+def _instance_group(where: str, problem: Problem, entry: Any, folder: Path | None) -> InstanceGroup:
+    if not isinstance(entry, dict):
+        raise InvalidInputError(f"{where}: instances has {entry!r}; expected a table.")
+    names = [parameter.name for parameter in problem.parameters]
+    for key in entry:
+        find(f"field of instances (in {where})", key, dict.fromkeys((*INSTANCES_FIELDS, *names)))
+    read = _Reader(where, entry)
+    sources = _files(read, folder) if "file" in entry else _members(read, problem)
+    parameters = {}
+    for parameter in problem.parameters:
+        # Files may hold instances, which have all parameters.
+        is_needed = parameter.default is None and isinstance(sources, Members)
+        if parameter.name in entry or is_needed:
+            parameters[parameter.name] = read.values_of(parameter)
+    choices = _method_choices(read, problem) if "methods" in entry else ()
+    optional = "optional" in entry and read.of_type("optional", bool)
+    return InstanceGroup(sources, parameters, choices, optional)
+
+
+def _members(read: _Reader, problem: Problem) -> Members:
+    dataset = find("data set", read.of_type("dataset", str), datasets())
+    if not issubclass(dataset.source, problem.sources):
+        raise InvalidInputError(
+            f"{read.where}: dataset is {dataset.name!r}, which holds a {dataset.source.__name__}; "
+            f"problem {problem.name!r} is about {problem.source_names}."
+        )
+    members = read.non_empty("members") if "members" in read.table else dataset.members()
+    return Members(dataset.name, tuple(members))
+
+
+def _files(read: _Reader, folder: Path | None) -> Files:
+    for key in ("dataset", "members"):
+        if key in read.table:
+            raise InvalidInputError(
+                f"{read.where}: instances has both file and {key}; "
+                "expected a file or members of a data set."
+            )
+    pattern = read.of_type("file", str)
+    if folder is None:
+        raise InvalidInputError(
+            f"{read.where}: file is {pattern!r}; expected a data set, because only suites in "
+            "files of their own have a folder to look in."
+        )
+    return Files(pattern, folder)
+
+
+def _method_choices(read: _Reader, problem: Problem) -> tuple[MethodChoice, ...]:
+    entries = read.non_empty("methods")
+    with naming(f"{read.where}: methods"):
+        return tuple(_method_choice(entry, problem) for entry in entries)
+
+
+def _method_choice(entry: Any, problem: Problem) -> MethodChoice:
+    match entry:
+        case str():
+            return MethodChoice.of(entry, problem=problem.name)
+        case {"name": str(name), "params": dict(params), **others} if not others:
+            return MethodChoice.of(name, params, problem=problem.name)
+    raise InvalidInputError(
+        f"expected a name or {{ name = ..., params = {{ ... }} }}, found {entry!r}."
+    )
+
+
+def _shipped() -> Any:
+    return files("boundmark.benchmarks") / "suites"

@@ -1,0 +1,25 @@
+"""What the checker knows of a problem."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+
+class Problem(NamedTuple):
+    """What a problem's folder knows.
+
+    Attributes
+    ----------
+    read
+        Returns an instance from the fields of its document, without format and problem.
+    objective
+        Returns what a solution costs, from its fields.
+    solution_fields
+        Names of these.
+    kinds
+        For each kind of certificate, the function that returns what a payload proves.
+    """
+
+    read: Callable[[dict[str, Any]], Any]
+    objective: Callable[[Any, dict[str, Any]], int]
+    solution_fields: frozenset[str]
+    kinds: Mapping[str, Callable[[Any, Any], int]]

@@ -1,0 +1,18 @@
+"""The problems that this folder checks."""
+
+from . import microbatch, pipeline
+from .problem import Problem
+
+PROBLEMS = {
+    "pipeline": Problem(
+        pipeline.read_instance, pipeline.objective, pipeline.SOLUTION_FIELDS, pipeline.KINDS
+    ),
+    "microbatch": Problem(
+        microbatch.read_instance,
+        microbatch.objective,
+        microbatch.SOLUTION_FIELDS,
+        microbatch.KINDS,
+    ),
+}
+
+KINDS = {kind: problem for problem, known in PROBLEMS.items() for kind in known.kinds}

@@ -1,0 +1,80 @@
+"""Checkers of problems that this folder does not know, from packages that are installed.
+
+A package names a `Problem`, or an object with the same attributes, in an entry point of the group
+``boundmark.checkers`` that is called like the problem. A verdict on such a problem is worth as much
+as that package. Verdicts on the problems of this folder do not depend on it: it is not even
+imported for them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from .problem import Problem
+from .values import Rejected
+
+GROUP = "boundmark.checkers"
+
+_loaded: dict[str, Problem] = {}
+
+
+def installed_checker(name: str) -> Problem | None:
+    """Return what an installed package knows of a problem, None if there is none.
+
+    Raises
+    ------
+    Rejected
+        If it cannot be loaded, or several packages claim to check the problem.
+    """
+    if name not in _loaded:
+        points = _entry_points(name)
+        if not points:
+            return None
+        if len({point.value for point in points}) > 1:
+            raise Rejected("several packages claim to check the instance's problem")
+        try:
+            found = points[0].load()
+            _loaded[name] = Problem(
+                _guarded(found.read),
+                _guarded(found.objective, is_integer=True),
+                frozenset(found.solution_fields),
+                {kind: _guarded(proves, is_integer=True) for kind, proves in found.kinds.items()},
+            )
+        except (Exception, SystemExit) as error:
+            raise Rejected(f"the problem's checker cannot be loaded: {_words(error)}") from None
+    return _loaded[name]
+
+
+def _entry_points(name: str) -> list[Any]:
+    # Problems of this folder do without it.
+    from importlib.metadata import distributions
+
+    found = []
+    for package in distributions():
+        try:
+            points = list(package.entry_points)
+        except Exception:
+            # Its files are damaged, so it offers nothing.
+            continue
+        found += [point for point in points if point.group == GROUP and point.name == name]
+    return found
+
+
+def _guarded(function: Callable[..., Any], is_integer: bool = False) -> Callable[..., Any]:
+    """Return a function whose every failure rejects the file: it proves nothing."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            result = function(*arguments)
+        except (Exception, SystemExit) as error:
+            raise Rejected(_words(error)) from None
+        if is_integer and type(result) is not int:
+            raise Rejected("the problem's checker did not return an integer")
+        return result
+
+    return call
+
+
+def _words(error: BaseException) -> str:
+    # A copy of this folder has a `Rejected` of its own, which the package does not know.
+    is_verdict = type(error).__name__ == Rejected.__name__
+    return str(error) if is_verdict else f"{type(error).__name__}: {error}"

@@ -1,0 +1,45 @@
+"""Certificates in formats that third-party programs check, by kind.
+
+A package adds a format with an entry point in the group ``boundmark.exporters`` that names an
+`Exporter`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TextIO
+
+from boundmark.problems.plugins import registered
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """How certificates of one kind are written.
+
+    Attributes
+    ----------
+    kind
+        Kind of certificate, with its version.
+    format
+        Name of the format.
+    write
+        Writes what a certificate proves of an instance, both in their stored form and accepted by
+        the checker; returns how much was written, in words. Raises `InvalidInputError` if the
+        format cannot say it.
+    """
+
+    problem: str
+    kind: str
+    format: str
+    write: Callable[[dict[str, Any], dict[str, Any], TextIO], str]
+
+    @property
+    def name(self) -> str:
+        """What it is looked up by: kinds of different problems may be called the same."""
+        return f"{self.problem} {self.kind}"
+
+
+@cache
+def exporters() -> Mapping[str, Exporter]:
+    """Return every registered exporter by problem and kind."""
+    return registered("boundmark.exporters", Exporter)

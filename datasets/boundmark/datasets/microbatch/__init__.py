@@ -1,0 +1,1 @@
+"""Layouts whose micro-batches can be scheduled."""

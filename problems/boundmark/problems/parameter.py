@@ -1,0 +1,138 @@
+"""What makes an instance of a graph or layout: integers, and choices among names."""
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+from boundmark.problems.errors import InvalidInputError
+
+NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+CHOICE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+# What suites and `boundmark solve` call something of their own, so that no parameter can.
+RESERVED = frozenset(
+    {"dataset", "device", "file", "h", "help", "json", "members", "memory_limit", "method"}
+    | {"methods", "model", "optional", "out", "problem", "quiet", "seed", "time_limit"}
+    | {"version", "workers"}
+)
+
+
+class Parameter(Protocol):
+    """One parameter of a problem."""
+
+    @property
+    def name(self) -> str:
+        """Name in suites, in `Instance.parameters` and, with dashes, on the command line.
+
+        There, a name of one letter may have one dash or two.
+        """
+
+    @property
+    def summary(self) -> str:
+        """What it says, as a clause for `--help`, e.g. ``"number of stages"``."""
+
+    @property
+    def default(self) -> int | str | None:
+        """Value if none is given; None if one has to be."""
+
+    @property
+    def metavar(self) -> str:
+        """What stands for a value in `--help`."""
+
+    def read(self, text: str) -> int | str:
+        """Return the value that is meant by a text on the command line.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is none.
+        """
+
+    def check(self, value: object) -> int | str:
+        """Return the value if it is one.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is none, with what was expected.
+        """
+
+
+@dataclass(frozen=True)
+class IntegerParameter:
+    """An integer from `least` up."""
+
+    name: str
+    summary: str
+    least: int
+    default: int | None
+
+    metavar = "INTEGER"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+
+    def read(self, text: str) -> int:
+        """Return the integer that a text means."""
+        try:
+            value = int(text)
+        except ValueError:
+            return self.check(text)
+        return self.check(value)
+
+    def check(self, value: object) -> int:
+        """Return the value if it is an integer that is large enough."""
+        if type(value) is not int or value < self.least:
+            raise InvalidInputError(
+                f"{self.name} is {value!r}; expected an integer of at least {self.least}."
+            )
+        return value
+
+
+@dataclass(frozen=True)
+class ChoiceParameter:
+    """One of some names."""
+
+    name: str
+    summary: str
+    choices: tuple[str, ...]
+    default: str | None
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        for choice in self.choices:
+            if not CHOICE.fullmatch(choice):
+                raise InvalidInputError(
+                    f"parameter {self.name} has the choice {choice!r}; "
+                    "expected lower-case letters, digits and dashes."
+                )
+        if self.default is not None:
+            self.check(self.default)
+
+    @property
+    def metavar(self) -> str:
+        """The choices."""
+        return f"[{'|'.join(self.choices)}]"
+
+    def read(self, text: str) -> str:
+        """Return the choice that a text is."""
+        return self.check(text)
+
+    def check(self, value: object) -> str:
+        """Return the value if it is one of the choices."""
+        if not isinstance(value, str) or value not in self.choices:
+            raise InvalidInputError(
+                f"{self.name} is {value!r}; expected {' or '.join(map(repr, self.choices))}."
+            )
+        return value
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise InvalidInputError(
+            f"a parameter is called {name!r}; expected lower-case words joined by '_'."
+        )
+    if name in RESERVED:
+        raise InvalidInputError(
+            f"a parameter is called {name!r}, which suites or commands use; expected another name."
+        )

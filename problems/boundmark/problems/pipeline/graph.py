@@ -1,0 +1,87 @@
+"""What pipeline partitioning needs to know about a model: its graph with costs in ticks."""
+
+import operator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.ticks import check_total
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineGraph:
+    """A graph with the costs of pipeline partitioning, all in the same tick (papers/mtpp, 2.1).
+
+    Attributes
+    ----------
+    dag
+        n nodes, edges from producer to consumer.
+    work
+        Ticks to run each node, shape (n,).
+    transfer
+        Ticks to move each node's output across the interconnect, shape (n,).
+    param_load
+        Ticks to stream each node's parameters, shape (n,).
+    cache
+        Ticks' worth of parameters that fit into one device.
+    names
+        One name a node, for people; not part of an instance's identity.
+    tick
+        What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
+    """
+
+    dag: Dag
+    work: IntArray
+    transfer: IntArray
+    param_load: IntArray
+    cache: int
+    names: tuple[str, ...]
+    tick: str = "unit"
+
+    def __post_init__(self) -> None:
+        if self.dag.nodes == 0:
+            raise InvalidInputError("the graph has no nodes; expected at least one.")
+        if len(self.names) != self.dag.nodes:
+            raise InvalidInputError(
+                f"names has {len(self.names)} values; expected one for each of the "
+                f"{self.dag.nodes} nodes."
+            )
+        for field in ("work", "transfer", "param_load"):
+            array = non_negative_integers(getattr(self, field), field, self.names)
+            object.__setattr__(self, field, array)
+        if not isinstance(self.cache, int) or self.cache < 0:
+            raise InvalidInputError(
+                f"cache is {self.cache!r}; expected a non-negative integer number of ticks."
+            )
+        check_total(
+            self.work.tolist(), self.transfer.tolist(), self.param_load.tolist(), [self.cache]
+        )
+
+        # Some kernels add a transfer once an edge.
+        consumers = np.diff(self.dag.consumer_start).tolist()
+        if sum(map(operator.mul, self.transfer.tolist(), consumers)) >= 2**62:
+            raise InvalidInputError(
+                "transfer times the number of consumers adds up to 2^62 ticks or more; "
+                "expected less, so use a coarser tick."
+            )
+
+    @classmethod
+    def without_parameters(
+        cls,
+        dag: Dag,
+        work: IntArray,
+        transfer: IntArray,
+        names: tuple[str, ...],
+        tick: str = "unit",
+    ) -> "PipelineGraph":
+        """Build a graph whose parameters always fit."""
+        return cls(dag, work, transfer, frozen([0] * dag.nodes), 0, names, tick)
+
+    @cached_property
+    def is_cached(self) -> bool:
+        """Whether all parameters fit into one device, so that no stage can overflow."""
+        return int(self.param_load.sum()) <= self.cache

@@ -1,0 +1,124 @@
+"""What installed packages register through entry points; broken ones are reported and left out."""
+
+import contextlib
+import sys
+from collections.abc import Collection, Mapping
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint, distributions
+from typing import Any, TypeVar
+
+from boundmark.problems.errors import BoundmarkError
+
+Item = TypeVar("Item")
+
+LONGEST_REASON = 300
+
+
+def registered(
+    group: str, kind: type[Item], key: str = "name", taken: Collection[str] = ()
+) -> Mapping[str, Item]:
+    """Return what all entry points of a group hold, by name; ours come first.
+
+    An entry point holds an object of some type or a tuple of them. One that cannot be loaded,
+    holds anything else, or uses a name that is taken is left out as a whole, with a line on
+    standard error (through `logging`). Callers cache the result, so that it is told once.
+
+    Parameters
+    ----------
+    key
+        Attribute with an object's name.
+    taken
+        Names that nobody may use.
+    """
+    found: dict[str, Item] = {}
+    for point in entry_points_of(group):
+        try:
+            items = _items(point, kind)
+            names = [getattr(item, key) for item in items]
+            for number, name in enumerate(names):
+                if not isinstance(name, str):
+                    raise BoundmarkError(f"{key} is {name!r}; expected a text.")
+                if name in found or name in taken or name in names[:number]:
+                    raise BoundmarkError(f"{name!r} is taken; expected a name of its own.")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            # Whatever somebody else's code raises, even SystemExit, is no reason to stop.
+            leave_out(described(point), error)
+        else:
+            found.update(zip(names, items, strict=True))
+    return found
+
+
+def entry_points_of(group: str) -> list[EntryPoint]:
+    """Return the entry points of a group, ours first, then by name."""
+    points = [point for point in _entry_points() if point.group == group]
+    return sorted(points, key=lambda point: (not _is_ours(point), point.name, point.value))
+
+
+def loaded(point: EntryPoint) -> Any:
+    """Return what an entry point refers to; whatever the other code raises is raised."""
+    # Commands print tables and JSON there, and nobody's greetings.
+    with contextlib.redirect_stdout(sys.stderr):
+        return point.load()
+
+
+def _items(point: EntryPoint, kind: type[Item]) -> tuple[Item, ...]:
+    value = loaded(point)
+    items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+    for item in items:
+        if not isinstance(item, kind):
+            raise BoundmarkError(
+                f"it holds a {type(item).__name__}; expected a {kind.__name__} or a tuple of them."
+            )
+    return items
+
+
+def _is_ours(point: EntryPoint) -> bool:
+    return point.value.startswith("boundmark.")
+
+
+def described(point: EntryPoint) -> str:
+    """Return the name, group and package of an entry point."""
+    package = f" of package {point.dist.name}" if point.dist else ""
+    return f"entry point {point.name!r} ({point.group}){package}"
+
+
+def leave_out(what: str, error: BaseException) -> str:
+    """Say what is left out and why, in a line on standard error, and return the line."""
+    # Commands that have nothing to report start without it.
+    import logging
+
+    reason = str(error) if isinstance(error, BoundmarkError) else f"{type(error).__name__}: {error}"
+    line = f"left out {what}: {' '.join(reason.split())[:LONGEST_REASON]}"
+    logging.getLogger("boundmark").warning("warning: %s", line)
+    return line
+
+
+@cache
+def _entry_points() -> tuple[EntryPoint, ...]:
+    """Return the entry points of all groups that begin with ``boundmark.``, reading files once.
+
+    Unlike `importlib.metadata.entry_points`, this survives a package whose files are damaged.
+    """
+    found: list[EntryPoint] = []
+    seen: set[str] = set()
+    for package in distributions():
+        try:
+            if "boundmark." not in (package.read_text("entry_points.txt") or ""):
+                continue
+            # The first of several copies is the one that Python imports.
+            if package.name not in seen:
+                seen.add(package.name)
+                found += package.entry_points
+        except Exception as error:
+            leave_out(f"the entry points of {_name(package)}", error)
+    return tuple(point for point in found if point.group.startswith("boundmark."))
+
+
+def _name(package: Distribution) -> str:
+    try:
+        return f"package {package.name}"
+    except Exception:
+        # Without a file that says so.
+        return "a package without a name"

@@ -1,0 +1,34 @@
+"""The report of a problem that brings none, and what other reports are made of."""
+
+from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
+from boundmark.reports.sections.bounds import bound_section
+from boundmark.reports.sections.gaps import gap_section, mean_gap
+from boundmark.reports.sections.instances import instance_section
+from boundmark.reports.sections.methods import method_section
+from boundmark.reports.sections.runtime import runtime_section
+from boundmark.reports.sections.solutions import solution_section
+from boundmark.reports.tables.by_parameter import tables_by_parameter
+from boundmark.reports.tables.methods import method_table
+from boundmark.reports.tables.solutions_by_parameter import best_certified_bounds
+
+
+def default_tables(results: ProblemResults) -> Tables:
+    """Return the tables by one parameter, and that with one row per method."""
+    return {
+        **tables_by_parameter(results, best_certified_bounds(results.certified)),
+        "methods": method_table(results.tasks, results.certified),
+    }
+
+
+DEFAULT = ProblemReport(
+    tables=default_tables,
+    sections=(
+        gap_section,
+        bound_section,
+        solution_section,
+        runtime_section,
+        method_section,
+        instance_section,
+    ),
+    headline=mean_gap,
+)

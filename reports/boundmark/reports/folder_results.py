@@ -1,0 +1,101 @@
+"""What a results folder holds, of all problems together and of each."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
+from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.tables.parameters import (
+    parameter_column,
+    parameter_names,
+    with_parameter_columns,
+)
+from boundmark.reports.tables.tasks import with_names
+
+
+@dataclass(frozen=True)
+class FolderResults:
+    """A results folder, read.
+
+    Attributes
+    ----------
+    tasks, certified, traces
+        As in `ProblemResults`, of all problems; the tasks have no columns of parameters.
+    environment
+        The record of machine and software; None if the folder has no `environment.json`.
+    """
+
+    store: ResultStore
+    tasks: pd.DataFrame
+    certified: pd.DataFrame
+    traces: pd.DataFrame
+    environment: dict[str, Any] | None
+
+    @property
+    def problems(self) -> list[str]:
+        """The problems that there are results of, by name."""
+        return sorted(set(self.tasks["problem"]))
+
+    def of_problem(self, problem: str, grouping: Grouping | None) -> ProblemResults:
+        """Return the results of one problem.
+
+        Parameters
+        ----------
+        grouping
+            None for the parameter with the most values, the first by name of several.
+        """
+        tasks, certified = (
+            with_parameter_columns(table[table["problem"] == problem].reset_index(drop=True))
+            for table in (self.tasks, self.certified)
+        )
+        grouping = grouping or _most_divided(certified)
+        if grouping.column not in certified:
+            group = ALL_INSTANCES if grouping.parameter is None else None
+            tasks, certified = (
+                table.assign(**{grouping.column: group}) for table in (tasks, certified)
+            )
+        traces = self.traces[self.traces["task_id"].isin(tasks["task_id"])]
+        return ProblemResults(problem, tasks, certified, traces, self.store, grouping)
+
+
+def read_folder(store: ResultStore) -> FolderResults:
+    """Read what a folder holds.
+
+    Raises
+    ------
+    StoreError
+        If there are no results, they contradict each other, or a file cannot be read.
+    """
+    results = store.results()
+    if len(results) == 0:
+        raise StoreError(
+            f"{store.directory} holds no results; expected at least one finished task."
+        )
+    return FolderResults(
+        store, with_names(results), certified_table(results), store.traces(), _environment(store)
+    )
+
+
+def _most_divided(certified: pd.DataFrame) -> Grouping:
+    sizes = {
+        name: certified[parameter_column(name)].nunique() for name in parameter_names(certified)
+    }
+    return Grouping(max(sorted(sizes), key=lambda name: sizes[name]) if sizes else None)
+
+
+def _environment(store: ResultStore) -> dict[str, Any] | None:
+    path = store.environment
+    if not path.exists():
+        return None
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise StoreError(f"{path} holds a {type(value).__name__}; expected a JSON object.")
+    return value

@@ -1,0 +1,1 @@
+"""What stands before and after the problems' own sections: summary, settings, limitations."""

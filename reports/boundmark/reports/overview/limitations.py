@@ -1,0 +1,43 @@
+"""What a reader of any report has to beware of."""
+
+import pandas as pd
+
+from boundmark.reports.folder_results import FolderResults
+from boundmark.reports.text.number_text import count
+
+
+def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tuple[str, ...]:
+    """Return what does not depend on the problem.
+
+    Parameters
+    ----------
+    contradicted_claims
+        The table of this name.
+    """
+    certified, record = folder.certified, folder.environment
+    found = [
+        "A gap bounds the distance from the optimum: the solution may be better, or the bound "
+        "weaker, than it suggests."
+    ]
+    if record is None:
+        found.append("environment.json is missing: nothing is known of machine and software.")
+    elif record.get("dirty"):
+        found.append("The code had changes that are in no commit, so the run cannot be repeated.")
+    records = folder.tasks["environment_sha256"].nunique()
+    if records > 1:
+        found.append(
+            f"The tasks come from {records} runs; the environment described is that of the newest, "
+            "and times of different runs may not be comparable."
+        )
+    for column, what in (("objective", "verified solution"), ("bound", "certified bound")):
+        missing = int(certified[column].isna().sum())
+        if missing:
+            found.append(f"{count(missing, 'instance')} without {what}, in no mean that needs it.")
+    if certified["claimed"].notna().any():
+        found.append(
+            "Claimed bounds are what solvers report without a certificate; they enter no gap."
+        )
+    wrong = len(contradicted_claims)
+    if wrong:
+        found.append(f"{count(wrong, 'claim')} contradicted by a verified solution.")
+    return tuple(found)

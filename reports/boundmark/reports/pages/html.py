@@ -1,0 +1,25 @@
+"""The report as one HTML page that needs nothing else: no scripts, no requests."""
+
+from functools import cache
+
+import jinja2
+from markupsafe import Markup
+
+from boundmark.reports.pages.page import Page
+
+
+def render_html(page: Page) -> str:
+    """Return the page with styles and plots inside; all text is escaped."""
+    svg = {name: Markup(text) for name, text in page.svg.items()}
+    return _environment().get_template("report.html.j2").render(page=page, svg=svg)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("boundmark.reports.pages"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )

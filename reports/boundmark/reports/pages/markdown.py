@@ -1,0 +1,75 @@
+"""The report as Markdown whose lines stay the same where the results do."""
+
+from boundmark.reports.pages.page import Cell, Page, Section, Table
+from boundmark.reports.plots.plot import Plot
+
+# Characters that would be markup; data may contain any.
+_ESCAPES = str.maketrans(
+    {character: "\\" + character for character in "\\`*_[]|#"}
+    | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "}
+)
+
+
+def render_markdown(page: Page) -> str:
+    """Return the page as GitHub-flavoured Markdown; plots are linked from `plots/`."""
+    lines = [f"# {_text(page.title)}", "", _text(page.summary), ""]
+    for heading, pairs in (("Settings", page.settings), ("Environment", page.environment)):
+        if pairs:
+            lines += [f"## {heading}", ""]
+            lines += [f"- {_text(name)}: {_text(value)}" for name, value in pairs]
+            lines.append("")
+    lines += ["## Known limitations", ""]
+    lines += [f"- {_text(limitation)}" for limitation in page.limitations]
+    lines.append("")
+    for section in page.sections:
+        lines += _section(section)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(section: Section) -> list[str]:
+    lines = [f"## {_text(section.title)}", ""]
+    for paragraph in section.paragraphs:
+        lines += [_text(paragraph), ""]
+    for table in section.tables:
+        lines += _table(table)
+    for plot in section.plots:
+        lines += _plot(plot)
+    return lines
+
+
+def _plot(plot: Plot) -> list[str]:
+    return [
+        f"**{_text(plot.title)}.** {_text(plot.caption)}",
+        "",
+        f"![{_text(plot.title)}](plots/{plot.name}.svg)",
+        "",
+    ]
+
+
+def _table(table: Table) -> list[str]:
+    columns = range(len(table.columns))
+    lines = [f"**{_text(table.title)}**", ""]
+    lines.append(_row([_text(column) for column in table.columns]))
+    lines.append(_row(["---:" if table.is_number(column) else "---" for column in columns]))
+    for group in table.groups:
+        if group.heading:
+            lines.append(_row([f"*{_cell(cell)}*" if cell.text else "" for cell in group.heading]))
+        lines += [_row([_cell(cell) for cell in row]) for row in group.rows]
+    lines.append("")
+    lines += [f"- {_text(note)}" for note in table.notes]
+    if table.notes:
+        lines.append("")
+    return lines
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(cell: Cell) -> str:
+    text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
+    return f"{text} ({_text(cell.detail)})" if cell.detail else text
+
+
+def _text(text: str) -> str:
+    return text.translate(_ESCAPES)

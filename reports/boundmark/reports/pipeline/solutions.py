@@ -1,0 +1,31 @@
+"""How good each method's solutions are, relative to the simple lower bound."""
+
+import pandas as pd
+
+from boundmark.reports.pages.page import Section
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections import solutions
+from boundmark.reports.sections.solutions import Reference
+
+DEFINITION = (
+    "the simple lower bound max(max work, mean work) of Archer et al. (ICML 2024), Lemma 3.3"
+)
+
+
+def solution_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the tables of solutions and their plot; None without solutions."""
+    having = results.certified[results.certified[results.grouping.column].notna()]
+    bounds = tables["reference_bounds"]
+    bounds = bounds[bounds["instance_sha256"].isin(having["instance_sha256"])]
+    reference = Reference("the simple lower bound", DEFINITION, _fallback(bounds))
+    return solutions.solution_section(results, tables, reference)
+
+
+def _fallback(bounds: pd.DataFrame) -> str:
+    other = int((~bounds["is_simple"]).sum())
+    if other == 0:
+        return "Every one of these instances has both parts of L certified."
+    return (
+        f"On {other} of {len(bounds)} instances a part of L is not certified, and L is the best "
+        "certified bound."
+    )

@@ -1,0 +1,57 @@
+"""A plot before it is drawn: what it shows, what stands beside it, and the function that draws."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Axes side by side with a common vertical axis, one for each value of a column.
+
+    Attributes
+    ----------
+    title
+        Returns what stands above the panel of a value.
+    has_common_x
+        Whether the horizontal axis is common too.
+    """
+
+    column: str
+    title: Callable[[Any], str]
+    has_common_x: bool = True
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot of a section.
+
+    Attributes
+    ----------
+    name
+        Of its files, `plots/<problem>/<name>.svg`; no two plots of a problem share one.
+    data
+        Exactly what is drawn. Without rows there is no plot.
+    draw
+        Draws data into axes, and labels what belongs into the legend. It gets all data, or with
+        `panels` those of one panel.
+    width, height
+        Of the figure without its legend, in inches.
+    legend_is_above
+        Whether the legend stands in the upper right corner instead of below the axes.
+    """
+
+    name: str
+    title: str
+    caption: str
+    data: pd.DataFrame
+    draw: Callable[[pd.DataFrame, "Axes"], None]
+    panels: Panels | None = None
+    width: float = 7.4
+    height: float = 3.4
+    legend_is_above: bool = False

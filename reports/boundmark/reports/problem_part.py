@@ -1,0 +1,118 @@
+"""The part of a report about one problem: what its `ProblemReport` makes of the results."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from boundmark.problems.errors import StoreError
+from boundmark.problems.plugins import leave_out
+from boundmark.reports.default import DEFAULT
+from boundmark.reports.folder_results import FolderResults
+from boundmark.reports.pages.page import Section
+from boundmark.reports.plots.drawing import drawing_of
+from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
+from boundmark.reports.registry import report_of
+from boundmark.reports.stored.parquet import parquet_bytes
+from boundmark.reports.text.file_name import file_name
+from boundmark.reports.text.number_text import count
+
+
+@dataclass(frozen=True)
+class ProblemPart:
+    """What is stored and shown of one problem.
+
+    Attributes
+    ----------
+    sections
+        With plots called ``"<problem>/<name>"``, like their files.
+    files
+        Content by path below the results folder.
+    svg
+        Each plot of the sections as SVG text, by name.
+    """
+
+    problem: str
+    headline: str
+    limitations: tuple[str, ...]
+    sections: tuple[Section, ...]
+    files: Mapping[str, Any]
+    svg: Mapping[str, str]
+
+
+def part_of(folder: FolderResults, problem: str) -> ProblemPart:
+    """Compute a problem's part with its report, or with the default one if that fails.
+
+    Raises
+    ------
+    StoreError
+        If a file of the folder cannot be read.
+    """
+    report, complaints = report_of(problem)
+    try:
+        part = _computed(report, folder, problem)
+    except (StoreError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        # Somebody else's code again, see `report_of`; what is wrong with the default one is ours.
+        if report is DEFAULT:
+            raise
+        complaints.append(leave_out(f"the report of {problem!r}, which failed", error))
+        part = _computed(DEFAULT, folder, problem)
+    told = (line[0].upper() + line[1:] for line in complaints)
+    return replace(part, limitations=(*told, *part.limitations))
+
+
+def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> ProblemPart:
+    results = folder.of_problem(problem, report.grouping)
+    tables = report.tables(results)
+    prefix = file_name(problem)
+    made = [make(results, tables) for make in report.sections]
+    sections = tuple(_with_file_names(part, prefix) for part in made if part is not None)
+    plot_files, svg = _drawn(sections)
+    return ProblemPart(
+        problem,
+        report.headline(results, tables),
+        (*_without_parameter(results), *report.limitations(results, tables)),
+        sections,
+        {**_table_files(tables, prefix), **plot_files},
+        svg,
+    )
+
+
+def _with_file_names(section: Section, prefix: str) -> Section:
+    """Return the section without plots that have no data, the others named after their files."""
+    plots = tuple(
+        replace(plot, name=f"{prefix}/{file_name(plot.name)}")
+        for plot in section.plots
+        if len(plot.data)
+    )
+    return replace(section, plots=plots)
+
+
+def _table_files(tables: Tables, prefix: str) -> dict[str, Any]:
+    return {
+        f"tables/{prefix}/{file_name(name)}.parquet": parquet_bytes(table)
+        for name, table in tables.items()
+    }
+
+
+def _drawn(sections: tuple[Section, ...]) -> tuple[dict[str, Any], dict[str, str]]:
+    files: dict[str, Any] = {}
+    svg: dict[str, str] = {}
+    for plot in (plot for section in sections for plot in section.plots):
+        if plot.name in svg:
+            raise ValueError(f"two plots are called {plot.name}; expected names of their own")
+        drawing = drawing_of(plot, plot.name.replace("/", "."))
+        files[f"plots/{plot.name}.parquet"] = parquet_bytes(plot.data)
+        files[f"plots/{plot.name}.svg"] = drawing.svg.encode()
+        files[f"plots/{plot.name}.png"] = drawing.png
+        svg[plot.name] = drawing.svg
+    return files, svg
+
+
+def _without_parameter(results: ProblemResults) -> tuple[str, ...]:
+    name, problem = results.grouping.parameter, results.problem
+    missing = int(results.certified[results.grouping.column].isna().sum())
+    if not missing:
+        return ()
+    return (f"{count(missing, 'instance')} of {problem} without {name}, in no table by {name}.",)

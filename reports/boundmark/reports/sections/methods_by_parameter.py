@@ -1,0 +1,134 @@
+"""Page tables with one row per method and one column per value, in groups by data set."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.pages.page import Cell, Group, Table
+from boundmark.reports.problem_report import Grouping
+from boundmark.reports.stored.statuses import FAILURES
+from boundmark.reports.tables.grouping import ALL
+from boundmark.reports.tables.parameters import Value, values_in_order
+from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text.number_text import MISSING
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which columns of a data frame a table shows, and how.
+
+    Attributes
+    ----------
+    value, form
+        Column of the cells, and how its values are written.
+    instances
+        Column with the number of instances, for the heading of each group.
+    delivered
+        Column with the number of instances behind a cell, shown where it is lower.
+    smaller_is_better
+        Marks the best of each column in which all methods delivered on all instances.
+    last
+        Method that comes last.
+    totals
+        Columns whose sums over all values stand at the right.
+    with_statuses
+        Whether the numbers of tasks that did not end `ok` stand at the right.
+    """
+
+    value: str
+    form: Callable[[Any], str]
+    instances: str = "instances"
+    delivered: str | None = None
+    smaller_is_better: bool | None = None
+    last: str | None = None
+    totals: tuple[str, ...] = ()
+    with_statuses: bool = True
+
+
+def datasets_of(frame: pd.DataFrame) -> list[str]:
+    """Return the data sets to show, all together first unless there is only one."""
+    names = list(dict.fromkeys(frame["dataset"]))
+    single = sorted(name for name in names if name != ALL)
+    return single if len(single) == 1 else [ALL, *single]
+
+
+def methods_by_parameter(
+    frame: pd.DataFrame, grouping: Grouping, title: str, shown: Shown, notes: Sequence[str]
+) -> Table:
+    """Return a table in the form of [MTPP24], Tables 1 to 3.
+
+    Parameters
+    ----------
+    frame
+        Columns `dataset`, `method`, that of the grouping, and those named by `shown`.
+    """
+    values = values_in_order(frame[grouping.column])
+    groups = tuple(
+        _group(frame[frame["dataset"] == dataset], grouping.column, values, shown)
+        for dataset in datasets_of(frame)
+    )
+    columns = ("method", *map(grouping.heading, values), *shown.totals)
+    return Table(
+        title,
+        (*columns, "not ok") if shown.with_statuses else columns,
+        groups,
+        tuple(notes),
+        text_columns_right=1 if shown.with_statuses else 0,
+    )
+
+
+def _group(part: pd.DataFrame, by: str, values: Sequence[Value], shown: Shown) -> Group:
+    sizes: dict[Any, float] = part.groupby(by)[shown.instances].max().to_dict()
+    heading = (
+        Cell(str(part["dataset"].iloc[0])),
+        *(Cell(f"n = {int(sizes.get(value, 0))}") for value in values),
+        *(Cell("") for _ in shown.totals),
+        *([Cell("")] if shown.with_statuses else []),
+    )
+    best = _best(part, by, shown)
+    methods = natural_order(part["method"])
+    methods.sort(key=lambda method: method == shown.last)
+    rows = []
+    for method in methods:
+        chosen = part[part["method"] == method].set_index(by)
+        row = [Cell(method)]
+        for value in values:
+            is_there = value in chosen.index
+            row.append(_cell(chosen.loc[value], best, shown) if is_there else Cell(MISSING))
+        row += [Cell(f"{int(chosen[total].sum()):,}") for total in shown.totals]
+        if shown.with_statuses:
+            row.append(Cell(_statuses(chosen)))
+        rows.append(tuple(row))
+    return Group(heading, tuple(rows))
+
+
+def _cell(entry: Any, best: dict[Any, float], shown: Shown) -> Cell:
+    """Return the cell of a method (the entry's `method`) and a value (the entry's name)."""
+    detail = ""
+    if shown.delivered and 0 < entry[shown.delivered] < entry[shown.instances]:
+        detail = f"{int(entry[shown.delivered])}/{int(entry[shown.instances])}"
+    is_best = entry["method"] != shown.last and best.get(entry.name) == entry[shown.value]
+    return Cell(shown.form(entry[shown.value]), detail, bool(is_best))
+
+
+def _best(part: pd.DataFrame, by: str, shown: Shown) -> dict[Any, float]:
+    if shown.smaller_is_better is None:
+        return {}
+    compared = part[part["method"] != shown.last]
+    if compared["method"].nunique() < 2:
+        return {}
+    if shown.delivered:
+        complete = compared[shown.delivered] == compared[shown.instances]
+        compared = compared[complete.groupby(compared[by]).transform("all")]
+    values = compared.groupby(by)[shown.value]
+    return (values.min() if shown.smaller_is_better else values.max()).to_dict()
+
+
+def _statuses(rows: pd.DataFrame) -> str:
+    if rows["ok"].isna().all():
+        return ""
+    counts = {status: int(rows[status].sum()) for status in FAILURES}
+    failed = [f"{n}\N{NO-BREAK SPACE}{status}" for status, n in counts.items() if n]
+    return ", ".join(failed) or "none"

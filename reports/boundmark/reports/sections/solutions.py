@@ -1,0 +1,107 @@
+"""How good each method's solutions are."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from boundmark.reports.pages.page import Section, Table
+from boundmark.reports.plots.performance_profile import (
+    draw_performance_profile,
+    performance_profile_data,
+)
+from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots.style import looks
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.methods_by_parameter import Shown, methods_by_parameter
+from boundmark.reports.sections.notes import COMMON
+from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text.number_text import decimal
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The bound L that solutions are divided by, in words.
+
+    Attributes
+    ----------
+    name
+        As in "relative to the best certified bound".
+    definition
+        As in "L the best certified bound of the instance".
+    notes
+        Further sentences.
+    """
+
+    name: str
+    definition: str
+    notes: str = ""
+
+
+BEST_CERTIFIED = Reference("the best certified bound", "the best certified bound of the instance")
+
+CHARGED = (
+    "Failures: what a task reported before it failed counts. Where a method found no solution, the "
+    "instance is left out of its mean, and the cell says on how many of n it delivered. Not ok: "
+    "tasks by status."
+)
+WINS = (
+    "Wins: instances on which the method's solution is better than all others', over all columns. "
+    "Ties: instances on which it shares the best. A failure wins nothing."
+)
+
+
+def solution_section(
+    results: ProblemResults, tables: Tables, reference: Reference = BEST_CERTIFIED
+) -> Section | None:
+    """Return the tables of solutions and their plot; None without solutions.
+
+    Parameters
+    ----------
+    reference
+        What the table of solutions was computed with.
+    """
+    plot = _profile(results)
+    found = _tables(results, tables, reference)
+    return Section("Solutions", tuple(found), (plot,)) if found or len(plot.data) else None
+
+
+def _tables(results: ProblemResults, tables: Tables, reference: Reference) -> list[Table]:
+    grouping = results.grouping
+    frame = tables[grouping.named("solutions")]
+    if len(frame) == 0:
+        return []
+    frame = frame.fillna({"instances": 0, "delivered": 0, "common": 0, "wins": 0, "ties": 0})
+    cells = (
+        "Cells: geometric mean of UB/L, UB being the method's verified solution (seeds averaged "
+        f"within an instance) and L {reference.definition}; lower is better. n: instances with "
+        f"an L. {reference.notes}"
+    )
+    shown = Shown(
+        "mean", _ratio, delivered="delivered", smaller_is_better=True, totals=("wins", "ties")
+    )
+    title = f"Solutions relative to {reference.name}"
+    notes = [cells.strip(), CHARGED, WINS]
+    found = [methods_by_parameter(frame, grouping, title, shown, notes)]
+    if frame["method"].nunique() > 1 and (frame["delivered"] < frame["instances"]).any():
+        shown = Shown(
+            "common_mean", _ratio, instances="common", smaller_is_better=True, with_statuses=False
+        )
+        title = "Solutions on the instances that all methods share"
+        found.append(methods_by_parameter(frame, grouping, title, shown, [COMMON]))
+    return found
+
+
+def _profile(results: ProblemResults) -> Plot:
+    methods = looks(natural_order(results.tasks["method"]))
+    return Plot(
+        "performance_profile",
+        "Performance profile of solutions",
+        "Fraction of all instances that a method solves within a factor of the best solution "
+        "found; upper left is best.",
+        performance_profile_data(results.tasks),
+        partial(draw_performance_profile, looks=methods),
+    )
+
+
+def _ratio(value: Any) -> str:
+    return decimal(value, 3)

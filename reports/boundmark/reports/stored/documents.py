@@ -1,0 +1,66 @@
+"""Instances, solutions and certificates as files named after the hash of their content."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.durable import write_durably
+
+# Above this many characters, a payload goes compressed into a file of its own.
+LARGEST_INLINE_PAYLOAD = 64 * 1024
+
+
+def read_document(directory: Path, digest: str) -> dict[str, Any] | None:
+    """Return a stored JSON document without large payload, None if it is not there.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be read, or its content is not what its name says.
+    """
+    path = directory / f"{digest}.json"
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = json.loads(text)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
+    if not isinstance(document, dict) or sha256_hex(canonical_json(document)) != digest:
+        raise StoreError(f"{path} was changed; expected the content with the hash that names it.")
+    return document
+
+
+def write_document(directory: Path, document: Mapping[str, Any]) -> str:
+    """Store a JSON document and return its hash, which is the file's name.
+
+    A large ``payload`` is stored as ``<hash of the payload>.json.gz`` beside it, and the document
+    then has ``payload_file`` and ``payload_sha256`` instead. A file that is there already is left
+    alone: its name says that its content is the same.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written.
+    """
+    stored = dict(document)
+    if "payload" in stored:
+        payload = canonical_json(stored["payload"])
+        if len(payload) > LARGEST_INLINE_PAYLOAD:
+            digest = sha256_hex(payload)
+            path = directory / f"{digest}.json.gz"
+            if not path.exists():
+                # No time stamp: the same payload gives the same file.
+                write_durably(path, gzip.compress(payload.encode(), mtime=0))
+            del stored["payload"]
+            stored |= {"payload_file": path.name, "payload_sha256": digest}
+    text = canonical_json(stored)
+    digest = sha256_hex(text)
+    path = directory / f"{digest}.json"
+    if not path.exists():
+        write_durably(path, text.encode())
+    return digest

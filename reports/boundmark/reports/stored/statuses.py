@@ -1,0 +1,13 @@
+"""The words in which a row says how its task ended, and a trace what the task reported."""
+
+from typing import Literal, TypeAlias, get_args
+
+Status: TypeAlias = Literal["ok", "timeout", "oom", "crashed", "error", "unsupported"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+# Those of tasks that did not end by themselves as they should.
+FAILURES = tuple(status for status in STATUSES if status != "ok")
+
+# A solution, with its objective, or a bound of either sort.
+TraceKind: TypeAlias = Literal["solution", "bound_certified", "bound_claimed"]
+TRACE_KINDS: tuple[TraceKind, ...] = get_args(TraceKind)

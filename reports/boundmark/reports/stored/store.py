@@ -1,0 +1,197 @@
+"""A results folder: one file per finished task, merged into one when the run is over."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.durable import PARTIAL_SUFFIX, sync_directory, write_durably
+from boundmark.reports.stored.rows import result_shard, trace_shard
+from boundmark.reports.stored.schema import RESULTS, TRACES
+from boundmark.reports.stored.shards import (
+    MERGED,
+    as_frame,
+    latest_rows,
+    open_shard,
+    parquet_files,
+    read_rows,
+)
+
+
+class ResultStore:
+    """Results and traces of a run, safe against a crash at any moment.
+
+    One process writes; its threads may share the store. Any number of processes may read.
+
+    Parameters
+    ----------
+    directory
+        The results folder; see `open` and `create_or_open`.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, directory: Path) -> "ResultStore":
+        """Return the store of an existing folder, which is not changed.
+
+        Raises
+        ------
+        StoreError
+            If the folder holds no results, or results of another schema version.
+        """
+        if not (directory / "results").is_dir():
+            raise StoreError(
+                f"{directory} is not a results folder; expected one that `boundmark run` wrote."
+            )
+        store = cls(directory)
+        for folder in (store._results, store._traces):
+            for path in parquet_files(folder):
+                with open_shard(path):
+                    pass
+        return store
+
+    @classmethod
+    def create_or_open(cls, directory: Path) -> "ResultStore":
+        """Return the store of a folder, which is created if need be.
+
+        Raises
+        ------
+        StoreError
+            If the folder cannot be written, or holds results of another schema version.
+        """
+        store = cls(directory)
+        folders = (
+            store._results,
+            store._traces,
+            store.instances,
+            store.certificates,
+            store.solutions,
+        )
+        try:
+            for folder in folders:
+                folder.mkdir(parents=True, exist_ok=True)
+            for folder in (*folders, directory):
+                sync_directory(folder)
+        except OSError as error:
+            raise StoreError(
+                f"{directory} cannot be used as a results folder: {error.strerror}."
+            ) from error
+        return cls.open(directory)
+
+    @property
+    def instances(self) -> Path:
+        """Folder of the instances, by hash."""
+        return self.directory / "instances"
+
+    @property
+    def certificates(self) -> Path:
+        """Folder of the certificates, by hash."""
+        return self.directory / "certificates"
+
+    @property
+    def solutions(self) -> Path:
+        """Folder of the solutions, by hash."""
+        return self.directory / "solutions"
+
+    @property
+    def environment(self) -> Path:
+        """File that describes machine and software."""
+        return self.directory / "environment.json"
+
+    @property
+    def _results(self) -> Path:
+        return self.directory / "results"
+
+    @property
+    def _traces(self) -> Path:
+        return self.directory / "traces"
+
+    def append(self, row: dict[str, Any], trace: Sequence[Mapping[str, Any]]) -> None:
+        """Store a finished task; a task that is already there is replaced.
+
+        Parameters
+        ----------
+        row
+            Values by column of `schema.RESULTS`; columns left out are null. `started_at` is a
+            time with its zone, or its ISO 8601 text.
+        trace
+            What the task reported, in order: mappings with the columns of `schema.TRACES`, where
+            `task_id` may be left out.
+
+        Raises
+        ------
+        StoreError
+            If a column is unknown, a value does not fit its column, or the disk refuses.
+        """
+        task_id = row.get("task_id")
+        trace_content = trace_shard(task_id, trace)
+        result_content = result_shard(row)
+        with self._lock:
+            # The trace first: a task counts as finished once its row is there. An empty trace is
+            # stored too, since it replaces that of an earlier attempt.
+            write_durably(self._traces / f"{task_id}.parquet", trace_content)
+            write_durably(self._results / f"{task_id}.parquet", result_content)
+
+    def results(self) -> pd.DataFrame:
+        """Return one row per task, sorted by task, with the columns of `schema.RESULTS`.
+
+        Raises
+        ------
+        StoreError
+            If a file cannot be read, or has another schema version.
+        """
+        return latest_rows(read_rows(self._results, RESULTS))
+
+    def traces(self) -> pd.DataFrame:
+        """Return all tasks' events with the columns of `schema.TRACES`.
+
+        Raises
+        ------
+        StoreError
+            If a file cannot be read, or has another schema version.
+        """
+        return as_frame(read_rows(self._traces, TRACES))
+
+    def finished(self) -> dict[str, str]:
+        """Return the status of every stored task, by task.
+
+        Raises
+        ------
+        StoreError
+            If a file cannot be read, or has another schema version.
+        """
+        columns = ["task_id", "status", "started_at"]
+        latest = latest_rows(read_rows(self._results, RESULTS, columns))
+        return dict(zip(latest["task_id"], latest["status"], strict=True))
+
+    def compact(self) -> None:
+        """Merge all files of a kind into one; a crash on the way loses nothing.
+
+        Raises
+        ------
+        StoreError
+            If a file cannot be read or written.
+        """
+        with self._lock:
+            for folder, schema in ((self._traces, TRACES), (self._results, RESULTS)):
+                shards = [path for path in parquet_files(folder) if path.name != MERGED]
+                if not shards:
+                    continue
+                sink = pa.BufferOutputStream()
+                pq.write_table(read_rows(folder, schema), sink)
+                # From here on, the shards say nothing that the merged file does not.
+                write_durably(folder / MERGED, sink.getvalue())
+                try:
+                    for path in (*shards, *folder.glob(f".*{PARTIAL_SUFFIX}")):
+                        path.unlink(missing_ok=True)
+                    sync_directory(folder)
+                except OSError as error:
+                    raise StoreError(f"{folder} cannot be tidied: {error.strerror}.") from error

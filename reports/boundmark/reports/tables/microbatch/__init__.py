@@ -1,1 +1,0 @@
-"""Tables of `microbatch`: what verified schedules are like."""

@@ -1,0 +1,95 @@
+"""Parameters of instances as columns: integers, or names, in the order people expect.
+
+The column of a parameter is its name behind ``param_``, so that it never meets another column,
+whatever a problem calls its parameters.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.text.natural_order import natural_order
+
+PREFIX = "param_"
+
+Value = int | str
+
+
+def parameter_column(name: str) -> str:
+    """Return the column that holds a parameter."""
+    return PREFIX + name
+
+
+def parameter_names(table: pd.DataFrame) -> list[str]:
+    """Return the parameters that a table has columns of."""
+    return [name.removeprefix(PREFIX) for name in table.columns if name.startswith(PREFIX)]
+
+
+def with_parameter_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with one column per parameter that occurs in its `instance_params`.
+
+    A column holds integers if all its values are integers, and text otherwise; it is missing where
+    an instance has no such parameter. Columns of parameters that the table had are replaced.
+
+    Raises
+    ------
+    StoreError
+        If an `instance_params` is not a JSON object.
+    """
+    given = [json_object("instance_params", text) for text in table["instance_params"]]
+    names = natural_order(name for parameters in given for name in parameters)
+    columns = {
+        parameter_column(name): _column([parameters.get(name) for parameters in given], table.index)
+        for name in names
+    }
+    kept = table.drop(columns=[parameter_column(name) for name in parameter_names(table)])
+    return pd.concat([kept, pd.DataFrame(columns, index=table.index)], axis=1)
+
+
+def values_in_order(column: "pd.Series[Any]") -> list[Value]:
+    """Return the distinct values of a parameter's column: integers by value, names as people do."""
+    distinct = set(column.dropna())
+    if any(isinstance(value, str) for value in distinct):
+        return list(natural_order(map(str, distinct)))
+    return sorted(int(value) for value in distinct)
+
+
+def in_order(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the table sorted by data set, method, and value of a parameter."""
+    places = {value: place for place, value in enumerate(values_in_order(table[column]))}
+    by = ["dataset", "method", "place"]
+    placed = table.assign(place=table[column].map(places)).sort_values(by, kind="stable")
+    return placed.drop(columns="place").reset_index(drop=True)
+
+
+def json_object(column: str, text: Any) -> dict[str, Any]:
+    """Return a JSON object that results hold as text.
+
+    Raises
+    ------
+    StoreError
+        If it is none.
+    """
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        value = None
+    if not isinstance(value, dict):
+        raise StoreError(f"{column} of a result is {text!r}; expected a JSON object.")
+    return value
+
+
+def parameter_text(parameters: Mapping[str, Any]) -> str:
+    """Return all parameters of an instance in one text, such as ``"a=6, b=8"``."""
+    return ", ".join(f"{name}={value}" for name, value in sorted(parameters.items()))
+
+
+def _column(values: Sequence[Any], index: pd.Index) -> "pd.Series[Any]":
+    given = [value for value in values if value is not None]
+    if all(type(value) is int and abs(value) < 2**63 for value in given):
+        return pd.Series(pd.array(values, dtype="Int64"), index=index)
+    texts = [None if value is None else str(value) for value in values]
+    return pd.Series(texts, index=index, dtype="object")

@@ -1,0 +1,91 @@
+"""Every statistic on numbers that can be checked by hand."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boundmark.reports.statistics.bootstrap import geometric_mean_interval
+from boundmark.reports.statistics.geometric_mean import geometric_mean
+from boundmark.reports.statistics.performance_profile import performance_profile
+from boundmark.reports.statistics.primal_dual_integral import mean_gap_over_time
+from boundmark.reports.statistics.wins import wins_and_ties
+
+ratios = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=20)
+
+
+def test_geometric_mean_by_hand() -> None:
+    """The mean of 2 and 8 is 4, and shifted by 1 that of 1 and 7 is sqrt(16) - 1."""
+    assert geometric_mean([2, 8]) == pytest.approx(4)
+    assert geometric_mean([1, 7], shift=1.0) == pytest.approx(3)
+    assert geometric_mean([0, 0], shift=1.0) == 0
+    assert math.isnan(geometric_mean([]))
+
+
+@given(ratios)
+def test_geometric_mean_does_not_depend_on_the_reference(values: list[float]) -> None:
+    """The mean of the reciprocals is the reciprocal of the mean."""
+    assert geometric_mean([1 / x for x in values]) == pytest.approx(1 / geometric_mean(values))
+
+
+def test_bootstrap_of_equal_ratios_is_a_point() -> None:
+    """Without variation there is nothing uncertain; a single instance says nothing."""
+    assert geometric_mean_interval([1.2] * 5) == pytest.approx((1.2, 1.2))
+    assert all(math.isnan(end) for end in geometric_mean_interval([1.2]))
+
+
+def test_bootstrap_is_the_same_every_time_and_covers_the_mean() -> None:
+    """Two ratios are both drawn low, mixed or high with 1/4, 1/2, 1/4: the ends are the ratios."""
+    assert geometric_mean_interval([1.0, 4.0]) == pytest.approx((1.0, 4.0))
+    values = np.linspace(1.0, 2.0, 30)
+    low, high = geometric_mean_interval(values)
+    assert low < geometric_mean(values) < high
+    assert geometric_mean_interval(values) == (low, high)
+
+
+def test_performance_profile_by_hand() -> None:
+    """Method a is best on one of two instances and twice the best on the other; b failed once."""
+    costs = pd.DataFrame({"a": [10.0, 20.0, np.nan], "b": [np.nan, 10.0, np.nan]})
+    profile = performance_profile(costs)
+    assert profile.to_dict("list") == {
+        "method": ["a", "a", "b"],
+        "factor": [1.0, 2.0, 1.0],
+        "fraction": [0.5, 1.0, 0.5],
+    }
+
+
+def test_performance_profile_of_nothing_is_empty() -> None:
+    """If no method solved anything there is no best to compare with."""
+    assert len(performance_profile(pd.DataFrame({"a": [np.nan], "b": [np.nan]}))) == 0
+
+
+def test_wins_and_ties_by_hand() -> None:
+    """A shared best is a tie for all who share it, and a failure is nothing."""
+    costs = pd.DataFrame({"a": [1.0, 2.0, np.nan], "b": [2.0, 2.0, 3.0], "c": [3.0, 4.0, np.nan]})
+    counts = wins_and_ties(costs)
+    assert counts["wins"].to_dict() == {"a": 1, "b": 1, "c": 0}
+    assert counts["ties"].to_dict() == {"a": 1, "b": 1, "c": 0}
+
+
+@pytest.mark.parametrize(
+    ("solutions", "bounds", "expected"),
+    [
+        ([], [], 1.0),
+        ([(2.0, 10.0)], [], 1.0),
+        ([(0.0, 10.0)], [(0.0, 10.0)], 0.0),
+        # 2 s of gap 1, 3 s of (10 - 5) / 10, 5 s of (8 - 5) / 8.
+        ([(5.0, 8.0), (2.0, 10.0)], [(0.0, 5.0)], (2 + 1.5 + 5 * 3 / 8) / 10),
+        # What comes at the limit or later does not count, nor does anything worse.
+        ([(0.0, 10.0), (1.0, 12.0), (10.0, 5.0)], [(0.0, 5.0)], 0.5),
+        # A bound below zero is a gap of 1, one above the solution of 0.
+        ([(0.0, 10.0)], [(0.0, -3.0), (5.0, 11.0)], 0.5),
+    ],
+)
+def test_primal_dual_integral_by_hand(
+    solutions: list[tuple[float, float]], bounds: list[tuple[float, float]], expected: float
+) -> None:
+    """The area under the gap's step function, relative to the limit of 10 s."""
+    assert mean_gap_over_time(solutions, bounds, 10.0) == pytest.approx(expected)
