@@ -13,6 +13,9 @@ from boundmark.problems.parameter import Parameter
 if TYPE_CHECKING:
     from boundmark.problems.devices import Cluster, Device
 
+INSTANCE_FORMAT = "boundmark-instance/1"
+SOLUTION_FORMAT = "boundmark-solution/1"
+
 
 class Solution(Protocol):
     """An answer to an instance."""
@@ -66,9 +69,6 @@ class Instance(Protocol):
         InvalidInputError
             If the solution breaks a constraint.
         """
-
-
-SOLUTION_FORMAT = "boundmark-solution/1"
 
 
 def solution_document(instance: Instance, solution: Solution, objective: int) -> dict[str, Any]:
