@@ -4,7 +4,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boundmark.problems.devices import Cluster, Device, default_device, find_device, shipped
+from boundmark.problems.devices import (
+    Cluster,
+    Device,
+    default_device,
+    find_device,
+    registry,
+    shipped,
+)
+from boundmark.problems.devices.device_file import read_document
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.tensor import ARITHMETIC_DTYPES
 
@@ -46,6 +54,14 @@ def test_devices_cite_their_numbers(device: Device) -> None:
     assert 1e10 < device.memory_bandwidth < 1e13
     assert 2**32 <= device.memory_bytes < 2**37
     assert 1e-7 < device.op_overhead < 1e-4
+
+
+def test_names_are_given_once() -> None:
+    """No file hides what another one says, and no cluster a device."""
+    folder = Path(registry.__file__).parent / "data"
+    documents = [read_document(path) for path in folder.glob("*.toml")]
+    names = [name for document in documents for table in document.values() for name in table]
+    assert sorted(names) == sorted(shipped().all)
 
 
 def test_clusters_of_moirai_are_those_of_the_paper() -> None:
