@@ -6,7 +6,7 @@ from brute_force import instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.pipeline import annealing, memetic, reslice
+from boundmark.heuristics.pipeline import annealing, evolution, reslice
 from boundmark.heuristics.pipeline.brkga import BRKGA
 from boundmark.heuristics.pipeline.memetic import MEMETIC
 from boundmark.heuristics.pipeline.reslice import RESLICE, noisy_order
@@ -56,7 +56,7 @@ def test_memetic_spends_exactly_its_evaluations(
 ) -> None:
     """An evaluation is an order, whoever proposes it, or a number of moves."""
     spent = [
-        counted(monkeypatch, memetic, "topological_order", lambda *_: 1),
+        counted(monkeypatch, evolution, "topological_order", lambda *_: 1),
         counted(monkeypatch, annealing, "noisy_order", lambda *_: 1),
         counted(
             monkeypatch,

@@ -17,7 +17,7 @@ from boundmark.heuristics.pipeline.reslice import noisy_order
 from boundmark.heuristics.pipeline.slicing import beats, slice_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
 
 # Several rounds instead of one long one cost little and give good partitions early.
@@ -88,5 +88,5 @@ def reslice(
         order = noisy_order(instance, best.stages, 1.0, generator)
         if beats(instance, order, best.cost - 1):
             cost, ends = slice_order(instance, order)
-            is_better = best.offer(cost, Partition.from_slices(order, ends).stages)
+            is_better = best.offer_slices(cost, order, ends)
     return is_better

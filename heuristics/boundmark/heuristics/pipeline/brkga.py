@@ -1,10 +1,9 @@
 """`brkga-100`, `brkga-10000`: evolved priorities, each sorted and sliced (papers/mtpp, 4.2)."""
 
-from boundmark.heuristics.pipeline.evolution import evolve
-from boundmark.heuristics.pipeline.priorities import Priorities, topological_order
-from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.heuristics.pipeline.evolution import evolve_slicings
+from boundmark.heuristics.pipeline.incumbent import Incumbent
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 
 
 def run(
@@ -17,18 +16,8 @@ def run(
     generations: int,
 ) -> None:
     """Minimise the cost of the best slicing of the order that the priorities give."""
-    best: int | None = None
-
-    def sort_and_slice(priorities: Priorities) -> int:
-        nonlocal best
-        order = topological_order(instance.graph.dag, priorities)
-        cost, ends = slice_order(instance, order)
-        if best is None or cost < best:
-            best = cost
-            progress.solution(Partition.from_slices(order, ends))
-        return cost
-
-    evolve(instance.nodes, sort_and_slice, population, population * generations, seed, budget)
+    best = Incumbent(progress)
+    evolve_slicings(instance, best, population, population * generations, seed, budget)
 
 
 def _method(population: int, generations: int) -> Method:

@@ -16,8 +16,11 @@ from typing import Protocol
 
 import numpy as np
 
-from boundmark.heuristics.pipeline.priorities import Priorities
+from boundmark.heuristics.pipeline.incumbent import Incumbent
+from boundmark.heuristics.pipeline.priorities import Priorities, topological_order
+from boundmark.heuristics.pipeline.slicing import slice_order
 from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
 
 ELITE = 0.2
 MUTANTS = 0.2
@@ -91,6 +94,25 @@ def evolve(
             search.evolve()
     except _TimeIsUpError:
         return
+
+
+def evolve_slicings(
+    instance: PipelineInstance,
+    best: Incumbent,
+    population: int,
+    evaluations: int,
+    seed: int,
+    budget: Budget,
+) -> None:
+    """Minimise the cost of the best slicing of the order that priorities give."""
+
+    def sort_and_slice(priorities: Priorities) -> int:
+        order = topological_order(instance.graph.dag, priorities)
+        cost, ends = slice_order(instance, order)
+        best.offer_slices(cost, order, ends)
+        return cost
+
+    evolve(instance.nodes, sort_and_slice, population, evaluations, seed, budget)
 
 
 def _store_by_rank(population: _Population) -> None:

@@ -9,12 +9,11 @@ import math
 import numpy as np
 
 from boundmark.heuristics.pipeline.annealing import refine
-from boundmark.heuristics.pipeline.evolution import evolve
+from boundmark.heuristics.pipeline.evolution import evolve_slicings
 from boundmark.heuristics.pipeline.incumbent import Incumbent
-from boundmark.heuristics.pipeline.priorities import Priorities, topological_order
 from boundmark.heuristics.pipeline.slicing import slice_order
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 
 # Of the evaluations or, without a limit on these, of the time.
 EVOLVED_SHARE = 0.1
@@ -30,17 +29,11 @@ def run(
     Only with a number of evaluations do two runs find the same.
     """
     order = instance.graph.dag.topological_order
+    best = Incumbent(progress)
     cost, ends = slice_order(instance, order)
-    best = Incumbent(progress, cost, Partition.from_slices(order, ends).stages)
+    best.offer_slices(cost, order, ends)
     if budget.is_spent() or evaluations == 1:
         return
-
-    def sort_and_slice(priorities: Priorities) -> int:
-        order = topological_order(instance.graph.dag, priorities)
-        cost, ends = slice_order(instance, order)
-        if cost < best.cost:
-            best.offer(cost, Partition.from_slices(order, ends).stages)
-        return cost
 
     if evaluations == 0:
         evolved, left = MOST_EVOLVED, None
@@ -49,7 +42,7 @@ def run(
         evolved = math.ceil(EVOLVED_SHARE * (evaluations - 1))
         left = evaluations - 1 - evolved
         evolution_budget = budget
-    evolve(instance.nodes, sort_and_slice, POPULATION, evolved, seed, evolution_budget)
+    evolve_slicings(instance, best, POPULATION, evolved, seed, evolution_budget)
     refine(instance, best, budget, left, np.random.default_rng(seed))
 
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from boundmark.heuristics.pipeline.incumbent import Incumbent
 from boundmark.heuristics.pipeline.priorities import topological_order
 from boundmark.heuristics.pipeline.slicing import beats, slice_order
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 
 
 def run(
@@ -16,14 +17,14 @@ def run(
     With one seed, the orders of a smaller T are the first of a larger T.
     """
     generator = np.random.default_rng(seed)
-    best: int | None = None
-    for _ in range(samples):
-        if best is not None and budget.is_spent():
+    best = Incumbent(progress)
+    for number in range(samples):
+        if number > 0 and budget.is_spent():
             return
         order = topological_order(instance.graph.dag, generator.random(instance.nodes))
-        if best is None or beats(instance, order, best - 1):
-            best, ends = slice_order(instance, order)
-            progress.solution(Partition.from_slices(order, ends))
+        if beats(instance, order, best.cost - 1):
+            cost, ends = slice_order(instance, order)
+            best.offer_slices(cost, order, ends)
 
 
 def _method(samples: int) -> Method:

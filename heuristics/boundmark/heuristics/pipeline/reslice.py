@@ -34,7 +34,8 @@ def run(
     order = instance.graph.dag.topological_order
     cost, ends = slice_order(instance, order)
     stages = Partition.from_slices(order, ends).stages
-    best = Incumbent(progress, cost, stages)
+    best = Incumbent(progress)
+    best.offer(cost, stages)
     idle, done = 0, 1
     while done != evaluations and not budget.is_spent():
         done += 1

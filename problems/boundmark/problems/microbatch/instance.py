@@ -12,8 +12,13 @@ from boundmark.problems.microbatch.feasibility import check_for_every_count, che
 from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.schedule import Schedule
-
-FORMAT = "boundmark-instance/1"
+from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.stored_fields import (
+    check_edges,
+    check_fields,
+    check_format,
+    check_lists,
+)
 
 # Methods and checkers keep an entry for every block of every micro-batch.
 MOST_MICRO_BATCHES = 2**16
@@ -140,7 +145,7 @@ class MicrobatchInstance:
         """Return the canonical form: integers, and the names of format, problem and kinds."""
         layout = self.layout
         return {
-            "format": FORMAT,
+            "format": INSTANCE_FORMAT,
             "problem": self.problem,
             "micro_batches": self.micro_batches,
             "capacity": list(self.capacity),
@@ -160,26 +165,19 @@ class MicrobatchInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        if value.get("format") != FORMAT:
-            raise InvalidInputError(f"format is {value.get('format')!r}; expected {FORMAT!r}.")
-        for field in FIELDS:
-            if field not in value:
-                raise InvalidInputError(f"{field} is missing; expected {', '.join(FIELDS)}.")
-        for field in FIELDS[1:]:
-            if not isinstance(value[field], list):
-                raise InvalidInputError(f"{field} is not a list; expected one.")
+        check_format(value, INSTANCE_FORMAT)
+        check_fields(value, FIELDS)
+        check_lists(value, FIELDS[1:])
         columns = [value[field] for field in ("kinds", "duration", "memory", "device_sets")]
         if len({len(column) for column in columns}) != 1:
             raise InvalidInputError(
                 "kinds, duration, memory and device_sets differ in length; "
-                "expected one entry a block in each."
+                "expected one entry per block in each."
             )
         for devices in value["device_sets"]:
             if not isinstance(devices, list):
                 raise InvalidInputError(f"devices {devices!r} is not a list of device numbers.")
-        for edge in value["edges"]:
-            if not isinstance(edge, list) or [type(end) for end in edge] != [int, int]:
-                raise InvalidInputError(f"edge {edge!r} is not a pair of block numbers.")
+        check_edges(value["edges"], "block numbers")
         blocks = [
             Block(str(number), kind, duration, memory, tuple(devices))
             for number, (kind, duration, memory, devices) in enumerate(zip(*columns, strict=True))
