@@ -104,6 +104,12 @@ def test_shipped_suites_load(name: str) -> None:
         ('description = "Two tasks."', "", "description is None; expected a str"),
         ("k = [2, 500]", "k = [2]\noptional = 1", "optional is 1; expected a bool"),
         ("methods = [", "methods = [3, ", "suite mine: methods: expected a name or .*, found 3"),
+        (
+            "methods = [",
+            "methods = [{ name = 3, params = {} }, ",
+            "methods: expected a name or .*3",
+        ),
+        ("methods = [", 'methods = [{ name = "share" }, ', "methods: expected a name or"),
         ("[[instances]]", "[[instances", "not a TOML file"),
     ],
 )

@@ -1,5 +1,6 @@
 """Only a problem's own folders name it: what serves all problems works from what they declare."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,3 +62,15 @@ def test_shared_code_names_no_problem(layer: str) -> None:
 def test_what_counts_as_a_name(text: str, is_mention: bool) -> None:
     """Identifiers do, the English plural and titles of papers do not."""
     assert bool(mentions(text)) == is_mention
+
+
+def test_reports_name_no_parameter() -> None:
+    """As a string of its own: what instances are made with, reports know from results alone."""
+    parameters = {item.name for problem in problems().values() for item in problem.parameters}
+    named = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}"
+        for path in shared_files("reports/boundmark")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in parameters
+    ]
+    assert named == []

@@ -120,7 +120,9 @@ def test_everything_is_written(reported: tuple[Path, list[Path]]) -> None:
     directory, written = reported
     paths = {str(path.relative_to(directory)) for path in written}
     plots = ("gap_by_k", "gap_distribution", "performance_profile", "runtime_scatter")
-    assert paths >= {f"plots/{name}.{end}" for name in plots for end in ("svg", "png", "parquet")}
+    assert paths >= {
+        f"plots/pipeline/{name}.{end}" for name in plots for end in ("svg", "png", "parquet")
+    }
     assert paths >= {"report.html", "report.md", "tables/certified.parquet"}
     table = pd.read_parquet(directory / "tables" / "certified.parquet")
     assert len(table) == 2 * 2 * 3
@@ -130,6 +132,8 @@ def test_everything_is_written(reported: tuple[Path, list[Path]]) -> None:
     assert "- memory: 16 GiB" in text
     assert "- libraries: numpy 2.0, pandas 3.0" in text
     assert "changes that are in no commit" in text
+    assert "Solutions relative to the simple lower bound" in text
+    assert "Left out" not in text
 
 
 def test_text_from_the_data_is_never_markup(tmp_path: Path, make_row: Any) -> None:
@@ -251,4 +255,4 @@ def test_plots_without_data_go(tmp_path: Path, synthetic: Any, make_row: Any) ->
         path.unlink()
     ResultStore.open(directory).append(make_row("a", objective=1), [])
     write_report(directory)
-    assert [path.stem for path in (directory / "plots").glob("*.svg")] == ["runtime_scatter"]
+    assert [path.stem for path in (directory / "plots").rglob("*.svg")] == ["runtime_scatter"]

@@ -185,15 +185,17 @@ def _files(read: _Reader, folder: Path | None) -> Files:
 
 
 def _method_choices(read: _Reader, problem: Problem) -> tuple[MethodChoice, ...]:
+    entries = read.non_empty("methods")
     with naming(f"{read.where}: methods"):
-        return tuple(_method_choice(entry, problem) for entry in read.non_empty("methods"))
+        return tuple(_method_choice(entry, problem) for entry in entries)
 
 
 def _method_choice(entry: Any, problem: Problem) -> MethodChoice:
-    if isinstance(entry, str):
-        return MethodChoice.of(entry, problem=problem.name)
-    if isinstance(entry, dict) and set(entry) == {"name", "params"}:
-        return MethodChoice.of(entry["name"], entry["params"], problem=problem.name)
+    match entry:
+        case str():
+            return MethodChoice.of(entry, problem=problem.name)
+        case {"name": str(name), "params": dict(params), **others} if not others:
+            return MethodChoice.of(name, params, problem=problem.name)
     raise InvalidInputError(
         f"expected a name or {{ name = ..., params = {{ ... }} }}, found {entry!r}."
     )

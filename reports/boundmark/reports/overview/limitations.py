@@ -34,7 +34,9 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
         if missing:
             found.append(f"{count(missing, 'instance')} without {what}, in no mean that needs it.")
     if certified["claimed"].notna().any():
-        found.append("Claimed bounds are solvers' words; they enter no gap.")
+        found.append(
+            "Claimed bounds are what solvers report without a certificate; they enter no gap."
+        )
     wrong = len(contradicted_claims)
     if wrong:
         found.append(f"{count(wrong, 'claim')} contradicted by a verified solution.")
