@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance

@@ -6,10 +6,11 @@ from brute_force import instance, optimum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.pipeline import METHODS, priorities
-from boundmark.heuristics.pipeline.linear_arrangement import arrangement_cost
-from boundmark.heuristics.pipeline.pipedream import crossing_transfer
-from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.heuristics.pipeline import METHODS
+from boundmark.heuristics.pipeline.methods.linear_arrangement import arrangement_cost
+from boundmark.heuristics.pipeline.methods.pipedream import crossing_transfer
+from boundmark.heuristics.pipeline.orders import priorities
+from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.method import Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
 

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from boundmark.heuristics.pipeline.incumbent import Incumbent
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.node_moves import Walk, anneal
-from boundmark.heuristics.pipeline.reslice import noisy_order
-from boundmark.heuristics.pipeline.slicing import beats, slice_order
+from boundmark.heuristics.pipeline.orders.noisy_order import noisy_order
+from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
+from boundmark.heuristics.pipeline.slicing.best_slicing import beats, slice_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance

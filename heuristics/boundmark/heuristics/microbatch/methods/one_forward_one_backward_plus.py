@@ -1,11 +1,11 @@
 """`1f1b-plus`: 1F1B with blocks on several devices in between (papers/tessel, Section VI-A)."""
 
 from boundmark.heuristics.microbatch.constructors.device_orders import fits
-from boundmark.heuristics.microbatch.constructors.merging import has_chain, merged
-from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import (
+from boundmark.heuristics.microbatch.constructors.in_flight import (
     in_flight_counts,
     own_orders,
 )
+from boundmark.heuristics.microbatch.constructors.merging import has_chain, merged
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern, mean_period
 from boundmark.heuristics.microbatch.constructors.reporting import report_orders, report_pattern
 from boundmark.heuristics.microbatch.constructors.stages import (

@@ -8,12 +8,12 @@ from brute_force import cost, stage_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.pipeline import compare_slicing, slicing
-from boundmark.heuristics.pipeline.compare_slicing import reference_cost
 from boundmark.heuristics.pipeline.kernels import slicing as kernels
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.reference import segment_transfer
-from boundmark.heuristics.pipeline.slicing import beats, slice_order
+from boundmark.heuristics.pipeline.slicing import best_slicing, compare
+from boundmark.heuristics.pipeline.slicing.best_slicing import beats, slice_order
+from boundmark.heuristics.pipeline.slicing.compare import reference_cost
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
@@ -75,12 +75,12 @@ def test_increments_give_the_cost_of_every_stage(instances, data) -> None:
 @pytest.mark.parametrize("nodes", [60, 200])
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 16, 64])
 @pytest.mark.parametrize("degree", [2, 4, 40])
-@pytest.mark.parametrize("listed", [0, 1, slicing.LISTED_STAGES])
+@pytest.mark.parametrize("listed", [0, 1, best_slicing.LISTED_STAGES])
 def test_slicing_equals_the_reference(
     monkeypatch, random_instance, nodes: int, k: int, degree: int, listed: int
 ) -> None:
     """Also with wide windows, many corrections a position, and lists that are too short."""
-    monkeypatch.setattr(slicing, "LISTED_STAGES", listed)
+    monkeypatch.setattr(best_slicing, "LISTED_STAGES", listed)
     instance = random_instance(nodes, k, nodes + k + degree, degree)
     order = instance.graph.dag.topological_order
     found, ends = slice_order(instance, order)
@@ -90,11 +90,11 @@ def test_slicing_equals_the_reference(
     assert not beats(instance, order, found - 1)
 
 
-@pytest.mark.parametrize("family", compare_slicing.FAMILIES)
+@pytest.mark.parametrize("family", compare.FAMILIES)
 @pytest.mark.parametrize("k", [2, 4, 32, 128])
 def test_slicing_equals_the_reference_on_every_family(family: str, k: int) -> None:
     """On the graphs whose speed ratios are published; chains with k = 128 have stages to spare."""
-    instance = PipelineInstance(compare_slicing.random_graph(family, 500, seed=3), k)
+    instance = PipelineInstance(compare.random_graph(family, 500, seed=3), k)
     order = instance.graph.dag.topological_order
     found, ends = slice_order(instance, order)
     assert found == reference_cost(instance, order)
@@ -108,7 +108,7 @@ def test_optimum_is_found_without_lists(instances, data) -> None:
     instance = data.draw(instances(max_nodes=12, max_cost=100))
     order = instance.graph.dag.topological_order
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "LISTED_STAGES", data.draw(st.integers(0, 2)))
+        patch.setattr(best_slicing, "LISTED_STAGES", data.draw(st.integers(0, 2)))
         found, ends = slice_order(instance, order)
     assert found == reference_cost(instance, order)
     assert instance.objective(Partition.from_slices(order, ends)) == found
@@ -125,8 +125,8 @@ def test_stages_may_be_fewer_than_k(random_instance: Callable[..., PipelineInsta
 
 def test_comparison_prints_a_row_for_each_case(monkeypatch, capsys) -> None:
     """The published table comes from a command that still runs."""
-    monkeypatch.setattr(compare_slicing, "NODES", (20,))
-    monkeypatch.setattr(compare_slicing, "STAGE_COUNTS", (2, 4))
-    monkeypatch.setattr(compare_slicing, "REPEATS", 1)
-    compare_slicing.main()
-    assert len(capsys.readouterr().out.splitlines()) == 2 + 2 * len(compare_slicing.FAMILIES)
+    monkeypatch.setattr(compare, "NODES", (20,))
+    monkeypatch.setattr(compare, "STAGE_COUNTS", (2, 4))
+    monkeypatch.setattr(compare, "REPEATS", 1)
+    compare.main()
+    assert len(capsys.readouterr().out.splitlines()) == 2 + 2 * len(compare.FAMILIES)

@@ -1,6 +1,6 @@
 """How much faster slicing is than the paper's algorithm: a Markdown table.
 
-Run ``python -m boundmark.heuristics.pipeline.compare_slicing``. Both sides are compiled, run in
+Run ``python -m boundmark.heuristics.pipeline.slicing.compare``. Both sides are compiled, run in
 this process in turn, single-threaded, and are called through the same kind of entry; each figure is
 a median. The results are compared as well.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.reference import reference_slicing
-from boundmark.heuristics.pipeline.slicing import beats, slice_order
+from boundmark.heuristics.pipeline.slicing.best_slicing import beats, slice_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance

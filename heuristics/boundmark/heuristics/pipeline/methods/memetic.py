@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from boundmark.heuristics.pipeline.annealing import refine
-from boundmark.heuristics.pipeline.evolution import evolve_slicings
-from boundmark.heuristics.pipeline.incumbent import Incumbent
-from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.heuristics.pipeline.searches.annealing import refine
+from boundmark.heuristics.pipeline.searches.evolution import evolve_slicings
+from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
+from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 

@@ -1,7 +1,7 @@
 """`zb-h1`: split backward blocks fill 1F1B's bubbles (Qi et al., Zero Bubble, ICLR 2024)."""
 
 from boundmark.heuristics.microbatch.constructors.device_orders import peak_memory
-from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import in_flight_counts
+from boundmark.heuristics.microbatch.constructors.in_flight import in_flight_counts
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.reporting import report_pattern
 from boundmark.heuristics.microbatch.constructors.stages import (

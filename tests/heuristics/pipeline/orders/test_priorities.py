@@ -5,8 +5,8 @@ from brute_force import cost, optimum, partitions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.pipeline.priorities import topological_order
-from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.heuristics.pipeline.orders.priorities import topological_order
+from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.dag import Dag
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layouts import reported
 
-from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import (
+from boundmark.heuristics.microbatch.methods.one_forward_one_backward import (
     ONE_FORWARD_ONE_BACKWARD,
 )
 from boundmark.problems.arrays import frozen

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from boundmark.heuristics.pipeline.incumbent import Incumbent
-from boundmark.heuristics.pipeline.priorities import topological_order
-from boundmark.heuristics.pipeline.slicing import beats, slice_order
+from boundmark.heuristics.pipeline.orders.priorities import topological_order
+from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
+from boundmark.heuristics.pipeline.slicing.best_slicing import beats, slice_order
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 

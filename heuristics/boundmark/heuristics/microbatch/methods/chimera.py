@@ -7,8 +7,8 @@ from boundmark.heuristics.microbatch.constructors.first_fit import (
     in_slots,
     loads_in_slots,
 )
+from boundmark.heuristics.microbatch.constructors.in_flight import own_orders
 from boundmark.heuristics.microbatch.constructors.merging import merged
-from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import own_orders
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.reporting import report_best, report_pattern
 from boundmark.heuristics.microbatch.constructors.stages import (

@@ -1,7 +1,7 @@
 """`brkga-100`, `brkga-10000`: evolved priorities, each sorted and sliced (papers/mtpp, 4.2)."""
 
-from boundmark.heuristics.pipeline.evolution import evolve_slicings
-from boundmark.heuristics.pipeline.incumbent import Incumbent
+from boundmark.heuristics.pipeline.searches.evolution import evolve_slicings
+from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 

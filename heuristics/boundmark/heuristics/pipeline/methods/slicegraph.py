@@ -1,6 +1,6 @@
 """`slicegraph`: the graph's own topological order, sliced best (papers/mtpp, Section 4.1)."""
 
-from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 

@@ -1,18 +1,13 @@
 """`reslice`: local search that sorts the nodes by their stages and slices that order anew.
 
-An order in which the nodes of each stage come before those of later stages can be cut into the same
-stages again, so its best slicing is at least as good (papers/mtpp, Theorem 4.3). Kahn's algorithm
-with priorities ``-stage`` gives such orders. Random numbers added to the priorities decide how the
-nodes of one stage follow one another and, where they span more than one stage, let nodes of
-neighbouring stages change places.
+See `noisy_order`: noise lets the nodes of neighbouring stages change places.
 """
 
 import numpy as np
 
-from boundmark.heuristics.pipeline.incumbent import Incumbent
-from boundmark.heuristics.pipeline.priorities import topological_order
-from boundmark.heuristics.pipeline.slicing import beats, slice_order
-from boundmark.problems.arrays import IntArray
+from boundmark.heuristics.pipeline.orders.noisy_order import noisy_order
+from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
+from boundmark.heuristics.pipeline.slicing.best_slicing import beats, slice_order
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
@@ -52,16 +47,6 @@ def run(
                 idle = 0
             cost, stages = new_cost, Partition.from_slices(order, ends).stages
             best.offer(cost, stages)
-
-
-def noisy_order(
-    instance: PipelineInstance, stages: IntArray, noise: float, generator: np.random.Generator
-) -> IntArray:
-    """Return a topological order by stage plus noise from U(0, noise).
-
-    Up to a noise of 1 it can be cut into the same stages again.
-    """
-    return topological_order(instance.graph.dag, noise * generator.random(instance.nodes) - stages)
 
 
 RESLICE = Method(

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 
-from boundmark.heuristics.pipeline.incumbent import Incumbent
-from boundmark.heuristics.pipeline.priorities import Priorities, topological_order
-from boundmark.heuristics.pipeline.slicing import slice_order
+from boundmark.heuristics.pipeline.orders.priorities import Priorities, topological_order
+from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
+from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 

@@ -1,0 +1,37 @@
+"""`1f1b`: one forward block, one backward block in turn (Fan et al., DAPPLE, PPoPP 2021)."""
+
+from boundmark.heuristics.microbatch.constructors.in_flight import in_flight_counts, stage_turns
+from boundmark.heuristics.microbatch.constructors.pattern import Pattern
+from boundmark.heuristics.microbatch.constructors.reporting import report_pattern
+from boundmark.heuristics.microbatch.constructors.stages import one_stage_a_device, pipeline_stages
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.microbatch import MicrobatchInstance
+
+
+def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Report 1F1B on a layout with one stage a device.
+
+    Raises
+    ------
+    UnsupportedError
+        If the layout has another form, or a micro-batch does not fit.
+    """
+    layout = instance.layout
+    stages = pipeline_stages(layout)
+    one_stage_a_device(stages)
+    if any(stage.weight is not None for stage in stages):
+        raise UnsupportedError("backward blocks are split; expected whole ones, or method zb-h1.")
+    turns: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
+    for stage, in_flight in zip(stages, in_flight_counts(instance, stages), strict=True):
+        turns[stage.device] = stage_turns(stage, in_flight)
+    report_pattern(instance, Pattern.aligned(layout, turns), progress)
+
+
+ONE_FORWARD_ONE_BACKWARD = Method(
+    name="1f1b",
+    problem="microbatch",
+    kind="heuristic",
+    summary="One forward and one backward block in turn, on one stage a device (DAPPLE, 2021).",
+    run=run,
+)
