@@ -7,7 +7,7 @@ from boundmark.problems.microbatch import MicrobatchInstance
 @settings(max_examples=30)
 @given(instances((2,)))
 def test_micro_batches_may_go_in_order(sample: MicrobatchInstance) -> None:
-    """Each block can treat its micro-batches in order (papers/tessel, Property IV.1)."""
+    """Each block can treat its micro-batches in order ([TESSEL24], Property IV.1)."""
     assert optimal_makespan(sample) == optimal_makespan(sample, in_order=False)
 
 

@@ -10,7 +10,7 @@ FIGURE_2_LEFT = {"work": [0, 0, 0], "edges": [(0, 1), (0, 2)], "transfer": [2, 0
 
 
 def test_a_tensor_counts_once_a_stage() -> None:
-    """Two consumers in one stage read the tensor once (papers/mtpp, Figure 2, left)."""
+    """Two consumers in one stage read the tensor once ([MTPP24], Figure 2, left)."""
     sample = instance(k=2, **FIGURE_2_LEFT)  # type: ignore[arg-type]
     assert sample.objective(Partition([0, 1, 1])) == 2  # type: ignore[arg-type]
 
@@ -22,7 +22,7 @@ def test_a_tensor_enters_every_stage_that_reads_it_and_leaves_once() -> None:
 
 
 def test_parameters_beyond_the_cache_are_streamed() -> None:
-    """Overflow is charged a stage, above the cache only (papers/mtpp, Equation 2)."""
+    """Overflow is charged a stage, above the cache only ([MTPP24], Equation 2)."""
     sample = instance([1, 1], [(0, 1)], 2, transfer=[0, 0], param_load=[7, 6], cache=5)
     assert sample.objective(Partition([0, 0])) == 2 + 8  # type: ignore[arg-type]
     assert sample.objective(Partition([0, 1])) == 1 + 2  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def test_objective_agrees_with_the_definition(sample: PipelineInstance) -> None:
 
 
 def test_cyclic_quotient_is_refused() -> None:
-    """Two stages that need each other's data cannot run (papers/mtpp, Figure 2, middle)."""
+    """Two stages that need each other's data cannot run ([MTPP24], Figure 2, middle)."""
     sample = instance([1, 1, 1], [(0, 1), (1, 2)], 2)
     with pytest.raises(
         InvalidInputError, match=r"stage 0 -> stage 1 -> stage 0|stage 1 -> stage 0"

@@ -1,4 +1,4 @@
-"""Operator layout strategies with the shapes of papers/tessel, Figures 1 and 8.
+"""Operator layout strategies with the shapes of [TESSEL24], Figures 1 and 8.
 
 A shape is drawn with devices downwards and time to the right: in V, a micro-batch goes down the
 devices with its forward blocks and up again with its backward ones. For inference, the backward
@@ -12,7 +12,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import Block, BlockLayout
 from boundmark.problems.microbatch.block import Kind
 
-# Ticks of a block that all devices share, as in papers/tessel, Figure 8.
+# Ticks of a block that all devices share, as in [TESSEL24], Figure 8.
 SHARDED_DURATION = 1
 
 
@@ -24,7 +24,7 @@ class Costs:
     ----------
     forward, backward
         Ticks; with recomputation, a backward block takes three times as long as a forward block
-        (papers/tessel, Section VI-B).
+        ([TESSEL24], Section VI-B).
     activation
         Memory that a forward block allocates and its backward block releases.
     is_training

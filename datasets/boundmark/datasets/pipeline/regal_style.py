@@ -2,7 +2,7 @@
 
 REGAL (A. Paliwal et al., "Reinforced Genetic Algorithm Learning for Optimizing Computation
 Graphs", ICLR 2020, Appendix A.1.4) turns classic random graphs into computation graphs, and
-papers/mtpp, Appendix C.2 describes them again. Neither gives everything that is needed to repeat
+[MTPP24], Appendix C.2 describes them again. Neither gives everything that is needed to repeat
 the published set, and the published set was filtered besides: hence only its style.
 
 Members are called ``FAMILY-SEED`` and ``FAMILY-SEED-plain``, e.g. ``erdos-renyi-7``. Both have the
@@ -170,7 +170,7 @@ DATASET = Dataset(
     source=PipelineGraph,
     summary=(
         "Random graphs of 50 to 200 nodes in the style of REGAL's synthetic set "
-        "(Paliwal et al., ICLR 2020; papers/mtpp, Appendix C.2); any seed loads."
+        "(Paliwal et al., ICLR 2020; [MTPP24], Appendix C.2); any seed loads."
     ),
     members=members,
     load=load,

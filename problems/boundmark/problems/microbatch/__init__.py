@@ -1,4 +1,4 @@
-"""`microbatch`: schedules of many micro-batches on a pipeline (papers/tessel)."""
+"""`microbatch`: schedules of many micro-batches on a pipeline ([TESSEL24])."""
 
 from boundmark.problems.microbatch.block import Block
 from boundmark.problems.microbatch.instance import MicrobatchInstance

@@ -15,7 +15,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Block:
-    """A block of one micro-batch (papers/tessel, Section III-A).
+    """A block of one micro-batch ([TESSEL24], Section III-A).
 
     Attributes
     ----------

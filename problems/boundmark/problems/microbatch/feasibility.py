@@ -1,4 +1,4 @@
-"""The constraints of a schedule (papers/tessel, Equation 1)."""
+"""The constraints of a schedule ([TESSEL24], Equation 1)."""
 
 from collections.abc import Sequence
 

@@ -34,7 +34,7 @@ def layout_of(
     ----------
     backward
         Duration of backward blocks in those of forward blocks; 0 for inference, without any. 3 is
-        common with recomputation (papers/tessel, Section VI-B).
+        common with recomputation ([TESSEL24], Section VI-B).
     activation
         Memory that a forward block allocates and the backward block releases.
 

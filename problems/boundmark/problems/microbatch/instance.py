@@ -35,7 +35,7 @@ class MicrobatchInstance:
     Attributes
     ----------
     capacity
-        Memory of each device, shape (D,); counted from the starts of blocks, as in papers/tessel,
+        Memory of each device, shape (D,); counted from the starts of blocks, as in [TESSEL24],
         Equation 1, constraint [2].
     micro_batches
         N to make the makespan of N micro-batches short; 0 to make the period short in which a

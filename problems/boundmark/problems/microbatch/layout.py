@@ -15,7 +15,7 @@ LARGEST_LAYOUT = 2**12
 
 @dataclass(frozen=True, eq=False)
 class BlockLayout:
-    """An operator layout strategy (papers/tessel, Figure 1): blocks and what they wait for.
+    """An operator layout strategy ([TESSEL24], Figure 1): blocks and what they wait for.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from boundmark.problems.microbatch.layout import BlockLayout
 def steady_bubble_rate(layout: BlockLayout, period: int) -> Fraction:
     """Return the share of time that devices idle while a schedule repeats.
 
-    It is the mean over the devices, "considering numerous micro-batches" (papers/tessel, Table II).
+    It is the mean over the devices, "considering numerous micro-batches" ([TESSEL24], Table II).
     """
     return 1 - Fraction(sum(layout.loads), layout.devices * period)
 

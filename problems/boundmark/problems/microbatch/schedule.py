@@ -18,7 +18,7 @@ LATEST = 2**60
 
 @dataclass(frozen=True, eq=False)
 class Repetend:
-    """The part of a schedule that repeats (papers/tessel, Section III-C).
+    """The part of a schedule that repeats ([TESSEL24], Section III-C).
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Schedule:
 
     Block i of micro-batch m is part of the warm-up if m is before the repetend's member, and of the
     cool-down if it is after. One micro-batch more means one repetition more: the cool-down comes a
-    period later, with micro-batch numbers higher by 1 (papers/tessel, Section III-C).
+    period later, with micro-batch numbers higher by 1 ([TESSEL24], Section III-C).
     """
 
     starts: IntArray

@@ -14,7 +14,7 @@ from boundmark.problems.ticks import check_total
 
 @dataclass(frozen=True, eq=False)
 class PipelineGraph:
-    """A graph with the costs of pipeline partitioning, all in the same tick (papers/mtpp, 2.1).
+    """A graph with the costs of pipeline partitioning, all in the same tick ([MTPP24], 2.1).
 
     Attributes
     ----------

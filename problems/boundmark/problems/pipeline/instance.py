@@ -137,7 +137,7 @@ def quotient_order(dag: Dag, partition: Partition, k: int) -> list[int]:
     Raises
     ------
     InvalidInputError
-        If the quotient graph has a cycle (papers/mtpp, Section 2.2).
+        If the quotient graph has a cycle ([MTPP24], Section 2.2).
     """
     pairs = partition.stages[dag.edge_pairs()]
     crossing = pairs[pairs[:, 0] != pairs[:, 1]]

@@ -1,4 +1,4 @@
-"""Algorithm 1 of papers/tessel."""
+"""Algorithm 1 of [TESSEL24]."""
 
 import pytest
 from brute_force_microbatch import instances, optimal_period, v_shape
@@ -26,7 +26,7 @@ def last(recorder: Recorder) -> Schedule:
 def test_zero_bubble_repetends(member: str, repetend: int) -> None:
     """With enough memory no device idles, from the published number of micro-batches on.
 
-    V needs as many as devices (papers/tessel, Figure 11). One is enough where repetitions overlap
+    V needs as many as devices ([TESSEL24], Figure 11). One is enough where repetitions overlap
     (Figure 6b), for inference and for two V's on two devices.
     """
     sample = MicrobatchInstance.of(load(member), memory=6)

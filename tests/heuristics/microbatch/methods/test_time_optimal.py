@@ -1,4 +1,4 @@
-"""TO of papers/tessel."""
+"""TO of [TESSEL24]."""
 
 import pytest
 from brute_force_microbatch import instances, optimal_makespan, v_shape

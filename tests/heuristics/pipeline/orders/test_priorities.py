@@ -51,7 +51,7 @@ def test_every_order_has_priorities(instances, data) -> None:
 @given(data=st.data())
 @settings(max_examples=60)
 def test_priorities_of_an_optimal_partition_lead_to_the_optimum(instances, data) -> None:
-    """Theorem 4.3 of papers/mtpp: sort by stage of an optimal partition, slice, and get OPT."""
+    """Theorem 4.3 of [MTPP24]: sort by stage of an optimal partition, slice, and get OPT."""
     instance = data.draw(instances(max_nodes=5))
     best = optimum(instance)
     stages = next(s for s in partitions(instance) if cost(instance, s) == best)

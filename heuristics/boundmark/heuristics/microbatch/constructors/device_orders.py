@@ -15,7 +15,7 @@ from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts
 DeviceOrders: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 
 
-def starts_in_order(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
+def find_earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
     """Return the earliest start times, shape (N, K), with which the devices keep to their orders.
 
     Raises
@@ -24,12 +24,12 @@ def starts_in_order(layout: BlockLayout, orders: DeviceOrders, micro_batches: in
         If devices would wait for each other for ever.
     """
     starts = np.zeros((micro_batches, layout.dag.nodes), dtype=np.int64)
-    for job, start in earliest_starts(layout, _one_sequence(layout, orders)).items():
+    for job, start in earliest_starts(layout, _find_sequence(layout, orders)).items():
         starts[job] = start
     return frozen(starts)
 
 
-def _one_sequence(layout: BlockLayout, orders: DeviceOrders) -> list[Job]:
+def _find_sequence(layout: BlockLayout, orders: DeviceOrders) -> list[Job]:
     """Return a sequence of all jobs that agrees with the orders and with what waits for what.
 
     Raises

@@ -8,18 +8,18 @@ from boundmark.problems.microbatch import BlockLayout
 SLOTS = 32
 
 
-def in_slots(layout: BlockLayout) -> list[int]:
+def round_to_slots(layout: BlockLayout) -> list[int]:
     """Return the duration of each block in slots, rounded up."""
     ticks = -(-max(layout.loads) // SLOTS)
     return [-(-block.duration // ticks) for block in layout.blocks]
 
 
-def loads_in_slots(layout: BlockLayout, slots: Sequence[int]) -> list[int]:
+def add_up_slots(layout: BlockLayout, slots: Sequence[int]) -> list[int]:
     """Return the slots that each device computes for one micro-batch."""
     return [sum(slots[i] for i in members) for members in layout.on_device]
 
 
-def first_fit(
+def schedule_first_fit(
     layout: BlockLayout,
     sequences: Sequence[Sequence[int]],
     slots: Sequence[int],

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
-from boundmark.heuristics.microbatch.constructors.stages import Stage, most_in_flight
+from boundmark.heuristics.microbatch.constructors.stages import Stage, count_fitting
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
-def in_flight_counts(
+def count_in_flight(
     instance: MicrobatchInstance, stages: Sequence[Stage], limit: int | None = None
 ) -> list[int]:
     """Return how many micro-batches each stage has in flight: S for the first, 1 for the last one.
@@ -25,7 +25,7 @@ def in_flight_counts(
     for first in range(min(size, limit or size), 0, -1):
         counts = [-(-first * (size - number) // size) for number in range(size)]
         if all(
-            count <= most_in_flight(instance, stage, count)
+            count <= count_fitting(instance, stage, count)
             for stage, count in zip(stages, counts, strict=True)
         ):
             break
@@ -39,7 +39,7 @@ def stage_turns(stage: Stage, in_flight: int) -> list[tuple[int, int]]:
     return [(stage.forward, in_flight - 1), (stage.backward, 0)]
 
 
-def own_orders(
+def order_stages_alone(
     layout: BlockLayout, stages: Sequence[Stage], in_flight: Sequence[int], micro_batches: int
 ) -> DeviceOrders:
     """Return the orders in which the devices of some stages run the blocks of these."""

@@ -10,7 +10,7 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout
 
 
-def merged(
+def merge_orders(
     layout: BlockLayout, parts: Sequence[DeviceOrders], micro_batches: int
 ) -> tuple[DeviceOrders, IntArray]:
     """Return the device orders of all blocks, and their start times, shape (N, K).

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from boundmark.heuristics.microbatch.constructors.device_orders import (
     DeviceOrders,
+    find_earliest_starts,
     fits,
     peak_memory,
-    starts_in_order,
 )
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.repetition import repeating_schedule
@@ -40,7 +40,7 @@ def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: 
         If a device would hold more than its capacity, or wait for ever.
     """
     check_memory(instance, orders)
-    starts = starts_in_order(instance.layout, orders, instance.micro_batches)
+    starts = find_earliest_starts(instance.layout, orders, instance.micro_batches)
     progress.solution(Schedule(starts))
 
 
@@ -58,7 +58,7 @@ def report_best(
     if not fitting:
         check_memory(instance, candidates[0])
     layout, count = instance.layout, instance.micro_batches
-    schedules = [starts_in_order(layout, orders, count) for orders in fitting]
+    schedules = [find_earliest_starts(layout, orders, count) for orders in fitting]
     progress.solution(Schedule(min(schedules, key=lambda starts: makespan(layout, starts))))
 
 

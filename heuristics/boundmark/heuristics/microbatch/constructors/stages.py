@@ -24,7 +24,7 @@ class Stage:
         return self.backward is not None
 
 
-def pipeline_stages(layout: BlockLayout, among: Collection[int] | None = None) -> tuple[Stage, ...]:
+def find_stages(layout: BlockLayout, among: Collection[int] | None = None) -> tuple[Stage, ...]:
     """Return the stages in the order in which data flows forward.
 
     Parameters
@@ -77,7 +77,7 @@ def backward_blocks(stages: Sequence[Stage]) -> list[int]:
     return [stage.backward for stage in reversed(stages) if stage.backward is not None]
 
 
-def one_stage_a_device(stages: Sequence[Stage]) -> None:
+def require_one_stage_per_device(stages: Sequence[Stage]) -> None:
     """Refuse stages that share a device.
 
     Raises
@@ -93,7 +93,7 @@ def one_stage_a_device(stages: Sequence[Stage]) -> None:
             )
 
 
-def most_in_flight(instance: MicrobatchInstance, stage: Stage, most: int) -> int:
+def count_fitting(instance: MicrobatchInstance, stage: Stage, most: int) -> int:
     """Return how many forward blocks of a stage may run before the first backward block.
 
     Raises

@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 
 from boundmark.heuristics.microbatch.constructors.first_fit import (
-    first_fit,
-    in_slots,
-    loads_in_slots,
+    add_up_slots,
+    round_to_slots,
+    schedule_first_fit,
 )
-from boundmark.heuristics.microbatch.constructors.in_flight import own_orders
-from boundmark.heuristics.microbatch.constructors.merging import merged
+from boundmark.heuristics.microbatch.constructors.in_flight import order_stages_alone
+from boundmark.heuristics.microbatch.constructors.merging import merge_orders
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.reporting import report_best, report_pattern
 from boundmark.heuristics.microbatch.constructors.stages import (
     Stage,
     backward_blocks,
+    find_stages,
     forward_blocks,
-    one_stage_a_device,
-    pipeline_stages,
+    require_one_stage_per_device,
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
@@ -28,7 +28,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
 
     Chimera's unit has D/2 micro-batches of each pipeline, and "direct concatenation" lets the next
     unit's forward blocks fill the bubbles. Here the same devices hold as much, at most D/2
-    micro-batches of a pipeline, but there is one micro-batch of each a period, as in papers/tessel:
+    micro-batches of a pipeline, but there is one micro-batch of each a period, as in [TESSEL24]:
     the shortest period, in slots, in which both pipelines find room, every block at the first time
     when its device is free.
 
@@ -38,14 +38,14 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         If the layout has another form, or a micro-batch of each pipeline does not fit.
     """
     layout = instance.layout
-    pipelines = opposite_pipelines(layout)
+    pipelines = find_opposite_pipelines(layout)
     limits = _limits(instance, pipelines)
-    slots = in_slots(layout)
+    slots = round_to_slots(layout)
     sequences = [[*forward_blocks(stages), *backward_blocks(stages)] for stages in pipelines]
     # With a period of all blocks together, each micro-batch is done before the next one begins.
-    for period in range(max(loads_in_slots(layout, slots)), sum(slots) + 1):
+    for period in range(max(add_up_slots(layout, slots)), sum(slots) + 1):
         for lead in range(period):
-            starts = first_fit(layout, sequences, slots, period, (0, lead), limits)
+            starts = schedule_first_fit(layout, sequences, slots, period, (0, lead), limits)
             if starts is not None:
                 pattern = Pattern.of_starts(layout, starts, period)
                 _report(instance, pipelines, limits, pattern, progress)
@@ -71,12 +71,12 @@ def _report(
     parts = []
     for stages in pipelines:
         in_flight = [1 if s.backward is None else limits[s.backward][1] for s in stages]
-        parts.append(own_orders(layout, stages, in_flight, count))
-    unit, _ = merged(layout, parts, count)
+        parts.append(order_stages_alone(layout, stages, in_flight, count))
+    unit, _ = merge_orders(layout, parts, count)
     report_best(instance, [pattern.orders(count), unit], progress)
 
 
-def opposite_pipelines(layout: BlockLayout) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+def find_opposite_pipelines(layout: BlockLayout) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
     """Return the stages of two independent pipelines that go through the devices either way.
 
     Raises
@@ -89,9 +89,9 @@ def opposite_pipelines(layout: BlockLayout) -> tuple[tuple[Stage, ...], tuple[St
         raise UnsupportedError(
             f"the layout has {len(parts)} independent pipelines; expected two, as in an X-shape."
         )
-    first, second = (pipeline_stages(layout, part) for part in parts)
+    first, second = (find_stages(layout, part) for part in parts)
     for stages in (first, second):
-        one_stage_a_device(stages)
+        require_one_stage_per_device(stages)
     if [stage.device for stage in first] != [stage.device for stage in reversed(second)]:
         raise UnsupportedError(
             "the pipelines are no mirror images; expected both to use the same devices, "

@@ -25,7 +25,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     fitting, too_many = 0, instance.micro_batches + 1
     while too_many - fitting > 1:
         middle = (fitting + too_many) // 2
-        if fits(instance, group_orders(layout, 0, middle)):
+        if fits(instance, order_group(layout, 0, middle)):
             fitting = middle
         else:
             too_many = middle
@@ -34,12 +34,12 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     orders: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
     for first in range(0, instance.micro_batches, fitting):
         group = min(fitting, instance.micro_batches - first)
-        for order, part in zip(orders, group_orders(layout, first, group), strict=True):
+        for order, part in zip(orders, order_group(layout, first, group), strict=True):
             order += part
     report_orders(instance, orders, progress)
 
 
-def group_orders(layout: BlockLayout, first: int, count: int) -> DeviceOrders:
+def order_group(layout: BlockLayout, first: int, count: int) -> DeviceOrders:
     """Return the device orders of a group of micro-batches.
 
     In each of the two phases, blocks run by the length of the longest path to them plus the number

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 
 from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders, fits
 from boundmark.heuristics.microbatch.constructors.first_fit import (
-    first_fit,
-    in_slots,
-    loads_in_slots,
+    add_up_slots,
+    round_to_slots,
+    schedule_first_fit,
 )
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.reporting import report_best, report_pattern
 from boundmark.heuristics.microbatch.constructors.stages import (
     Stage,
     backward_blocks,
+    find_stages,
     forward_blocks,
-    pipeline_stages,
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
@@ -34,9 +34,9 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         If the layout has another form, or a micro-batch does not fit.
     """
     layout = instance.layout
-    chunks = stages_in_turn(layout)
+    chunks = find_interleaved_stages(layout)
     devices, count = len(chunks), instance.micro_batches
-    pattern = fitting_pattern(instance, chunks)
+    pattern = find_fitting_pattern(instance, chunks)
     if not count:
         report_pattern(instance, pattern, progress)
         return
@@ -46,7 +46,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     report_best(instance, found, progress)
 
 
-def stages_in_turn(layout: BlockLayout) -> tuple[tuple[Stage, ...], ...]:
+def find_interleaved_stages(layout: BlockLayout) -> tuple[tuple[Stage, ...], ...]:
     """Return the stages of each device, by the order in which data first reaches the devices.
 
     Raises
@@ -54,7 +54,7 @@ def stages_in_turn(layout: BlockLayout) -> tuple[tuple[Stage, ...], ...]:
     UnsupportedError
         If there are not several rounds of stages through the devices, always in the same order.
     """
-    stages = pipeline_stages(layout)
+    stages = find_stages(layout)
     devices = list(dict.fromkeys(stage.device for stage in stages))
     rounds, rest = divmod(len(stages), len(devices))
     if rounds < 2 or rest or [stage.device for stage in stages] != devices * rounds:
@@ -104,7 +104,9 @@ def _alternating(
     return [*forward[:ahead], *itertools.chain.from_iterable(pairs), *backward[len(pairs) :]]
 
 
-def fitting_pattern(instance: MicrobatchInstance, chunks: Sequence[Sequence[Stage]]) -> Pattern:
+def find_fitting_pattern(
+    instance: MicrobatchInstance, chunks: Sequence[Sequence[Stage]]
+) -> Pattern:
     """Return a pattern with a micro-batch a period that fits, or holds as little as can be.
 
     The first choice wastes no time: each device has a slot in the period for each of its blocks,
@@ -113,13 +115,13 @@ def fitting_pattern(instance: MicrobatchInstance, chunks: Sequence[Sequence[Stag
     """
     layout = instance.layout
     pattern = _slotted(layout, chunks)
-    slots = in_slots(layout)
+    slots = round_to_slots(layout)
     stages = list(itertools.chain.from_iterable(zip(*chunks, strict=True)))
     sequence = [*forward_blocks(stages), *backward_blocks(stages)]
-    for period in range(max(loads_in_slots(layout, slots)), sum(slots) + 1):
+    for period in range(max(add_up_slots(layout, slots)), sum(slots) + 1):
         if fits(instance, pattern.orders(pattern.micro_batches)):
             break
-        starts = first_fit(layout, [sequence], slots, period, (0,), {})
+        starts = schedule_first_fit(layout, [sequence], slots, period, (0,), {})
         if starts is not None:
             pattern = Pattern.of_starts(layout, starts, period)
     return pattern

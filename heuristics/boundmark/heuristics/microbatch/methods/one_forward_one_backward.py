@@ -1,9 +1,12 @@
 """`1f1b`: one forward block, one backward block in turn (Fan et al., DAPPLE, PPoPP 2021)."""
 
-from boundmark.heuristics.microbatch.constructors.in_flight import in_flight_counts, stage_turns
+from boundmark.heuristics.microbatch.constructors.in_flight import count_in_flight, stage_turns
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.reporting import report_pattern
-from boundmark.heuristics.microbatch.constructors.stages import one_stage_a_device, pipeline_stages
+from boundmark.heuristics.microbatch.constructors.stages import (
+    find_stages,
+    require_one_stage_per_device,
+)
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.microbatch import MicrobatchInstance
@@ -18,12 +21,12 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         If the layout has another form, or a micro-batch does not fit.
     """
     layout = instance.layout
-    stages = pipeline_stages(layout)
-    one_stage_a_device(stages)
+    stages = find_stages(layout)
+    require_one_stage_per_device(stages)
     if any(stage.weight is not None for stage in stages):
         raise UnsupportedError("backward blocks are split; expected whole ones, or method zb-h1.")
     turns: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
-    for stage, in_flight in zip(stages, in_flight_counts(instance, stages), strict=True):
+    for stage, in_flight in zip(stages, count_in_flight(instance, stages), strict=True):
         turns[stage.device] = stage_turns(stage, in_flight)
     report_pattern(instance, Pattern.aligned(layout, turns), progress)
 

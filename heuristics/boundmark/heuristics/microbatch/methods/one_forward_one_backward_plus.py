@@ -1,19 +1,19 @@
-"""`1f1b-plus`: 1F1B with blocks on several devices in between (papers/tessel, Section VI-A)."""
+"""`1f1b-plus`: 1F1B with blocks on several devices in between ([TESSEL24], Section VI-A)."""
 
 from boundmark.heuristics.microbatch.constructors.device_orders import fits
 from boundmark.heuristics.microbatch.constructors.in_flight import (
-    in_flight_counts,
-    own_orders,
+    count_in_flight,
+    order_stages_alone,
 )
-from boundmark.heuristics.microbatch.constructors.merging import has_chain, merged
+from boundmark.heuristics.microbatch.constructors.merging import has_chain, merge_orders
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern, mean_period
 from boundmark.heuristics.microbatch.constructors.reporting import report_orders, report_pattern
 from boundmark.heuristics.microbatch.constructors.stages import (
     Stage,
     backward_blocks,
+    find_stages,
     forward_blocks,
-    one_stage_a_device,
-    pipeline_stages,
+    require_one_stage_per_device,
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
@@ -32,11 +32,13 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         If the other blocks are no chain of stages, one a device, or a micro-batch does not fit.
     """
     layout = instance.layout
-    stages = stages_beside_distributed_blocks(layout)
+    stages = find_stages_beside_distributed_blocks(layout)
     for limit in range(len(stages), 0, -1):
         count = instance.micro_batches or 8 * len(stages) + 8
-        in_flight = in_flight_counts(instance, stages, limit)
-        orders, starts = merged(layout, [own_orders(layout, stages, in_flight, count)], count)
+        in_flight = count_in_flight(instance, stages, limit)
+        orders, starts = merge_orders(
+            layout, [order_stages_alone(layout, stages, in_flight, count)], count
+        )
         if instance.micro_batches:
             if limit == 1 or fits(instance, orders):
                 report_orders(instance, orders, progress)
@@ -49,7 +51,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
             return
 
 
-def stages_beside_distributed_blocks(layout: BlockLayout) -> tuple[Stage, ...]:
+def find_stages_beside_distributed_blocks(layout: BlockLayout) -> tuple[Stage, ...]:
     """Return the stages of the blocks that are on one device.
 
     Raises
@@ -62,8 +64,8 @@ def stages_beside_distributed_blocks(layout: BlockLayout) -> tuple[Stage, ...]:
         raise UnsupportedError(
             "no block is on several devices; expected one, or method 1f1b for other layouts."
         )
-    stages = pipeline_stages(layout, single)
-    one_stage_a_device(stages)
+    stages = find_stages(layout, single)
+    require_one_stage_per_device(stages)
     if not has_chain(layout, [*forward_blocks(stages), *backward_blocks(stages)]):
         raise UnsupportedError(
             "the blocks on one device form several branches; expected one chain of stages."

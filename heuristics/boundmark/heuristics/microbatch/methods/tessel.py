@@ -1,4 +1,4 @@
-"""`tessel`: repetends one after another, each with its shortest period (papers/tessel).
+"""`tessel`: repetends one after another, each with its shortest period ([TESSEL24]).
 
 Algorithm 1 as published, with these readings of what the paper leaves open. A repetend as long as
 all its blocks one after another is accepted, as there is none shorter on a single device. The
@@ -98,7 +98,7 @@ TESSEL = Method(
     name="tessel",
     problem="microbatch",
     kind="heuristic",
-    summary="Repetends by Z3, one after another, then warm-up and cool-down (papers/tessel).",
+    summary="Repetends by Z3, one after another, then warm-up and cool-down ([TESSEL24]).",
     run=run,
     params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "timeline"},
     seeded=True,

@@ -1,4 +1,4 @@
-"""`time-optimal`: all blocks of all micro-batches at once (TO of papers/tessel, Section VI-B)."""
+"""`time-optimal`: all blocks of all micro-batches at once (TO of [TESSEL24], Section VI-B)."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def run(
     shape = (instance.micro_batches, instance.nodes)
     progress.bound(Claim("time-optimal", phase.least_makespan))
     try:
-        starts = _one_after_another(instance, phase) or phase.any_starts(find)
+        starts = _start_one_after_another(instance, phase) or phase.any_starts(find)
         if starts is None:
             raise InvalidInputError("no schedule fits into the memory; expected more memory.")
         progress.solution(Schedule(frozen(np.reshape(starts, shape))))
@@ -53,7 +53,7 @@ def run(
         return
 
 
-def _one_after_another(instance: MicrobatchInstance, phase: Phase) -> list[int] | None:
+def _start_one_after_another(instance: MicrobatchInstance, phase: Phase) -> list[int] | None:
     """Return the start times if the blocks run in topological order, None if they do not fit."""
     positions = np.argsort(instance.layout.dag.topological_order)
     starts = phase.earliest(
@@ -69,7 +69,7 @@ TIME_OPTIMAL = Method(
     name="time-optimal",
     problem="microbatch",
     kind="exact",
-    summary="All micro-batches at once by Z3, the shortest makespan by bisection (papers/tessel).",
+    summary="All micro-batches at once by Z3, the shortest makespan by bisection ([TESSEL24]).",
     run=run,
     params={"memory": "timeline"},
     seeded=True,

@@ -1,13 +1,13 @@
 """`zb-h1`: split backward blocks fill 1F1B's bubbles (Qi et al., Zero Bubble, ICLR 2024)."""
 
 from boundmark.heuristics.microbatch.constructors.device_orders import peak_memory
-from boundmark.heuristics.microbatch.constructors.in_flight import in_flight_counts
+from boundmark.heuristics.microbatch.constructors.in_flight import count_in_flight
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.reporting import report_pattern
 from boundmark.heuristics.microbatch.constructors.stages import (
     Stage,
-    one_stage_a_device,
-    pipeline_stages,
+    find_stages,
+    require_one_stage_per_device,
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
@@ -27,8 +27,8 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         If the layout has another form, or a micro-batch does not fit.
     """
     layout = instance.layout
-    stages = pipeline_stages(layout)
-    one_stage_a_device(stages)
+    stages = find_stages(layout)
+    require_one_stage_per_device(stages)
     for stage in stages:
         if stage.weight is None:
             raise UnsupportedError(
@@ -36,7 +36,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
                 "expected split backward blocks."
             )
     turns: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
-    in_flight = in_flight_counts(instance, stages)
+    in_flight = count_in_flight(instance, stages)
     for number, (stage, count) in enumerate(zip(stages, in_flight, strict=True)):
         delay = number
         while delay and not _fits(instance, stage, count, delay):

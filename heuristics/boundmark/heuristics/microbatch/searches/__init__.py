@@ -1,1 +1,1 @@
-"""Published searches with Z3 (papers/tessel), a module a step."""
+"""Published searches with Z3 ([TESSEL24]), a module a step."""

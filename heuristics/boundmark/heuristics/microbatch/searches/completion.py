@@ -1,4 +1,4 @@
-"""Warm-up and cool-down for a repetend (papers/tessel, Section IV-C)."""
+"""Warm-up and cool-down for a repetend ([TESSEL24], Section IV-C)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""A schedule from warm-up, repetend and cool-down (Concat of papers/tessel, Algorithm 1)."""
+"""A schedule from warm-up, repetend and cool-down (Concat of [TESSEL24], Algorithm 1)."""
 
 import numpy as np
 

@@ -34,7 +34,7 @@ class Phase:
     def warm_up(
         cls, layout: BlockLayout, capacity: Sequence[int], members: Sequence[int]
     ) -> "Phase":
-        """Return what comes before the repetend (papers/tessel, Equation 5)."""
+        """Return what comes before the repetend ([TESSEL24], Equation 5)."""
         return cls(
             layout,
             tuple(
@@ -50,7 +50,7 @@ class Phase:
     def cool_down(
         cls, layout: BlockLayout, capacity: Sequence[int], members: Sequence[int]
     ) -> "Phase":
-        """Return what comes after the repetend (papers/tessel, Equation 6)."""
+        """Return what comes after the repetend ([TESSEL24], Equation 6)."""
         held = held_before(layout, [member + 1 for member in members])
         return cls(
             layout,

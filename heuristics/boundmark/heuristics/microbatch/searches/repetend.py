@@ -1,4 +1,4 @@
-"""Repetends of papers/tessel, Section IV-B: their blocks, and their shortest schedule."""
+"""Repetends of [TESSEL24], Section IV-B: their blocks, and their shortest schedule."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Start times under the constraints of papers/tessel, Equation 1, found by Z3."""
+"""Start times under the constraints of [TESSEL24], Equation 1, found by Z3."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -156,7 +156,7 @@ def _unordered(question: Question) -> list[tuple[int, int]]:
 
 
 def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any]) -> Iterator[Any]:
-    """Add up what changes in each time slot (papers/tessel, Section V)."""
+    """Add up what changes in each time slot ([TESSEL24], Section V)."""
     import z3
 
     if question.horizon > LONGEST_TIMELINE:

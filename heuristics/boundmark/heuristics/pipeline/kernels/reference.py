@@ -1,4 +1,4 @@
-"""The paper's slicing of a topological order (papers/mtpp, Algorithms 1, 4 and 5, Appendix B.2).
+"""The paper's slicing of a topological order ([MTPP24], Algorithms 1, 4 and 5, Appendix B.2).
 
 It is the yardstick: what tests compare with and what published speed ratios are measured against.
 Hence it has what any careful implementation of the paper would have: rectangle updates of a

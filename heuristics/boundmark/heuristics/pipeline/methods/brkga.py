@@ -1,4 +1,4 @@
-"""`brkga-100`, `brkga-10000`: evolved priorities, each sorted and sliced (papers/mtpp, 4.2)."""
+"""`brkga-100`, `brkga-10000`: evolved priorities, each sorted and sliced ([MTPP24], 4.2)."""
 
 from boundmark.heuristics.pipeline.searches.evolution import evolve_slicings
 from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
@@ -25,7 +25,7 @@ def _method(population: int, generations: int) -> Method:
         name=f"brkga-{population * generations}",
         problem="pipeline",
         kind="heuristic",
-        summary="Genetic search over topological orders, each sliced (papers/mtpp, Algorithm 2).",
+        summary="Genetic search over topological orders, each sliced ([MTPP24], Algorithm 2).",
         run=run,
         params={"population": population, "generations": generations},
         seeded=True,

@@ -1,4 +1,4 @@
-"""`mla`, `mla-weighted`: slice a minimum linear arrangement (papers/mtpp, Appendix C.1).
+"""`mla`, `mla-weighted`: slice a minimum linear arrangement ([MTPP24], Appendix C.1).
 
 The arrangement minimises the sum over edges of weight x distance in the order; the weight is 1 or
 the producer's transfer. As in the paper, the search never looks at the cost of slicings, and only
@@ -58,7 +58,7 @@ def _method(name: str, weighted: bool, weight: str) -> Method:
         name=name,
         problem="pipeline",
         kind="heuristic",
-        summary=f"Slicing of a linear arrangement, {weight} (papers/mtpp, Appendix C.1).",
+        summary=f"Slicing of a linear arrangement, {weight} ([MTPP24], Appendix C.1).",
         run=run,
         params={"weighted": weighted, "population": 100, "generations": 100},
         seeded=True,

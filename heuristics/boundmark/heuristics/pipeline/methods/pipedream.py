@@ -1,6 +1,6 @@
 """`pipedream`: the planner of PipeDream (Narayanan et al., SOSP 2019, Section 3.1) as a baseline.
 
-papers/mtpp, Section 6, names its differences; here they mean:
+[MTPP24], Section 6, names its differences; here they mean:
 
 1. One topological order, and stages that form a path. Data only flows between neighbours, so a
    tensor that is needed further on is handed from stage to stage and costs something at every cut

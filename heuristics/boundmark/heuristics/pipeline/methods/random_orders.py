@@ -1,4 +1,4 @@
-"""`random-T`: the best slicing of T random topological orders (papers/mtpp, Appendix C.1)."""
+"""`random-T`: the best slicing of T random topological orders ([MTPP24], Appendix C.1)."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def _method(samples: int) -> Method:
         name=f"random-{samples}",
         problem="pipeline",
         kind="heuristic",
-        summary="Best slicing over random topological orders (papers/mtpp, Appendix C.1).",
+        summary="Best slicing over random topological orders ([MTPP24], Appendix C.1).",
         run=run,
         params={"samples": samples},
         seeded=True,

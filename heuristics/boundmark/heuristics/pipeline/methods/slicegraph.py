@@ -1,4 +1,4 @@
-"""`slicegraph`: the graph's own topological order, sliced best (papers/mtpp, Section 4.1)."""
+"""`slicegraph`: the graph's own topological order, sliced best ([MTPP24], Section 4.1)."""
 
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.method import Budget, Method, Progress
@@ -16,6 +16,6 @@ SLICEGRAPH = Method(
     name="slicegraph",
     problem="pipeline",
     kind="heuristic",
-    summary="Best slicing of the graph's own topological order (papers/mtpp, Algorithm 1).",
+    summary="Best slicing of the graph's own topological order ([MTPP24], Algorithm 1).",
     run=run,
 )

@@ -1,7 +1,7 @@
 """Topological orders near a partition.
 
 An order in which the nodes of each stage come before those of later stages can be cut into the same
-stages again, so its best slicing is at least as good (papers/mtpp, Theorem 4.3). Kahn's algorithm
+stages again, so its best slicing is at least as good ([MTPP24], Theorem 4.3). Kahn's algorithm
 with priorities ``-stage`` gives such orders. Random numbers added to the priorities decide how the
 nodes of one stage follow one another and, where they span more than one stage, let nodes of
 neighbouring stages change places.

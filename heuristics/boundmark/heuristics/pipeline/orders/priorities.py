@@ -1,4 +1,4 @@
-"""Topological orders from node priorities (papers/mtpp, Section 4.2)."""
+"""Topological orders from node priorities ([MTPP24], Section 4.2)."""
 
 from typing import TypeAlias
 

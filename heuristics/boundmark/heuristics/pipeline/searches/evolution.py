@@ -1,6 +1,6 @@
 """Search over node priorities by a biased random-key genetic algorithm (BRKGA).
 
-papers/mtpp, Section 4.2 and Appendix C.1, state the population and the number of evaluations. They
+[MTPP24], Section 4.2 and Appendix C.1, state the population and the number of evaluations. They
 leave open what is set here, within the ranges that Goncalves and Resende (2011), whom they cite,
 recommend: 20 % elite (10 to 25 %; on random graphs better than 10 %), 20 % mutants (10 to 30 %),
 two parents, and a key from the elite parent with probability 0.7 (0.5 to 0.8).

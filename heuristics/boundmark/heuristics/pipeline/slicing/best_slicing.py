@@ -1,4 +1,4 @@
-"""The best way to cut a topological order into stages (papers/mtpp, Section 4.1)."""
+"""The best way to cut a topological order into stages ([MTPP24], Section 4.1)."""
 
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.slicing import best_slicing, is_sliceable

@@ -22,7 +22,7 @@ def program_of(layout: BlockLayout, starts: IntArray, *, is_blocking: bool = Fal
 
     All blocks and transfers have one order, and each device has its part of it: a transfer comes
     when the block that produces the tensor ends, before what starts at that time. Both ends of a
-    transfer are in the same order with all others, so nobody waits for ever (papers/tessel,
+    transfer are in the same order with all others, so nobody waits for ever ([TESSEL24],
     Section IV-D, "Topological sort").
     """
     routes = _routes(layout)
