@@ -1,4 +1,4 @@
-"""Upper bounds for `pipeline`."""
+"""Heuristics for `pipeline`: they find partitions, hence upper bounds."""
 
 from boundmark.heuristics.pipeline.methods.balanced_work import BALANCED_WORK
 from boundmark.heuristics.pipeline.methods.brkga import BRKGA

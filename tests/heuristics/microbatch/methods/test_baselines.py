@@ -161,7 +161,7 @@ def test_ticks_do_not_matter_to_chimera() -> None:
     ("method", "name", "memory", "micro_batches", "text"),
     [
         (GPIPE, "v-4-train", 4, 0, "repeats nothing"),
-        (ONE_FORWARD_ONE_BACKWARD, "x-4-train", 4, 0, "2 stages; expected one a device"),
+        (ONE_FORWARD_ONE_BACKWARD, "x-4-train", 4, 0, "2 stages; expected one per device"),
         (ONE_FORWARD_ONE_BACKWARD, "m-4-train", 4, 0, "'SF' is on 4 devices"),
         (ONE_FORWARD_ONE_BACKWARD, "split-4-train", 4, 0, "split"),
         (ONE_FORWARD_ONE_BACKWARD_PLUS, "v-4-train", 4, 0, "no block is on several devices"),

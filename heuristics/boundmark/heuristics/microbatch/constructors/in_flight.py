@@ -1,4 +1,4 @@
-"""How many micro-batches each stage has in flight, and the order of blocks that follows."""
+"""The number of micro-batches in flight at each stage, and the order of blocks that follows."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ def count_in_flight(
 ) -> list[int]:
     """Return how many micro-batches each stage has in flight: S for the first, 1 for the last one.
 
-    Fewer if memory or `limit` says so: a micro-batch stays in a stage for a time that falls from
-    the first stage to the last one, and so do the counts, in proportion.
+    There are fewer if memory or `limit` asks for it. The time that a micro-batch stays in a stage
+    falls from the first stage to the last one, and so do the counts, in proportion.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def count_in_flight(
 
 
 def stage_turns(stage: Stage, in_flight: int) -> list[tuple[int, int]]:
-    """Return the turns of a stage's device: a forward block, then a backward block if there are."""
+    """Return what a stage's device repeats, pairs (block, lag): forward, then any backward."""
     if stage.backward is None:
         return [(stage.forward, 0)]
     return [(stage.forward, in_flight - 1), (stage.backward, 0)]
@@ -42,7 +42,7 @@ def stage_turns(stage: Stage, in_flight: int) -> list[tuple[int, int]]:
 def order_stages_alone(
     layout: BlockLayout, stages: Sequence[Stage], in_flight: Sequence[int], micro_batches: int
 ) -> DeviceOrders:
-    """Return the orders in which the devices of some stages run the blocks of these."""
+    """Return the 1F1B orders of the stages' own blocks, as if there were no others."""
     orders: list[Sequence[tuple[int, int]]] = [()] * layout.devices
     for stage, count in zip(stages, in_flight, strict=True):
         alone = Pattern((tuple(stage_turns(stage, count)),))

@@ -11,7 +11,7 @@ from boundmark.problems.microbatch.partners import backward_partners, forward_pa
 
 @dataclass(frozen=True)
 class Stage:
-    """A forward block and what follows it on the same device; None where there is no such block."""
+    """A forward block, and its backward and weight blocks on the same device if it has any."""
 
     device: int
     forward: int
@@ -30,7 +30,7 @@ def find_stages(layout: BlockLayout, among: Collection[int] | None = None) -> tu
     Parameters
     ----------
     among
-        Blocks that count; all of them by default.
+        The blocks to look at; all of them by default.
 
     Raises
     ------
@@ -83,13 +83,13 @@ def require_one_stage_per_device(stages: Sequence[Stage]) -> None:
     Raises
     ------
     UnsupportedError
-        If two do.
+        If two stages do.
     """
     devices = [stage.device for stage in stages]
     for device in devices:
         if devices.count(device) > 1:
             raise UnsupportedError(
-                f"device {device} has {devices.count(device)} stages; expected one a device."
+                f"device {device} has {devices.count(device)} stages; expected one per device."
             )
 
 

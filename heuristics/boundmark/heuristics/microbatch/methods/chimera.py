@@ -1,4 +1,4 @@
-"""`chimera-direct`: two pipelines in opposite directions (Li and Hoefler, Chimera, SC 2021)."""
+"""`chimera-direct`: two pipelines in opposite directions ([CHIMERA21])."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,9 +28,9 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
 
     Chimera's unit has D/2 micro-batches of each pipeline, and "direct concatenation" lets the next
     unit's forward blocks fill the bubbles. Here the same devices hold as much, at most D/2
-    micro-batches of a pipeline, but there is one micro-batch of each a period, as in [TESSEL24]:
-    the shortest period, in slots, in which both pipelines find room, every block at the first time
-    when its device is free.
+    micro-batches of a pipeline, but a period has one micro-batch of each, as in [TESSEL24]. It is
+    the shortest period, in slots, in which both pipelines find room if every block starts as soon
+    as its device is free.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _report(
 
 
 def find_opposite_pipelines(layout: BlockLayout) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
-    """Return the stages of two independent pipelines that go through the devices either way.
+    """Return the stages of two independent pipelines through the devices, in opposite directions.
 
     Raises
     ------
@@ -146,6 +146,6 @@ CHIMERA_DIRECT = Method(
     name="chimera-direct",
     problem="microbatch",
     kind="heuristic",
-    summary="Two pipelines in opposite directions, D/2 micro-batches in flight (Chimera, 2021).",
+    summary="Two pipelines in opposite directions, D/2 micro-batches in flight ([CHIMERA21]).",
     run=run,
 )

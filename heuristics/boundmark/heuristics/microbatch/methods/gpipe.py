@@ -1,4 +1,4 @@
-"""`gpipe`: all forward blocks, then all backward blocks (Huang et al., NeurIPS 2019)."""
+"""`gpipe`: all forward blocks, then all backward blocks ([GPIPE19])."""
 
 import numpy as np
 
@@ -42,8 +42,8 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
 def order_group(layout: BlockLayout, first: int, count: int) -> DeviceOrders:
     """Return the device orders of a group of micro-batches.
 
-    In each of the two phases, blocks run by the length of the longest path to them plus the number
-    of the micro-batch. So every block comes after those that it waits for, on any layout.
+    In each of the two phases, blocks are sorted by the length of the longest path to them plus the
+    number of the micro-batch. So every block comes after those that it waits for, on any layout.
     """
     dag = layout.dag
     depth = np.zeros(dag.nodes, dtype=np.int64)
@@ -65,6 +65,6 @@ GPIPE = Method(
     name="gpipe",
     problem="microbatch",
     kind="heuristic",
-    summary="All forward blocks, then all backward ones, in groups that fit (GPipe, 2019).",
+    summary="All forward blocks, then all backward ones, in groups that fit ([GPIPE19]).",
     run=run,
 )

@@ -1,4 +1,4 @@
-"""`interleaved-1f1b`: several stages a device in turn (Narayanan et al., SC 2021, Section 2.2)."""
+"""`interleaved-1f1b`: several stages per device, in turn ([MEGATRON21], Section 2.2)."""
 
 import itertools
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     """Report the interleaved 1F1B schedule on a layout with stage s on device s mod D.
 
     The published order goes through groups of D micro-batches; it is reported for a multiple of D
-    micro-batches if it is shorter. The other order has a micro-batch a period.
+    micro-batches if it is shorter. The other order has one micro-batch per period.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
 
 
 def find_interleaved_stages(layout: BlockLayout) -> tuple[tuple[Stage, ...], ...]:
-    """Return the stages of each device, by the order in which data first reaches the devices.
+    """Return the stages of each device, in the order in which data first reaches the devices.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def published_orders(
 def _alternating(
     forward: list[tuple[int, int]], backward: list[tuple[int, int]], ahead: int
 ) -> list[tuple[int, int]]:
-    """Return some forward turns, then one of each kind in turn, then what is left."""
+    """Return `ahead` forward turns, then forward and backward alternately, then what is left."""
     if not backward:
         return forward
     pairs = list(zip(forward[ahead:], backward, strict=False))
@@ -107,11 +107,12 @@ def _alternating(
 def find_fitting_pattern(
     instance: MicrobatchInstance, chunks: Sequence[Sequence[Stage]]
 ) -> Pattern:
-    """Return a pattern with a micro-batch a period that fits, or holds as little as can be.
+    """Return a pattern with one micro-batch per period that fits into memory, if one is found.
 
-    The first choice wastes no time: each device has a slot in the period for each of its blocks,
-    and a block starts in the first slot of its own after what it waits for. Where that needs too
-    much memory, blocks start as early as they can, and the period grows until all fits.
+    The first choice wastes no time: each device has a place in the period for each of its blocks,
+    and a block starts at its place as soon as what it waits for is done. Where that needs too much
+    memory, blocks start as early as they can, and the period grows until the pattern fits. If none
+    does, the last pattern is returned.
     """
     layout = instance.layout
     pattern = _slotted(layout, chunks)
@@ -128,7 +129,7 @@ def find_fitting_pattern(
 
 
 def _slotted(layout: BlockLayout, chunks: Sequence[Sequence[Stage]]) -> Pattern:
-    """Return the pattern with a forward and a backward block of a device in turn."""
+    """Return the pattern in which each device runs a forward and a backward block in turn."""
     period = max(layout.loads)
     slot: dict[int, int] = {}
     lead = 0
@@ -152,6 +153,6 @@ INTERLEAVED_1F1B = Method(
     name="interleaved-1f1b",
     problem="microbatch",
     kind="heuristic",
-    summary="1F1B with several stages a device in turn (Narayanan et al., 2021).",
+    summary="1F1B with several stages per device, in turn ([MEGATRON21], Section 2.2).",
     run=run,
 )

@@ -1,4 +1,4 @@
-"""`1f1b`: one forward block, one backward block in turn (Fan et al., DAPPLE, PPoPP 2021)."""
+"""`1f1b`: one forward and one backward block in turn ([DAPPLE21])."""
 
 from boundmark.heuristics.microbatch.constructors.in_flight import count_in_flight, stage_turns
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
@@ -13,7 +13,7 @@ from boundmark.problems.microbatch import MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report 1F1B on a layout with one stage a device.
+    """Report 1F1B on a layout with one stage per device.
 
     Raises
     ------
@@ -35,6 +35,6 @@ ONE_FORWARD_ONE_BACKWARD = Method(
     name="1f1b",
     problem="microbatch",
     kind="heuristic",
-    summary="One forward and one backward block in turn, on one stage a device (DAPPLE, 2021).",
+    summary="One forward and one backward block in turn, with one stage per device ([DAPPLE21]).",
     run=run,
 )

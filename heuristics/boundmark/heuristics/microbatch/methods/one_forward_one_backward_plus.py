@@ -23,13 +23,13 @@ from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report 1F1B with distributed blocks "inserted closely to their neighbouring operators".
 
-    For a period, the pattern is the one that the middle of many micro-batches settles into. Where
-    memory is short, fewer micro-batches are in flight.
+    If the period counts, the pattern is the one into which the middle of many micro-batches
+    settles. Where memory is short, fewer micro-batches are in flight.
 
     Raises
     ------
     UnsupportedError
-        If the other blocks are no chain of stages, one a device, or a micro-batch does not fit.
+        If the other blocks are no chain of stages, one per device, or a micro-batch does not fit.
     """
     layout = instance.layout
     stages = find_stages_beside_distributed_blocks(layout)
@@ -52,12 +52,12 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
 
 
 def find_stages_beside_distributed_blocks(layout: BlockLayout) -> tuple[Stage, ...]:
-    """Return the stages of the blocks that are on one device.
+    """Return the stages of the blocks that run on one device.
 
     Raises
     ------
     UnsupportedError
-        If there are no other blocks, or these are no chain of stages with a device each.
+        If all blocks are, or these are no chain of stages with a device each.
     """
     single = [i for i, block in enumerate(layout.blocks) if len(block.devices) == 1]
     if len(single) == len(layout.blocks):
@@ -79,6 +79,6 @@ ONE_FORWARD_ONE_BACKWARD_PLUS = Method(
     name="1f1b-plus",
     problem="microbatch",
     kind="heuristic",
-    summary="1F1B with distributed blocks next to their neighbours (Tessel, Section VI-A).",
+    summary="1F1B with distributed blocks next to their neighbours ([TESSEL24], Section VI-A).",
     run=run,
 )

@@ -1,9 +1,9 @@
 """`tessel`: repetends one after another, each with its shortest period ([TESSEL24]).
 
-Algorithm 1 as published, with these readings of what the paper leaves open. A repetend as long as
-all its blocks one after another is accepted, as there is none shorter on a single device. The
-solver is only asked for repetends shorter than the best, which changes nothing but the time. The
-number of micro-batches in a repetend is limited by `most_in_flight`.
+This is Algorithm 1 as published; where the paper leaves something open, it is read as follows. A
+repetend as long as all its blocks one after another is accepted, as there is none shorter on a
+single device. The solver is only asked for repetends shorter than the best, which changes nothing
+but the time. The number of micro-batches in a repetend is limited by `most_in_flight`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,12 +25,12 @@ def run(
     instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, *,
     lazy: bool, largest_repetend: int, only_repetend: int, memory: str,
 ) -> None:  # fmt: skip
-    """Report every better schedule.
+    """Report every schedule that is better than those before.
 
     Parameters
     ----------
     lazy
-        Whether warm-up and cool-down are only made short for the best repetend (Section V).
+        Whether warm-up and cool-down are made short for the best repetend only (Section V).
     largest_repetend
         How many micro-batches a repetend may involve at most; 0 for as many as there is memory for.
     only_repetend

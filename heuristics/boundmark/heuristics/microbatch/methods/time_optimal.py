@@ -1,4 +1,4 @@
-"""`time-optimal`: all blocks of all micro-batches at once (TO of [TESSEL24], Section VI-B)."""
+"""`time-optimal`: search all blocks of all micro-batches at once (TO of [TESSEL24], VI-B)."""
 
 import numpy as np
 

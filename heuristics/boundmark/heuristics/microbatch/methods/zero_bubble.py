@@ -1,4 +1,4 @@
-"""`zb-h1`: split backward blocks fill 1F1B's bubbles (Qi et al., Zero Bubble, ICLR 2024)."""
+"""`zb-h1`: split backward blocks fill the bubbles of 1F1B ([ZEROBUBBLE24])."""
 
 from boundmark.heuristics.microbatch.constructors.device_orders import peak_memory
 from boundmark.heuristics.microbatch.constructors.in_flight import count_in_flight
@@ -15,11 +15,11 @@ from boundmark.problems.microbatch import MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report ZB-H1 on a layout with one stage a device and split backward blocks.
+    """Report ZB-H1 on a layout with one stage per device and split backward blocks.
 
-    Stage s keeps 1F1B's micro-batches in flight between forward and backward block, and computes
-    the gradients of its weights s micro-batches later, so that all devices hold as much as 1F1B's
-    first one; less late where memory is short.
+    Stage s has as many micro-batches in flight between forward and backward block as in 1F1B, and
+    computes the gradients of its weights s micro-batches later, so that all devices hold as much as
+    the first one does in 1F1B. The delay is shorter where memory is short.
 
     Raises
     ------
@@ -64,6 +64,6 @@ ZB_H1 = Method(
     name="zb-h1",
     problem="microbatch",
     kind="heuristic",
-    summary="1F1B with split backward blocks, weights' gradients delayed (Zero Bubble, 2024).",
+    summary="1F1B with split backward blocks, weights' gradients delayed ([ZEROBUBBLE24]).",
     run=run,
 )

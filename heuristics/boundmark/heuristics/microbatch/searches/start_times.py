@@ -1,4 +1,4 @@
-"""Start times under the constraints of [TESSEL24], Equation 1, found by Z3."""
+"""Start times found by Z3, under the constraints of [TESSEL24], Equation 1."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ INTERRUPT_AGAIN = 0.05
 
 @dataclass(frozen=True)
 class Question:
-    """A question for start times, from 0 on, of some jobs.
+    """Jobs and constraints, for which start times from 0 on are asked.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""`balanced-work`: stages of even work in topological order, blind to transfers and overflow."""
+"""`balanced-work`: stages of even work in topological order; transfers and overflow are ignored."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Slice the graph's own topological order so that the greatest work is least."""
+    """Slice the graph's own topological order so that the largest work of a stage is smallest."""
     graph = instance.graph
     free = np.zeros(instance.nodes, np.int64)
     only_work = PipelineGraph.without_parameters(

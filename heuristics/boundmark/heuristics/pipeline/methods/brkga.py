@@ -1,4 +1,4 @@
-"""`brkga-100`, `brkga-10000`: evolved priorities, each sorted and sliced ([MTPP24], 4.2)."""
+"""`brkga-100`, `brkga-10000`: genetic search over orders, each sliced ([MTPP24], Section 4.2)."""
 
 from boundmark.heuristics.pipeline.searches.evolution import evolve_slicings
 from boundmark.heuristics.pipeline.searches.incumbent import Incumbent

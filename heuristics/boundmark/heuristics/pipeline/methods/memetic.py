@@ -1,4 +1,4 @@
-"""`memetic`: evolved orders, refined by annealed moves of single nodes and by slicing anew.
+"""`memetic`: genetic search over orders, then annealed moves of single nodes and slicing anew.
 
 BRKGA searches orders and finds the rough shape of a partition, also where moves of single nodes
 would take long; `annealing.py` then has most of the time.
@@ -26,7 +26,7 @@ def run(
 ) -> None:
     """Search until the evaluations are used up or, if they are 0, until the budget ends.
 
-    Only with a number of evaluations do two runs find the same.
+    Two runs find the same only if a number of evaluations is given.
     """
     order = instance.graph.dag.topological_order
     best = Incumbent(progress)

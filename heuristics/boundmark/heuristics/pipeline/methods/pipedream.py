@@ -1,4 +1,4 @@
-"""`pipedream`: the planner of PipeDream (Narayanan et al., SOSP 2019, Section 3.1) as a baseline.
+"""`pipedream`: the planner of PipeDream ([PIPEDREAM19], Section 3.1) as a baseline.
 
 [MTPP24], Section 6, names its differences; here they mean:
 
@@ -23,7 +23,7 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Plan on the graph's own topological order."""
+    """Report the best plan for the graph's own topological order."""
     graph = instance.graph
     order = graph.dag.topological_order
     ends = best_relayed_slicing(

@@ -1,6 +1,6 @@
 """`reslice`: local search that sorts the nodes by their stages and slices that order anew.
 
-See `noisy_order`: noise lets the nodes of neighbouring stages change places.
+Noise lets nodes of neighbouring stages change places, see `noisy_order`.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 
 # Noise spans this many stages; one of them is drawn for each order.
 NOISE = (1.0, 1.5, 2.0, 3.0)
-# After this many orders a node without improvement, the search goes on from a distant order.
+# After this many orders per node without improvement, the search goes on from a distant order.
 PATIENCE = 5
 DISTANT = 8.0
 
@@ -21,7 +21,7 @@ DISTANT = 8.0
 def run(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, evaluations: int
 ) -> None:
-    """Begin with the graph's own order, and never stop before the evaluations or the budget end.
+    """Search from the graph's own order until the evaluations or the budget are used up.
 
     An order that is as good replaces the current one, so that the search drifts along plateaus.
     """

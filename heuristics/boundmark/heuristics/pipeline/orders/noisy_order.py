@@ -17,7 +17,7 @@ from boundmark.problems.pipeline import PipelineInstance
 def noisy_order(
     instance: PipelineInstance, stages: IntArray, noise: float, generator: np.random.Generator
 ) -> IntArray:
-    """Return a topological order by stage plus noise from U(0, noise).
+    """Return a topological order of the nodes by stage plus noise from U(0, noise).
 
     Up to a noise of 1 it can be cut into the same stages again.
     """

@@ -1,6 +1,6 @@
 """Simulated annealing over moves of single nodes, with slicing anew around what it finds.
 
-The usual scheme (Kirkpatrick, Gelatt and Vecchi, 1983) on the partition itself: a move of a node to
+The usual scheme ([KIRKPATRICK83]) on the partition itself: a move of a node to
 another stage changes the costs of two stages, and is tried in a two-hundredth of the time that
 sorting and slicing an order takes. Temperatures, margin and rounds were chosen on regal-style
 graphs and k = 4 .. 32; see docs/performance.md.

@@ -1,14 +1,14 @@
 """Search over node priorities by a biased random-key genetic algorithm (BRKGA).
 
 [MTPP24], Section 4.2 and Appendix C.1, state the population and the number of evaluations. They
-leave open what is set here, within the ranges that Goncalves and Resende (2011), whom they cite,
-recommend: 20 % elite (10 to 25 %; on random graphs better than 10 %), 20 % mutants (10 to 30 %),
-two parents, and a key from the elite parent with probability 0.7 (0.5 to 0.8).
+leave open what is set here, within the ranges that [BRKGA11], which they cite, recommends: 20 %
+elite (10 to 25 %; on random graphs better than 10 %), 20 % mutants (10 to 30 %), two parents, and a
+key from the elite parent with probability 0.7 (0.5 to 0.8).
 
 The paper counts population x generations evaluations, whether or not the elite is decoded again.
 Here an evaluation is a priority vector that was decoded, and the search ends after exactly as many
 as population x generations, so that "10000" is the same work as in `random-10000`; as the elite is
-not decoded again, there are then 124 generations in truth.
+not decoded again, there are in fact 124 generations.
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ def evolve(
     population
         Number of vectors in a generation.
     evaluations
-        The cost is asked for this many times, if the budget allows.
+        How many vectors are decoded, if the budget allows.
     """
     from brkga_mp_ipr.algorithm import BrkgaMpIpr
     from brkga_mp_ipr.enums import BiasFunctionType, Sense

@@ -1,4 +1,4 @@
-"""How much faster slicing is than the paper's algorithm: a Markdown table.
+"""Comparison of slicing with the paper's algorithm, as a Markdown table of times and ratios.
 
 Run ``python -m boundmark.heuristics.pipeline.slicing.compare``. Both sides are compiled, run in
 this process in turn, single-threaded, and are called through the same kind of entry; each figure is
@@ -64,7 +64,7 @@ def _normal(generator: np.random.Generator, nodes: int) -> IntArray:
 
 
 def reference_cost(instance: PipelineInstance, order: IntArray) -> int:
-    """Return what `slice_order` returns as cost, by the paper's algorithm."""
+    """Return the cost that `slice_order` finds, by the paper's algorithm."""
     return int(reference_slicing(order, kernel_graph(instance.graph), instance.k))
 
 
