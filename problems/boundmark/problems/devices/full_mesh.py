@@ -1,4 +1,4 @@
-"""From the links that there are to one for every pair of devices ([MOIRAI24], Section III-A).
+"""Links for all pairs of devices, by paths over the links that exist ([MOIRAI24], Section III-A).
 
 Where two devices have no link, data takes several hops. A path is as wide as its narrowest link
 ([MOIRAI24], Section III-C) and its latencies add up; of all paths, the widest one is taken, and

@@ -9,7 +9,7 @@ from boundmark.problems.problem import Problem
 
 PROBLEM = Problem(
     name="microbatch",
-    description="Schedule micro-batches on placed stages: shortest period, or shortest makespan.",
+    description="Schedule micro-batches on a layout of blocks: shortest period or makespan.",
     sources=(BlockLayout,),
     adapt=lambda layout: layout,
     parameters=(

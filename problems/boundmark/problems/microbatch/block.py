@@ -1,4 +1,4 @@
-"""The work of one stage on one micro-batch, as far as schedules need to know it."""
+"""Blocks: the forward or backward work of one stage on one micro-batch."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -1,4 +1,4 @@
-"""An instance of `microbatch`: a layout, memory capacities, and what is to be short."""
+"""An instance of `microbatch`: a layout, memory capacities, and maybe a number of micro-batches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class MicrobatchInstance:
         Memory of each device, shape (D,); counted from the starts of blocks, as in [TESSEL24],
         Equation 1, constraint [2].
     micro_batches
-        N to make the makespan of N micro-batches short; 0 to make the period short in which a
-        schedule repeats that treats any number of micro-batches.
+        N if the makespan of N micro-batches is minimised; 0 if the period is, in which a schedule
+        for any number of micro-batches repeats.
     """
 
     layout: BlockLayout

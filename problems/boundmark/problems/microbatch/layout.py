@@ -1,4 +1,4 @@
-"""Where the blocks of a micro-batch run: what a schedule is searched for."""
+"""Block layouts: the blocks of one micro-batch, their dependencies, and the devices they occupy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What people ask about a schedule beside its objective."""
+"""Measures of a schedule beside its objective: bubble rates, makespan, memory."""
 
 from fractions import Fraction
 
@@ -27,7 +27,7 @@ def makespan(layout: BlockLayout, starts: IntArray) -> int:
 
 
 def peak_memory(layout: BlockLayout, starts: IntArray) -> tuple[int, ...]:
-    """Return the most that each device holds, shape (D,), with (N, K) start times."""
+    """Return the most memory that each device holds, shape (D,), with (N, K) start times."""
     peaks = []
     for members in layout.on_device:
         here = np.array(members, dtype=np.int64)

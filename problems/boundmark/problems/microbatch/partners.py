@@ -1,4 +1,4 @@
-"""Which blocks belong to the same layers of the network."""
+"""Pairs of blocks that belong to the same layers of the network."""
 
 from boundmark.problems.microbatch.layout import BlockLayout
 

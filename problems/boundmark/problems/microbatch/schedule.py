@@ -42,7 +42,7 @@ class Repetend:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Start times, shape (N, K), and what to repeat for more than N micro-batches.
+    """Start times, shape (N, K), and the repetend to repeat for more than N micro-batches.
 
     Block i of micro-batch m is part of the warm-up if m is before the repetend's member, and of the
     cool-down if it is after. One micro-batch more means one repetition more: the cool-down comes a

@@ -1,4 +1,4 @@
-"""An instance of `pipeline`: a costed graph and a number of stages."""
+"""An instance of `pipeline`: a graph with costs, and a number of stages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from boundmark.problems.stored_fields import (
     check_lists,
 )
 
-# Objectives and methods keep an array entry a stage.
+# Objectives and methods keep an array entry per stage.
 LARGEST_K = 2**20
 
 

@@ -11,7 +11,7 @@ from boundmark.problems.stored_fields import is_integer_list
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Stages ``0 .. k - 1``, one a node, shape (n,); stages may be empty."""
+    """The stage of each node, 0 to k - 1, shape (n,); stages may be empty."""
 
     stages: IntArray
 

@@ -1,4 +1,4 @@
-"""From start times to instruction lists.
+"""Lowering start times to instruction lists.
 
 A block on several devices leaves its result on each of them; what it takes to get it there is part
 of its duration. So a tensor travels to the devices of its consumers that have not run the producer,
