@@ -331,12 +331,15 @@ def _list_useful_stages(
         fewest_after[end] = best + 1
         if best > most:
             continue
-        for begin in range(first, end):
-            cost = costs[begin] + segments.gain_before[end] + _overflow(segments, begin, end)
-            if fewest_after[begin] <= most and cost <= threshold:
+        gain, room = segments.gain_before[end], segments.load_before[end] - segments.cache
+        row, after = costs[first:end], fewest_after[first:end]
+        load = segments.load_before[first:end]
+        for index in range(row.size):
+            cost = row[index] + gain + max(0, room - load[index])
+            if after[index] <= most and cost <= threshold:
                 if found == listed.end.size:
                     return -1
-                listed.end[found] = nodes - begin
+                listed.end[found] = nodes - first - index
                 listed.cost[found] = cost
                 found += 1
         listed.start[end] = found
