@@ -3,6 +3,7 @@
 from typing import Any
 
 import pandas as pd
+from documented import append
 
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import ResultStore
@@ -32,7 +33,7 @@ def test_everything_is_there(store: ResultStore) -> None:
 def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
     """Each has its sections, and the tables by k are what they are without the other problem."""
     for row, trace in synthetic(members=1, datasets=("zoo",)):
-        store.append(row, trace)
+        append(store, row, trace)
     write_report(store.directory)
     text = (store.directory / "report.md").read_text()
     for title in ("microbatch: Bubble rates", "microbatch: Instances", "pipeline: Gaps",
