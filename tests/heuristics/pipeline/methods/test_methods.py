@@ -144,7 +144,7 @@ def test_balanced_work_minimises_the_greatest_work(instances, all_slicings, run,
 
 
 def path_cost(sample: PipelineInstance, ends: list[int]) -> int:
-    """Return the bottleneck stage's cost by PipeDream's model, tensor by tensor."""
+    """Return the bottleneck stage's cost by PipeDream's model, cut by cut, tensor by tensor."""
     order = sample.graph.dag.topological_order.tolist()
 
     def crossing(cut: int) -> int:
