@@ -248,6 +248,21 @@ def test_partial_results_have_a_report(tmp_path: Path, synthetic: Any, part: str
     assert ("Primal-dual" in text) == (part == "no cpu time")
 
 
+def test_devices_are_among_the_settings(tmp_path: Path, make_row: Any) -> None:
+    """With the number of instances on each; without any, nothing is said of devices."""
+    devices = {"a": "fast", "b": "fast", "c": "slow", "d": ""}
+    store = ResultStore.create_or_open(tmp_path / "some")
+    for name, device in devices.items():
+        store.append(make_row(name, instance=name, device=device, objective=1), [])
+    write_report(tmp_path / "some")
+    text = (tmp_path / "some" / "report.md").read_text()
+    assert "fast (2), slow (1)" in text
+    store = ResultStore.create_or_open(tmp_path / "none")
+    store.append(make_row("d", device="", objective=1), [])
+    write_report(tmp_path / "none")
+    assert "| devices |" not in (tmp_path / "none" / "report.md").read_text()
+
+
 def test_plots_without_data_go(tmp_path: Path, synthetic: Any, make_row: Any) -> None:
     """A plot of an earlier report does not outlive its data."""
     directory = fill(tmp_path, synthetic(members=1, datasets=("zoo",)))

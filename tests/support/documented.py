@@ -18,12 +18,17 @@ def hash_of(name: str) -> str:
     return digest
 
 
+def add_instance(store: ResultStore, sha256: str) -> None:
+    """Store the instance of a made-up hash; others are somebody else's to store."""
+    if sha256 in _NAMES:
+        write_durably(store.instances / f"{sha256}.json", _NAMES[sha256].encode())
+
+
 def append(store: ResultStore, row: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]) -> None:
     """Store a row, its instance, and documents that state its cost and bound if it names none."""
     stored = dict(row)
     sha256 = stored["instance_sha256"]
-    if sha256 in _NAMES:
-        write_durably(store.instances / f"{sha256}.json", _NAMES[sha256].encode())
+    add_instance(store, sha256)
     for column, hash_column, folder, field in (
         ("objective", "solution_sha256", store.solutions, "objective"),
         ("bound_certified", "certificate_sha256", store.certificates, "bound"),

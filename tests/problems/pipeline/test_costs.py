@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
 
-from boundmark.problems.devices import Cluster, Device, Link, default_device, shipped
+from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.costs import pipeline_graph, stage_hardware, with_costs
 
@@ -37,21 +37,6 @@ def test_devices_and_clusters_of_equal_devices_give_the_same_costs() -> None:
     connected = pipeline_graph(small_graph(), pair(ROUND_DEVICE, ROUND_DEVICE))
     assert alone.work.tolist() == connected.work.tolist()
     assert alone.transfer.tolist() == connected.transfer.tolist()
-
-
-def test_default_is_the_default_device() -> None:
-    """Leaving the device out is the same as naming the T4."""
-    assert default_device() is shipped().devices["nvidia-t4"]
-    left_out = pipeline_graph(small_graph())
-    named = pipeline_graph(small_graph(), shipped().devices["nvidia-t4"])
-    assert left_out.work.tolist() == named.work.tolist()
-    assert left_out.cache == named.cache
-
-
-def test_costs_that_there_are_remain() -> None:
-    """A graph that comes with costs does not get those of any device."""
-    costs = pipeline_graph(small_graph(), ROUND_DEVICE)
-    assert pipeline_graph(costs, shipped().devices["nvidia-h100"]) is costs
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,10 @@ def test_a_folder_without_schedules_has_a_report(store: ResultStore, add: Any) -
 
 
 def test_missing_instances_are_said(store: ResultStore) -> None:
-    """Bubble rates are unknown then, and the reader is told."""
+    """Nothing is certified then, and the reader is told."""
     for path in store.instances.iterdir():
         path.unlink()
     write_report(store.directory)
     text = (store.directory / "report.md").read_text()
-    assert "The bubble rate of 7 schedules is unknown" in text
+    assert "stored values left out, because no document supports them" in text
+    assert text.count("0 of 4") == 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from documented import append, hash_of
+from documented import add_instance, append, hash_of
 
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.documents import write_document
@@ -86,7 +86,9 @@ def test_what_no_document_supports_is_left_out(
     make_row: Any,
 ) -> None:
     """The report goes on without the value, says so, and certifies nothing by it."""
-    spoil(store, make_row("false", instance="b", **FOUND))
+    row = make_row("false", instance="b", **FOUND)
+    add_instance(store, row["instance_sha256"])
+    spoil(store, row)
     supported = supported_results(store)
     left_out = supported.unsupported[supported.unsupported["task_id"] == "false"]
     assert left_out["column"].tolist() == ["objective", "bound_certified"]

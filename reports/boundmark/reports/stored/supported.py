@@ -96,6 +96,7 @@ def supported_results(store: ResultStore) -> SupportedResults:
             value = int(row[resting.column])
             left_out.append(facts | {"column": resting.column, "value": value, "reason": reason})
             results.loc[index, resting.column] = pd.NA
+            results.loc[index, resting.hash_column] = None
             is_event = (traces["task_id"] == row["task_id"]) & (traces["kind"] == resting.event)
             traces = traces[~is_event]
     return SupportedResults(results, traces, pd.DataFrame(left_out, columns=COLUMNS))

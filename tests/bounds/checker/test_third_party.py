@@ -110,7 +110,7 @@ def test_failures_prove_nothing(tmp_path: Path) -> None:
         "rejected, the problem's checker did not return an integer",
         "rejected, the problem's checker did not return an integer",
         "rejected, SystemExit: 0",
-        "rejected, the certificate's kind is not one of plain/1, leave/1",
+        "rejected, the certificate's kind is not one of plain/1, leave/1, but 'other/1'",
     ]
     assert done.returncode == 1
 
@@ -164,4 +164,4 @@ def test_without_the_package(tmp_path: Path) -> None:
     """The sentence says what is known, and what could be missing."""
     done = verdicts(tmp_path, certificate())
     assert done.returncode == 2
-    assert "not one of pipeline, microbatch, and no package that checks it is inst" in done.stderr
+    assert "but 'counting', and no package that checks it is installed" in done.stderr
