@@ -88,7 +88,7 @@ class BlockLayout:
 
     @cached_property
     def memory(self) -> IntArray:
-        """What each block changes in the memory of its devices, shape (K,)."""
+        """The change of memory that each block makes on its devices, shape (K,)."""
         return frozen([block.memory for block in self.blocks])
 
     @cached_property
