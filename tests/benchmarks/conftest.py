@@ -1,27 +1,13 @@
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command_line import SUITE, Boundmark
+from command_line import SUITE, Boundmark, boundmark_with
 
 
 @pytest.fixture(scope="session")
 def boundmark() -> Boundmark:
     """Run the command line in a process of its own, as a user does."""
-
-    def call(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "boundmark", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        if check:
-            assert done.returncode == 0, done.stdout + done.stderr
-        return done
-
-    return call
+    return boundmark_with()
 
 
 @pytest.fixture(scope="session")

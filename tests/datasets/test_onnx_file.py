@@ -5,6 +5,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from boundmark.datasets.onnx_file import load
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.operator import LEFT_OUT
 
 
 def save(
@@ -65,6 +66,43 @@ def test_bytes_and_operations_of_each_node(path):
     assert graph.op_types == ("Conv", "Relu", "Add")
     assert graph.dtype == "float32"
     assert list(zip(graph.dag.sources, graph.dag.targets, strict=True)) == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_tensors_are_numbered_as_operators_name_them(path):
+    """Shapes, types and roles of all tensors are kept, and where inputs are left out."""
+    save(
+        path,
+        [
+            helper.make_node("Dropout", ["x"], ["d", "mask"], name="dropout"),
+            helper.make_node("Split", ["d"], ["a", "b", "c"], name="split", num_outputs=3),
+            helper.make_node("Clip", ["b", "", "most"], ["e"], name="clip"),
+            helper.make_node("Add", ["e", "u"], ["out"], name="add"),
+        ],
+        {"x": [6, 4], "u": [2, 4], "unused": [1]},
+        {"out": [2, 4], "b": [2, 4]},
+        {"most": np.float32(6)},
+        opsets=(("", 18),),
+    )
+    graph = load(path)
+    assert [(tensor.name, tensor.shape) for tensor in graph.tensors] == [
+        ("x", (6, 4)),
+        ("d", (6, 4)),
+        ("b", (2, 4)),
+        ("most", ()),
+        ("e", (2, 4)),
+        ("u", (2, 4)),
+        ("out", (2, 4)),
+    ]
+    assert {tensor.dtype for tensor in graph.tensors} == {"float32"}
+    assert [(node.name, node.reads, node.writes) for node in graph.operators] == [
+        ("dropout", (0,), (1,)),
+        ("split", (1,), (2,)),
+        ("clip", (2, LEFT_OUT, 3), (4,)),
+        ("add", (4, 5), (6,)),
+    ]
+    assert graph.inputs == (0, 5)
+    assert graph.parameters == {3}
+    assert graph.results == (6, 2)
 
 
 def test_constants_fold_into_their_readers(path):
@@ -194,6 +232,21 @@ def test_dtype_is_that_of_the_arithmetic(path, element, dtype, size):
     assert graph.output_bytes.tolist() == [size]
 
 
+@pytest.mark.parametrize(
+    ("element", "dtype", "size"),
+    [("FLOAT8E4M3FN", "float8", 7), ("FLOAT8E5M2", "float8", 7), ("INT4", "int4", 4)],
+)
+def test_small_elements_are_packed(path, element, dtype, size):
+    """Types of a byte or less take as many bits as they have, and one rate for all of a size."""
+    node = helper.make_node("Mystery", ["x"], ["out"], domain="com.example")
+    imports = (("", 21), ("com.example", 1))
+    save(path, [node], {"x": [7]}, {"out": [7]}, opsets=imports, element=element)
+    graph = load(path)
+    assert graph.output_bytes.tolist() == [size]
+    assert graph.tensors[0].dtype == element.lower()
+    assert graph.dtype == dtype
+
+
 def test_quantized_arithmetic_is_int8(path):
     """A quantized product outweighs what is done in float32 around it."""
     zero, scale = np.array(0, dtype=np.uint8), np.array(1, dtype=np.float32)
@@ -313,7 +366,7 @@ def _enormous(path):
         (_unknown_shape, "the shape of tensor '(where|a)' is unknown; expected one that follows"),
         (_control_flow, r"node 'If_0' is control flow \(If\), .* expected a graph without it"),
         (_only_constants, "the graph has no nodes; expected at least one"),
-        (_text, "tensor '(x|a)' has elements of type STRING; expected numbers"),
+        (_text, "tensor '(x|a)' has elements of type string; expected numbers"),
         (_custom_operator, "the shape of tensor 'a' is unknown"),
         (_enormous, "of node 'Relu_0' .* 64 bits"),
     ],

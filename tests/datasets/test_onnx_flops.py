@@ -33,9 +33,9 @@ from boundmark.problems.errors import InvalidInputError
         ("MatMul", [(7, 1, 2, 3), (6, 3, 5)], [(7, 6, 2, 5)], {}, 2 * 42 * 30),
         ("MatMul", [(3,), (3,)], [()], {}, 6),
         ("QLinearMatMul", [(2, 3), (), (), (3, 5), (), ()], [(2, 5)], {}, 60),
-        ("Einsum", [(2, 3), (3, 5)], [(2, 5)], {"equation": b"ij,jk->ik"}, 60),
-        ("Einsum", [(4, 2, 3), (3, 5)], [(4, 2, 5)], {"equation": b"...ij, jk -> ...ik"}, 240),
-        ("Einsum", [(2, 3)], [(3, 2)], {"equation": b"ij->ji"}, 6),
+        ("Einsum", [(2, 3), (3, 5)], [(2, 5)], {"equation": "ij,jk->ik"}, 60),
+        ("Einsum", [(4, 2, 3), (3, 5)], [(4, 2, 5)], {"equation": "...ij, jk -> ...ik"}, 240),
+        ("Einsum", [(2, 3)], [(3, 2)], {"equation": "ij->ji"}, 6),
         ("MaxPool", [(1, 2, 8, 8)], [(1, 2, 4, 4)], {"kernel_shape": [3, 3]}, 32 * 9),
         ("GlobalAveragePool", [(1, 2, 7, 7)], [(1, 2, 1, 1)], {}, 98),
         ("BatchNormalization", [(1, 2, 7, 7), *[(2,)] * 4], [(1, 2, 7, 7)], {}, 196),
@@ -119,7 +119,7 @@ def test_recurrent_layers_are_products_and_gates(op_type, gates):
         ("Gemm", [(1, 2, 3), (3, 4)], {}),
         ("MatMul", [(), (3,)], {}),
         ("MaxPool", [(1, 3, 9, 9)], {}),
-        ("Einsum", [(2, 3)], {"equation": b"i->i"}),
+        ("Einsum", [(2, 3)], {"equation": "i->i"}),
     ],
 )
 def test_impossible_shapes_are_refused(op_type, inputs, attributes):

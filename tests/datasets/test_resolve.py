@@ -6,7 +6,6 @@ from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.pipeline.roofline import costed_graph
 
 # Data sets whose files the user has to provide.
 PUBLISHED = {"pipedream"}
@@ -42,13 +41,6 @@ def test_sources_are_files_or_members(tmp_path):
         load_source(str(tmp_path / "missing.onnx"))
     with pytest.raises(InvalidInputError, match="has the suffix ''"):
         load_source(str(tmp_path))
-
-
-def test_costs_come_from_the_device_unless_given():
-    """A graph with costs keeps them; one without gets the device's, in nanoseconds."""
-    given = load_member("regal-style/erdos-renyi-1")
-    assert costed_graph(given) is given
-    assert costed_graph(load_member("onnx-light/alexnet")).tick == "ns"
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,11 @@ NAMELESS = method(None)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[Path]:
     """Return a folder on Python's path; entry points are looked for anew."""
+    caplog.set_level(logging.WARNING, "boundmark")
     monkeypatch.syspath_prepend(str(tmp_path))
     plugins._entry_points.cache_clear()
     before = set(sys.modules)
@@ -131,3 +134,10 @@ def test_names_may_be_taken_by_others(folder: Path, caplog: pytest.LogCaptureFix
     install(folder, "command", {GROUP: {"a": "command:FIRST"}}, CODE)
     assert "first" not in registered(GROUP, Method, taken=["first"])
     assert "'first' is taken" in caplog.text
+
+
+def test_nothing_is_printed_among_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a package prints when it is imported goes to standard error: commands print JSON."""
+    install(folder, "chatty", {GROUP: {"a": "chatty:FIRST"}}, "print('Hello!')\n" + CODE)
+    assert "first" in registered(GROUP, Method)
+    assert capsys.readouterr() == ("", "Hello!\n")

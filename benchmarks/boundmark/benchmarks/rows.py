@@ -68,6 +68,7 @@ def _facts(planned: PlannedTask) -> dict[str, Any]:
         "problem": task.problem,
         "dataset": planned.source.dataset,
         "instance": planned.source.member,
+        "device": planned.source.device,
         "instance_sha256": task.instance_sha256,
         "instance_params": json.dumps(dict(instance.parameters), sort_keys=True),
         "nodes": instance.nodes,

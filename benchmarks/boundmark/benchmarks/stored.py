@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from boundmark.datasets.any_file import load_file
-from boundmark.datasets.source_file import naming, read_bytes
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import SOLUTION_FORMAT, Solution
+from boundmark.problems.source_file import naming, read_bytes
 
 InstanceKind = TypeVar("InstanceKind")
 

@@ -9,15 +9,17 @@ from typing import Any
 
 from boundmark.benchmarks.settings import GIB, RunSettings
 from boundmark.benchmarks.suite import Files, InstanceGroup, Members, MethodChoice, Suite
-from boundmark.datasets.source_file import naming
 from boundmark.problems.catalog import datasets, find, problems
+from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.parameter import Parameter
 from boundmark.problems.problem import Problem
+from boundmark.problems.source_file import naming
 
 SUITE_FIELDS = (
     "description",
     "problem",
+    "device",
     "time_limit_seconds",
     "memory_limit_gib",
     "threads",
@@ -26,7 +28,7 @@ SUITE_FIELDS = (
     "methods",
 )
 
-INSTANCES_FIELDS = ("dataset", "members", "file", "methods", "optional")
+INSTANCES_FIELDS = ("dataset", "members", "file", "device", "methods", "optional")
 
 
 def suite_names() -> tuple[str, ...]:
@@ -88,6 +90,7 @@ def parse_suite(name: str, text: str, path: Path | None = None) -> Suite:
             for entry in read.non_empty("instances")
         ),
         methods=choices,
+        device=_device(read, problem, path and path.parent),
     )
 
 
@@ -154,7 +157,27 @@ def _instance_group(where: str, problem: Problem, entry: Any, folder: Path | Non
             parameters[parameter.name] = read.values_of(parameter)
     choices = _method_choices(read, problem) if "methods" in entry else ()
     optional = "optional" in entry and read.of_type("optional", bool)
-    return InstanceGroup(sources, parameters, choices, optional)
+    return InstanceGroup(sources, parameters, choices, optional, _device(read, problem, folder))
+
+
+def _device(read: _Reader, problem: Problem, folder: Path | None) -> Device | Cluster | None:
+    """Return the device or cluster that a table names, if it does."""
+    if "device" not in read.table:
+        return None
+    name = read.of_type("device", str)
+    with naming(read.where):
+        if problem.cost_model is None:
+            raise InvalidInputError(
+                f"device is {name!r}, but problem {problem.name!r} needs none; expected no device."
+            )
+        if not is_device_file(name):
+            return find_device(name)
+        if folder is None:
+            raise InvalidInputError(
+                f"device is {name!r}; expected the name of one that comes with boundmark, because "
+                "only suites in files of their own have a folder to look in."
+            )
+        return find_device(str(folder / name))
 
 
 def _members(read: _Reader, problem: Problem) -> Members:
@@ -185,15 +208,17 @@ def _files(read: _Reader, folder: Path | None) -> Files:
 
 
 def _method_choices(read: _Reader, problem: Problem) -> tuple[MethodChoice, ...]:
+    entries = read.non_empty("methods")
     with naming(f"{read.where}: methods"):
-        return tuple(_method_choice(entry, problem) for entry in read.non_empty("methods"))
+        return tuple(_method_choice(entry, problem) for entry in entries)
 
 
 def _method_choice(entry: Any, problem: Problem) -> MethodChoice:
-    if isinstance(entry, str):
-        return MethodChoice.of(entry, problem=problem.name)
-    if isinstance(entry, dict) and set(entry) == {"name", "params"}:
-        return MethodChoice.of(entry["name"], entry["params"], problem=problem.name)
+    match entry:
+        case str():
+            return MethodChoice.of(entry, problem=problem.name)
+        case {"name": str(name), "params": dict(params), **others} if not others:
+            return MethodChoice.of(name, params, problem=problem.name)
     raise InvalidInputError(
         f"expected a name or {{ name = ..., params = {{ ... }} }}, found {entry!r}."
     )

@@ -1,29 +1,61 @@
-"""Graphs and instances in files, told apart by suffix, and texts by how they begin."""
+"""Models and instances in files, told apart by suffix, and by how they begin if need be."""
 
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from boundmark.datasets import cost_graph_def, pipedream_profile
-from boundmark.datasets.source_file import naming, read_bytes
+from boundmark.datasets.file_format import FileFormat, formats
 from boundmark.problems.catalog import problems
-from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.problem import Instance
+from boundmark.problems.source_file import naming, read_bytes
+
+# Instances are the one format that all problems share.
+INSTANCE_SUFFIX = ".json"
 
 
-def _load_onnx(path: Path) -> ComputationGraph:
-    # onnx takes a quarter of a second to import, which other formats need not wait for.
-    from boundmark.datasets import onnx_file
+def known_suffixes() -> tuple[str, ...]:
+    """Return the suffixes of all formats that can be read."""
+    known = [suffix for one in formats().values() for suffix in one.suffixes]
+    return tuple(dict.fromkeys([*known, INSTANCE_SUFFIX]))
 
-    return onnx_file.load(path)
+
+def load_file(path: str | Path) -> Any:
+    """Read a file of any registered format, or a stored instance.
+
+    Returns
+    -------
+    Instance, or one of some `Problem.sources`.
+
+    Raises
+    ------
+    InvalidInputError
+        If no format has the suffix, or the file is not what its suffix says.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == INSTANCE_SUFFIX:
+        return _load_instance(path)
+    candidates = [one for one in formats().values() if suffix in one.suffixes]
+    if not candidates:
+        raise InvalidInputError(
+            f"{path} has the suffix {path.suffix!r}; expected one of {', '.join(known_suffixes())}."
+        )
+    return _of_content(path, candidates).load(path)
 
 
-def _load_text(path: Path) -> PipelineGraph:
-    if pipedream_profile.is_profile(read_bytes(path)):
-        return pipedream_profile.load(path)
-    return cost_graph_def.load(path)
+def _of_content(path: Path, candidates: list[FileFormat]) -> FileFormat:
+    if len(candidates) == 1:
+        return candidates[0]
+    content = read_bytes(path)
+    for one in candidates:
+        if one.recognises is not None and one.recognises(content):
+            return one
+    for one in candidates:
+        if one.recognises is None:
+            return one
+    names = " or ".join(one.name for one in candidates)
+    raise InvalidInputError(f"{path} is not recognised; expected {names}.")
 
 
 def _load_instance(path: Path) -> Instance:
@@ -39,30 +71,3 @@ def _load_instance(path: Path) -> Instance:
         if not isinstance(name, str) or name not in problems():
             raise InvalidInputError(f"problem is {name!r}; expected {' or '.join(problems())}.")
         return problems()[name].instance_from_json(value)
-
-
-READERS: Mapping[str, Callable[[Path], ComputationGraph | PipelineGraph | Instance]] = {
-    ".onnx": _load_onnx,
-    ".pbtxt": cost_graph_def.load,
-    ".txt": _load_text,
-    ".json": _load_instance,
-}
-
-
-def load_file(path: str | Path) -> ComputationGraph | PipelineGraph | Instance:
-    """Read an ONNX model, a CostGraphDef, a profile or a stored instance.
-
-    CostGraphDef texts end in .pbtxt or .txt, PipeDream's profiles in .txt, instances in .json.
-
-    Raises
-    ------
-    InvalidInputError
-        If the suffix is none of these, or the file is not what its suffix says.
-    """
-    path = Path(path)
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InvalidInputError(
-            f"{path} has the suffix {path.suffix!r}; expected one of {', '.join(READERS)}."
-        )
-    return reader(path)

@@ -1,9 +1,9 @@
-"""From what a user names to a graph, another source of instances, or a whole instance."""
+"""Loading whatever a user names: a graph, another source of instances, or a whole instance."""
 
 from pathlib import Path
 from typing import Any
 
-from boundmark.datasets.any_file import READERS, load_file
+from boundmark.datasets.any_file import known_suffixes, load_file
 from boundmark.problems.catalog import datasets, find
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 
@@ -44,6 +44,6 @@ def load_source(source: str) -> Any:
         If it has not, and no data set has such a member.
     """
     path = Path(source)
-    if path.suffix.lower() in READERS or path.exists():
+    if path.suffix.lower() in known_suffixes() or path.exists():
         return load_file(path)
     return load_member(source)

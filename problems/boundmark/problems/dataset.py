@@ -17,14 +17,13 @@ class Dataset:
         First part of an instance's name, e.g. ``"onnx-light"`` of ``"onnx-light/resnet50"``.
     source
         Type of its members: problems whose `Problem.sources` has it can use them. A
-        `PipelineGraph` if the data set is about costs, a `ComputationGraph` if a device has to be
-        chosen first, or what a problem declares.
+        `ComputationGraph` if a device has to be chosen first, or what a problem declares.
     summary
         One sentence for `boundmark datasets`, with the source.
     members
         Returns the second parts, in the order in which tables list them.
     load
-        Returns one member. Raises `UnknownNameError` for a member that there is not.
+        Returns one member. Raises `UnknownNameError` for a name that no member has.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What makes an instance of a graph or layout: integers, and choices among names."""
+"""Parameters that turn a graph or layout into an instance: integers, and choices among names."""
 
 import re
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """What installed packages register through entry points; broken ones are reported and left out."""
 
+import contextlib
+import sys
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, distributions
@@ -29,8 +31,7 @@ def registered(
         Names that nobody may use.
     """
     found: dict[str, Item] = {}
-    points = [point for point in _entry_points() if point.group == group]
-    for point in sorted(points, key=lambda point: (not _is_ours(point), point.name, point.value)):
+    for point in entry_points_of(group):
         try:
             items = _items(point, kind)
             names = [getattr(item, key) for item in items]
@@ -43,14 +44,27 @@ def registered(
             raise
         except BaseException as error:
             # Whatever somebody else's code raises, even SystemExit, is no reason to stop.
-            _report(point, error)
+            leave_out(described(point), error)
         else:
             found.update(zip(names, items, strict=True))
     return found
 
 
+def entry_points_of(group: str) -> list[EntryPoint]:
+    """Return the entry points of a group, ours first, then by name."""
+    points = [point for point in _entry_points() if point.group == group]
+    return sorted(points, key=lambda point: (not _is_ours(point), point.name, point.value))
+
+
+def loaded(point: EntryPoint) -> Any:
+    """Return what an entry point refers to; whatever the other code raises is raised."""
+    # Commands print tables and JSON there, and nobody's greetings.
+    with contextlib.redirect_stdout(sys.stderr):
+        return point.load()
+
+
 def _items(point: EntryPoint, kind: type[Item]) -> tuple[Item, ...]:
-    value = point.load()
+    value = loaded(point)
     items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
     for item in items:
         if not isinstance(item, kind):
@@ -64,18 +78,21 @@ def _is_ours(point: EntryPoint) -> bool:
     return point.value.startswith("boundmark.")
 
 
-def _report(point: EntryPoint, error: BaseException) -> None:
+def described(point: EntryPoint) -> str:
+    """Return the name, group and package of an entry point."""
     package = f" of package {point.dist.name}" if point.dist else ""
-    _warn(f"entry point {point.name!r} ({point.group}){package}", error)
+    return f"entry point {point.name!r} ({point.group}){package}"
 
 
-def _warn(what: str, error: BaseException) -> None:
+def leave_out(what: str, error: BaseException) -> str:
+    """Say what is left out and why, in a line on standard error, and return the line."""
     # Commands that have nothing to report start without it.
     import logging
 
     reason = str(error) if isinstance(error, BoundmarkError) else f"{type(error).__name__}: {error}"
-    line = " ".join(reason.split())[:LONGEST_REASON]
-    logging.getLogger("boundmark").warning("warning: left out %s: %s", what, line)
+    line = f"left out {what}: {' '.join(reason.split())[:LONGEST_REASON]}"
+    logging.getLogger("boundmark").warning("warning: %s", line)
+    return line
 
 
 @cache
@@ -95,7 +112,7 @@ def _entry_points() -> tuple[EntryPoint, ...]:
                 seen.add(package.name)
                 found += package.entry_points
         except Exception as error:
-            _warn(f"the entry points of {_name(package)}", error)
+            leave_out(f"the entry points of {_name(package)}", error)
     return tuple(point for point in found if point.group.startswith("boundmark."))
 
 

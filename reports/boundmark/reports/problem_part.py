@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.errors import StoreError
+from boundmark.problems.plugins import leave_out
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.folder_results import FolderResults
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
-from boundmark.reports.registry import complaint, reason_of, report_of
+from boundmark.reports.registry import report_of
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.text.file_name import file_name
 from boundmark.reports.text.number_text import count
@@ -49,15 +50,16 @@ def part_of(folder: FolderResults, problem: str) -> ProblemPart:
     report, complaints = report_of(problem)
     try:
         part = _computed(report, folder, problem)
-    except (BoundmarkError, KeyboardInterrupt):
+    except (StoreError, KeyboardInterrupt):
         raise
     except BaseException as error:
         # Somebody else's code again, see `report_of`; what is wrong with the default one is ours.
         if report is DEFAULT:
             raise
-        complaints.append(complaint(problem, reason_of(error)))
+        complaints.append(leave_out(f"the report of {problem!r}, which failed", error))
         part = _computed(DEFAULT, folder, problem)
-    return replace(part, limitations=(*complaints, *part.limitations))
+    told = (line[0].upper() + line[1:] for line in complaints)
+    return replace(part, limitations=(*told, *part.limitations))
 
 
 def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> ProblemPart:

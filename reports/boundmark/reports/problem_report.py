@@ -41,7 +41,7 @@ class Grouping:
     parameter
         Its name; None puts all instances into one group.
     label
-        What axes say, e.g. ``"memory of a device"``; the parameter's name if left out.
+        What axes say, e.g. ``"number of devices"``; the parameter's name if left out.
     """
 
     parameter: str | None
@@ -58,15 +58,15 @@ class Grouping:
         return self.label or self.parameter or ""
 
     def heading(self, value: Value) -> str:
-        """Return how a group is called, e.g. ``"k = 8"``."""
+        """Return how a group is called, e.g. ``"devices = 8"``."""
         return str(value) if self.parameter is None else f"{self.parameter} = {value}"
 
     def named(self, what: str) -> str:
-        """Return the name of a table or plot by group, e.g. ``"gap_by_k"``."""
+        """Return the name of a table or plot by group, e.g. ``"gap_by_devices"``."""
         return what if self.parameter is None else f"{what}_by_{self.parameter}"
 
     def titled(self, what: str) -> str:
-        """Return the title of a table or plot by group, e.g. ``"Mean gap by k"``."""
+        """Return the title of a table or plot by group, e.g. ``"Mean gap by devices"``."""
         return what if self.parameter is None else f"{what} by {self.parameter}"
 
 

@@ -5,70 +5,40 @@ has the problem's name and names a `ProblemReport`. Only those of problems that 
 holds are ever loaded.
 """
 
-import logging
-from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
 from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.plugins import described, entry_points_of, leave_out, loaded
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.problem_report import ProblemReport
 
 GROUP = "boundmark.reports"
 
-LONGEST_REASON = 300
-
 
 def report_of(problem: str) -> tuple[ProblemReport, list[str]]:
     """Return the report of a problem, or the default one, and a line for each that was left out.
 
-    Ours come first, then those of other packages by name; the first that can be loaded serves.
+    Of several, ours comes first, and then the first in the order of `entry_points_of`.
     """
-    complaints: list[str] = []
     serving: ProblemReport | None = None
-    for point in _points(problem):
-        if serving is not None:
-            reason = "another one serves already; expected one per problem"
-            complaints.append(complaint(point.name, reason, point))
+    complaints: list[str] = []
+    for point in entry_points_of(GROUP):
+        if point.name != problem:
             continue
         try:
-            serving = _loaded(point)
+            if serving is not None:
+                raise BoundmarkError(f"{problem!r} is taken; expected one report per problem.")
+            serving = _report(point)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             # Whatever somebody else's code raises, even SystemExit, is no reason to stop.
-            complaints.append(complaint(point.name, reason_of(error), point))
+            complaints.append(leave_out(described(point), error))
     return serving or DEFAULT, complaints
 
 
-def complaint(problem: str, reason: str, point: EntryPoint | None = None) -> str:
-    """Return the line about a report that is left out, and write it to standard error."""
-    package = f" of package {point.dist.name}" if point and point.dist else ""
-    line = f"The report of {problem}{package} is left out: {reason}."
-    logging.getLogger("boundmark").warning("warning: %s", line)
-    return line
-
-
-def reason_of(error: BaseException) -> str:
-    """Return an error in one line."""
-    text = str(error) if isinstance(error, BoundmarkError) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split()).rstrip(".:")[:LONGEST_REASON]
-
-
-def _points(problem: str) -> Iterable[EntryPoint]:
-    return sorted(
-        entry_points(group=GROUP, name=problem),
-        key=lambda point: (not point.value.startswith("boundmark."), _package(point), point.value),
-    )
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else ""
-
-
-def _loaded(point: EntryPoint) -> ProblemReport:
-    value = point.load()
+def _report(point: EntryPoint) -> ProblemReport:
+    value = loaded(point)
     if not isinstance(value, ProblemReport):
-        raise BoundmarkError(
-            f"{point.value} holds a {type(value).__name__}; expected a ProblemReport."
-        )
+        raise BoundmarkError(f"it holds a {type(value).__name__}; expected a ProblemReport.")
     return value

@@ -3,9 +3,8 @@
 from typing import Any
 
 import pandas as pd
-from schedules import v_shape
+from documented import append
 
-from boundmark.reports.microbatch.plots.gantt import MOST_BOXES, gantt_data
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import ResultStore
 
@@ -20,67 +19,52 @@ def test_everything_is_there(store: ResultStore) -> None:
         assert mark in text
     assert "by k" not in text.replace("tables by k", "")
     assert "nan" not in text.lower()
+    assert "Left out" not in text
     for name in ("bubble_rate_by_memory", "bubble_rate_by_repetend", "search_time"):
-        assert f"plots/{name}.svg" in paths
-    gantts = [path for path in paths if path.startswith("plots/schedule_v_4_train_memory_")]
+        assert f"plots/microbatch/{name}.svg" in paths
+    gantts = [
+        path for path in paths if path.startswith("plots/microbatch/schedule_v_4_train_memory_")
+    ]
     assert len(gantts) == 2 * 3
-    rows = pd.read_parquet(store.directory / "tables" / "schedules.parquet")
+    rows = pd.read_parquet(store.directory / "tables" / "microbatch" / "schedules.parquet")
     assert len(rows) == 12
 
 
 def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
     """Each has its sections, and the tables by k are what they are without the other problem."""
     for row, trace in synthetic(members=1, datasets=("zoo",)):
-        store.append(row, trace)
+        append(store, row, trace)
     write_report(store.directory)
     text = (store.directory / "report.md").read_text()
     for title in ("microbatch: Bubble rates", "microbatch: Instances", "pipeline: Gaps",
                   "pipeline: Solutions", "pipeline: Instances", "Failed tasks"):  # fmt: skip
         assert f"## {title}" in text
     assert "v-4-train" not in text[text.index("pipeline: Gaps") : text.index("## Failed tasks")]
-    by_k = pd.read_parquet(store.directory / "tables" / "heuristics_by_k.parquet")
+    by_k = pd.read_parquet(store.directory / "tables" / "pipeline" / "solutions_by_k.parquet")
     assert "modulo" not in set(by_k["method"])
     assert "instances of pipeline" in text
     assert "of microbatch" in text
 
 
-def test_problems_that_reports_do_not_know_are_reported(store: ResultStore, make_row: Any) -> None:
-    """With their instances and methods."""
-    store.append(make_row("x", problem="other", instance_params='{"q": 7}', objective=3), [])
-    write_report(store.directory)
-    text = (store.directory / "report.md").read_text()
-    assert "## other: Methods" in text
-    assert "| a | q=7 |" in text
-
-
 def test_a_folder_without_schedules_has_a_report(store: ResultStore, add: Any) -> None:
     """Drawings of an earlier report go."""
     write_report(store.directory)
-    assert list((store.directory / "plots").glob("schedule_*"))
+    assert list((store.directory / "plots").rglob("schedule_*"))
     for path in (store.directory / "results").iterdir():
         path.unlink()
     add(store, "e", status="error", status_detail="no luck")
     write_report(store.directory)
-    assert not list((store.directory / "plots").glob("schedule_*"))
+    assert not list((store.directory / "plots").rglob("schedule_*"))
     text = (store.directory / "report.md").read_text()
     assert "no luck" in text
     assert "## Schedules" not in text
 
 
 def test_missing_instances_are_said(store: ResultStore) -> None:
-    """Bubble rates are unknown then, and the reader is told."""
+    """Nothing is certified then, and the reader is told."""
     for path in store.instances.iterdir():
         path.unlink()
     write_report(store.directory)
     text = (store.directory / "report.md").read_text()
-    assert "The bubble rate of 7 schedules is unknown" in text
-
-
-def test_long_schedules_are_drawn_from_the_start() -> None:
-    """Up to a number of boxes."""
-    from boundmark.reports.microbatch.gantt.boxes import schedule_boxes
-
-    boxes = schedule_boxes(*v_shape(micro_batches=1000))
-    drawn = gantt_data(boxes)
-    assert 0.9 * MOST_BOXES < len(drawn) <= MOST_BOXES
-    assert drawn["start"].max() < boxes["start"].sort_values().iloc[MOST_BOXES]
+    assert "stored values left out, because no document supports them" in text
+    assert text.count("0 of 4") == 2

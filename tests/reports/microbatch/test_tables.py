@@ -9,6 +9,8 @@ from schedules import one_after_another, v_shape
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Repetend, Schedule
+from boundmark.reports.folder_results import read_folder
+from boundmark.reports.microbatch import REPORT
 from boundmark.reports.microbatch.gantt.chosen import chosen_for_drawing
 from boundmark.reports.microbatch.plots.bubble_rate_by_memory import bubble_rate_by_memory_data
 from boundmark.reports.microbatch.plots.bubble_rate_by_repetend import bubble_rate_by_repetend_data
@@ -17,15 +19,20 @@ from boundmark.reports.microbatch.tables.bubble_rates import bubble_rates
 from boundmark.reports.microbatch.tables.communication import communication_table
 from boundmark.reports.microbatch.tables.schedules import schedule_table
 from boundmark.reports.microbatch.tables.search_time import mean_ratios, search_time
+from boundmark.reports.problem_report import ProblemResults
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.tables.methods import method_table
-from boundmark.reports.tables.tasks import with_parameters_and_names
+
+
+def results_of(store: ResultStore) -> ProblemResults:
+    """Return what a folder holds of the problem."""
+    return read_folder(store).of_problem("microbatch", REPORT.grouping)
 
 
 def table_of(store: ResultStore) -> pd.DataFrame:
     """Return the schedules of a folder."""
-    return schedule_table(with_parameters_and_names(store.results()), store)
+    return schedule_table(results_of(store))
 
 
 @pytest.fixture
@@ -61,11 +68,11 @@ def test_what_schedules_are_like(schedules: pd.DataFrame) -> None:
 
 
 def test_without_the_stored_instance_nothing_is_made_up(store: ResultStore) -> None:
-    """The bubble rate is missing, the objective stays."""
+    """Neither objective nor bubble rate is known."""
     for path in store.instances.iterdir():
         path.unlink()
     row = of(table_of(store), "memory=8", "modulo")
-    assert row.objective == 4
+    assert pd.isna(row.objective)
     assert math.isnan(row.bubble_rate)
 
 
@@ -153,8 +160,8 @@ def test_one_drawing_a_layout(best: pd.DataFrame) -> None:
 
 def test_methods(store: ResultStore) -> None:
     """Means with the instances behind them; those on which nobody can be compared are left out."""
-    tasks = with_parameters_and_names(store.results())
-    table = method_table(tasks, certified_table(store.results())).set_index("method")
+    results = results_of(store)
+    table = method_table(results.tasks, results.certified).set_index("method")
     modulo, naive, slow = table.loc["modulo"], table.loc["naive"], table.loc["slow"]
     assert (modulo["instances"], modulo["solved"], modulo["shared"]) == (4, 3, 3)
     assert modulo["upper"] == pytest.approx((4 / 3) ** (1 / 3))

@@ -13,7 +13,6 @@ from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.statistics.performance_profile import performance_profile
 from boundmark.reports.statistics.primal_dual_integral import mean_gap_over_time
 from boundmark.reports.statistics.wins import wins_and_ties
-from boundmark.reports.text.natural_order import natural_order
 
 ratios = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=20)
 
@@ -90,9 +89,3 @@ def test_primal_dual_integral_by_hand(
 ) -> None:
     """The area under the gap's step function, relative to the limit of 10 s."""
     assert mean_gap_over_time(solutions, bounds, 10.0) == pytest.approx(expected)
-
-
-def test_natural_order_compares_numbers_by_value() -> None:
-    """More evaluations come after fewer, and names may begin with a number or be one."""
-    names = ["random-10000", "random-100", "9", "10", "random-100", "mla"]
-    assert natural_order(names) == ["9", "10", "mla", "random-100", "random-10000"]

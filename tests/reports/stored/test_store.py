@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.schema import RESULTS, VERSION_KEY
+from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
 from boundmark.reports.stored.store import ResultStore
 
 EVENT = {"seconds": 0.5, "kind": "solution", "value": 7.0}
@@ -132,7 +132,7 @@ def test_rejects_unknown_kinds_of_events(tmp_path: Path, make_row: Any) -> None:
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [("0", "schema version 0; expected version 1"), (None, "no schema version")],
+    [("0", f"schema version 0; expected version {VERSION}"), (None, "no schema version")],
 )
 @pytest.mark.parametrize("folder", ["results", "traces"])
 def test_refuses_other_schema_versions(

@@ -4,6 +4,7 @@ import hashlib
 import importlib
 import importlib.util
 import json
+import logging
 import math
 import operator
 import threading
@@ -33,6 +34,8 @@ def prepare(methods: str) -> Job:
     """
     # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
     importlib.import_module("numpy.ma")
+    # The command has told of broken packages; its servers need not, each anew.
+    logging.getLogger("boundmark").setLevel(logging.ERROR)
     problem, _, path = methods.partition(" ")
     known = _methods_at(path) if path else catalog.methods()
     catalog.problems()

@@ -1,4 +1,4 @@
-"""The constraints of a schedule (papers/tessel, Equation 1)."""
+"""The constraints of a schedule ([TESSEL24], Equation 1)."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ import numpy as np
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.layout import BlockLayout
+from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.schedule import Schedule
 
 
@@ -33,9 +34,7 @@ def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArra
         )
     if starts.min() < 0:
         raise InvalidInputError(f"a block starts at {starts.min()}; expected no start before 0.")
-    duration = np.array([block.duration for block in blocks])
-    memory = np.array([block.memory for block in blocks])
-    ends = starts + duration
+    ends = starts + layout.durations
     sources, targets = layout.dag.sources, layout.dag.targets
     early = np.argwhere(starts[:, targets] < ends[:, sources])
     if len(early):
@@ -63,7 +62,7 @@ def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArra
                 f"device {device} runs {names[0]} and {names[1]} at once, from "
                 f"{when[second]}; expected one block at a time."
             )
-        held = np.cumsum(np.tile(memory[here], len(starts))[order])
+        held = np.cumsum(np.tile(layout.memory[here], len(starts))[order])
         if held.max() > capacity[device]:
             at = int(held.argmax())
             raise InvalidInputError(
@@ -73,7 +72,7 @@ def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArra
 
 
 def check_for_every_count(layout: BlockLayout, capacity: Sequence[int], schedule: Schedule) -> None:
-    """Check a schedule with a repetend for all numbers of micro-batches from its own on.
+    """Check a schedule with a repetend for its own number of micro-batches and any larger one.
 
     Raises
     ------
@@ -85,7 +84,7 @@ def check_for_every_count(layout: BlockLayout, capacity: Sequence[int], schedule
 
 
 def counts_that_decide(layout: BlockLayout, schedule: Schedule) -> range:
-    """Return numbers of micro-batches such that a schedule for all of these is one for any number.
+    """Return numbers of micro-batches that decide whether a schedule is feasible for any number.
 
     With r repetitions more, the warm-up is over before the last repetition starts if r periods are
     longer than the schedule, T. From then on, one repetition more brings no pair of blocks as close
@@ -96,12 +95,11 @@ def counts_that_decide(layout: BlockLayout, schedule: Schedule) -> range:
     """
     if schedule.repetend is None:
         return range(schedule.micro_batches, schedule.micro_batches + 1)
-    durations = np.array([block.duration for block in layout.blocks])
-    if schedule.starts.shape[1:] != durations.shape:
+    if schedule.starts.shape[1] != len(layout.blocks):
         raise InvalidInputError(
             f"the schedule has start times for {schedule.starts.shape[1]} blocks; "
-            f"expected {len(durations)}."
+            f"expected {len(layout.blocks)}."
         )
-    length = int((schedule.starts + durations).max())
+    length = makespan(layout, schedule.starts)
     more = max(schedule.micro_batches, -(-length // schedule.repetend.period) + 2)
     return range(schedule.micro_batches, schedule.micro_batches + more + 1)

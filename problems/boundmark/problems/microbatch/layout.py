@@ -1,9 +1,10 @@
-"""Where the blocks of a micro-batch run: what a schedule is searched for."""
+"""Block layouts: the blocks of one micro-batch, their dependencies, and the devices they occupy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.block import Block
@@ -14,7 +15,7 @@ LARGEST_LAYOUT = 2**12
 
 @dataclass(frozen=True, eq=False)
 class BlockLayout:
-    """An operator layout strategy (papers/tessel, Figure 1): blocks and what they wait for.
+    """An operator layout strategy ([TESSEL24], Figure 1): blocks and what they wait for.
 
     Attributes
     ----------
@@ -79,6 +80,16 @@ class BlockLayout:
             for device in block.devices:
                 changes[device] += block.memory
         return changes
+
+    @cached_property
+    def durations(self) -> IntArray:
+        """Ticks of each block, shape (K,)."""
+        return frozen([block.duration for block in self.blocks])
+
+    @cached_property
+    def memory(self) -> IntArray:
+        """What each block changes in the memory of its devices, shape (K,)."""
+        return frozen([block.memory for block in self.blocks])
 
     @cached_property
     def on_device(self) -> tuple[tuple[int, ...], ...]:

@@ -1,4 +1,4 @@
-"""What people ask about a schedule beside its objective."""
+"""Measures of a schedule beside its objective: bubble rates, makespan, memory."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from boundmark.problems.microbatch.layout import BlockLayout
 def steady_bubble_rate(layout: BlockLayout, period: int) -> Fraction:
     """Return the share of time that devices idle while a schedule repeats.
 
-    It is the mean over the devices, "considering numerous micro-batches" (papers/tessel, Table II).
+    It is the mean over the devices, "considering numerous micro-batches" ([TESSEL24], Table II).
     """
     return 1 - Fraction(sum(layout.loads), layout.devices * period)
 
@@ -23,17 +23,15 @@ def bubble_rate(layout: BlockLayout, starts: IntArray) -> Fraction:
 
 def makespan(layout: BlockLayout, starts: IntArray) -> int:
     """Return when the last block ends, in ticks."""
-    durations = np.array([block.duration for block in layout.blocks])
-    return int((starts + durations).max())
+    return int((starts + layout.durations).max())
 
 
 def peak_memory(layout: BlockLayout, starts: IntArray) -> tuple[int, ...]:
-    """Return the most that each device holds, shape (D,), with (N, K) start times."""
-    memory = np.array([block.memory for block in layout.blocks])
+    """Return the most memory that each device holds, shape (D,), with (N, K) start times."""
     peaks = []
     for members in layout.on_device:
         here = np.array(members, dtype=np.int64)
         order = np.argsort(starts[:, here].ravel(), kind="stable")
-        held = np.cumsum(np.tile(memory[here], len(starts))[order])
+        held = np.cumsum(np.tile(layout.memory[here], len(starts))[order])
         peaks.append(max(0, int(held.max())) if len(held) else 0)
     return tuple(peaks)

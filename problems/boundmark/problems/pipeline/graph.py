@@ -1,4 +1,4 @@
-"""Graphs with integer costs: what a cost model or a measurement makes of a model."""
+"""A model's graph with its costs in ticks, as pipeline partitioning needs it."""
 
 import operator
 from dataclasses import dataclass
@@ -9,15 +9,12 @@ import numpy as np
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-
-# Every sum that a bound or an objective forms from costs below this stays within 64 bits even
-# after scaling by the bounds' denominators, and survives a trip through any JSON reader.
-LARGEST_TOTAL = 2**53
+from boundmark.problems.ticks import check_total
 
 
 @dataclass(frozen=True, eq=False)
 class PipelineGraph:
-    """A model graph whose costs are integers, all in the same tick.
+    """A graph with the costs of pipeline partitioning, all in the same tick ([MTPP24], 2.1).
 
     Attributes
     ----------
@@ -32,7 +29,7 @@ class PipelineGraph:
     cache
         Ticks' worth of parameters that fit into one device.
     names
-        One name a node, for people; not part of an instance's identity.
+        One name per node, for people; not part of an instance's identity.
     tick
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
     """
@@ -60,16 +57,11 @@ class PipelineGraph:
             raise InvalidInputError(
                 f"cache is {self.cache!r}; expected a non-negative integer number of ticks."
             )
-        total = self.cache + sum(
-            sum(getattr(self, field).tolist()) for field in ("work", "transfer", "param_load")
+        check_total(
+            self.work.tolist(), self.transfer.tolist(), self.param_load.tolist(), [self.cache]
         )
-        if total > LARGEST_TOTAL:
-            raise InvalidInputError(
-                f"the costs add up to {total:.3g} ticks; expected at most 2^53, "
-                "so use a coarser tick."
-            )
 
-        # Some kernels add a transfer once an edge.
+        # Some kernels add a transfer once per edge.
         consumers = np.diff(self.dag.consumer_start).tolist()
         if sum(map(operator.mul, self.transfer.tolist(), consumers)) >= 2**62:
             raise InvalidInputError(

@@ -9,9 +9,9 @@ def definitions() -> Section:
         "Definitions",
         paragraphs=(
             "UB: cost of a solution that an independent checker evaluated. LB: lower bound whose "
-            "certificate the checker accepted in exact integer arithmetic. Claimed bound: a "
-            "solver's floating-point word, never mixed with certified ones. Costs are in ticks, "
-            "the integer time unit of the instance.",
+            "certificate the checker accepted in exact integer arithmetic. Claimed bound: "
+            "what a solver reports in floating point without a certificate, never mixed with "
+            "certified ones. Costs are in ticks, the integer time unit of the instance.",
             "Gap: UB/LB - 1. Means of ratios are geometric: GM(UB/LB) - 1 is the mean gap. Times "
             "are averaged geometrically with a shift of 1 s. Seeds are averaged within an "
             "instance before anything else.",

@@ -33,12 +33,15 @@ def gap_by_parameter_data(gaps: pd.DataFrame, by: str) -> pd.DataFrame:
 def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str) -> None:
     """Draw points with bootstrap intervals over the values of a parameter, evenly spaced.
 
+    Lines join the values of a number, and none those of a choice among names.
+
     Parameters
     ----------
     by, label
         The parameter's column, and what the axis says.
     """
     values = values_in_order(data[by])
+    are_names = any(isinstance(value, str) for value in values)
     datasets = list(dict.fromkeys(data["dataset"]))
     for at, (dataset, look) in enumerate(looks(datasets).items()):
         shown = data[data["dataset"] == dataset].fillna(
@@ -54,11 +57,11 @@ def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str)
             ],
             color=look.color,
             marker=look.marker,
-            linestyle=look.linestyle,
+            linestyle="none" if are_names else look.linestyle,
             elinewidth=1.0,
             capsize=2.5,
             label=dataset,
         )
     axes.set_xticks(range(len(values)), [str(value) for value in values])
     axes.set_ylim(bottom=0.0)
-    axes.set(xlabel=label, ylabel="mean gap (%)")
+    axes.set(xlim=(-0.4, len(values) - 0.6), xlabel=label, ylabel="mean gap (%)")

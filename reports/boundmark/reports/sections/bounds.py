@@ -21,8 +21,8 @@ CHARGED = (
     "bound of 0 counts as none. Not ok: tasks by status."
 )
 CLAIMS = (
-    "A claim is a solver's floating-point word. Claims above a verified solution are listed among "
-    "the failed tasks and left out of the means."
+    "A claim is what a solver reports in floating point, without a certificate. Claims above a "
+    "verified solution are listed among the failed tasks and left out of the means."
 )
 
 

@@ -13,6 +13,8 @@ from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.text.number_text import MISSING, count, decimal, integer, percent
 
+COLUMNS = ("n", "with gap", "mean gap (%)", "95 % interval", "mean LB/UB", "optimal")
+
 NOTES = (
     "n: instances. With gap: those that have a verified solution (UB) and a certified lower "
     "bound (LB) above 0; the means are over these, the others are only counted.",
@@ -28,10 +30,7 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
     gaps = tables[grouping.named("gap")]
     if len(gaps) == 0:
         return None
-    columns = (
-        grouping.parameter or "", "n", "with gap", "mean gap (%)", "95 % interval", "mean LB/UB",
-        "optimal",
-    )  # fmt: skip
+    columns = (grouping.parameter or "group", *COLUMNS)
     blank = (Cell(""),) * (len(columns) - 1)
     groups = [
         Group(
@@ -88,8 +87,8 @@ def _distribution_plot(results: ProblemResults) -> Plot:
     return Plot(
         "gap_distribution",
         "Distribution of gaps",
-        "Fraction of instances whose gap is at most the value; a curve ends below 1 where some of "
-        "its instances have no gap.",
+        "Fraction of instances whose gap is at most the value on the axis; a curve ends below 1 "
+        "where some of its instances have no gap.",
         gap_distribution_data(results.certified, grouping.column),
         partial(draw_gap_distribution, by=grouping.column, heading=grouping.heading),
     )

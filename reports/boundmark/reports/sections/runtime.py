@@ -13,7 +13,8 @@ from boundmark.reports.text.number_text import percent, seconds
 
 TIME_NOTES = (
     "Cells: geometric mean of wall-clock seconds, shifted by 1 s, seeds averaged within an "
-    "instance; verification is not included. n: the most instances that a method ran on.",
+    "instance; verification is not included. n: the largest number of instances that a method ran "
+    "on.",
     "Failures: a task that did not end ok counts with its time limit, or with the time it took if "
     "that is longer. Unsupported tasks have no time. Not ok: tasks by status.",
 )
@@ -23,7 +24,7 @@ ANYTIME_NOTES = (
     "the instance, a bound method against the best verified solution; instances without it are "
     "left out.",
     "Failures: a task has a gap of 100 % until it reports something; what it reported before it "
-    "failed counts. n: the most instances of a method.",
+    "failed counts. n: the largest number of instances of a method.",
 )
 
 
@@ -50,7 +51,7 @@ def _scatter(results: ProblemResults) -> Plot:
     return Plot(
         "runtime_scatter",
         "Time against size",
-        "One mark per task, filled if it ended ok; times below 0.1 ms are shown there.",
+        "One mark per task, filled if it ended ok; times below 0.1 ms are drawn at 0.1 ms.",
         runtime_scatter_data(results.tasks, grouping.column),
         partial(draw_runtime_scatter, looks=methods),
         Panels(grouping.column, grouping.heading),

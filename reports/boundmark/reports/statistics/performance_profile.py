@@ -11,8 +11,8 @@ def performance_profile(costs: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     costs
-        Positive costs, a row an instance and a column a method; NaN where a method failed, which
-        counts as never within any factor. Rows without any cost are no instances.
+        Positive costs, one row per instance and one column per method; NaN where a method failed,
+        which counts as never within any factor. Rows without any cost are no instances.
 
     Returns
     -------

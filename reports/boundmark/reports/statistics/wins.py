@@ -9,7 +9,7 @@ def wins_and_ties(costs: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     costs
-        A row an instance and a column a method; NaN where a method failed.
+        One row per instance and one column per method; NaN where a method failed.
     """
     best = costs.eq(costs.min(axis=1), axis=0)
     alone = best.sum(axis=1) == 1

@@ -11,6 +11,7 @@ COLUMNS = [
     "problem",
     "dataset",
     "instance",
+    "device",
     "instance_sha256",
     "nodes",
     "edges",
@@ -35,7 +36,7 @@ def certified_table(results: pd.DataFrame) -> pd.DataFrame:
     that found it (the first by name if several did); `claimed` is the largest claim. `gap` is
     ``objective / bound - 1``, missing if either is missing or the bound is 0 and the objective is
     not. `optimal` says that objective and bound are equal. One column per parameter of instances
-    follows, e.g. `param_k` for a parameter k.
+    follows, e.g. `param_devices`.
 
     Raises
     ------

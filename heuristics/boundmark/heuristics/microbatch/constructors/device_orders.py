@@ -1,4 +1,4 @@
-"""What each device runs in turn, and when at the earliest."""
+"""The order in which each device runs its blocks, and the start times and memory that follow."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -8,26 +8,38 @@ import numpy as np
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
+from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts
 
-# For each device, its (block, micro-batch) pairs in turn; a block on several devices is in the
-# order of each of them.
+# For each device, (block, micro-batch) pairs in the order in which it runs them; a block on several
+# devices is in the order of each of them.
 DeviceOrders: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 
 
-def earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
-    """Return the earliest start times, shape (N, K), with which the devices keep to their orders.
+def find_earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
+    """Return the earliest start times, shape (N, K), if each device keeps to its order.
 
     Raises
     ------
     UnsupportedError
         If devices would wait for each other for ever.
     """
-    dag, blocks = layout.dag, layout.blocks
-    producers = [dag.producers_of(i).tolist() for i in range(dag.nodes)]
-    consumers = [dag.consumers_of(i).tolist() for i in range(dag.nodes)]
-    starts = [[0] * dag.nodes for _ in range(micro_batches)]
-    ends = [[-1] * dag.nodes for _ in range(micro_batches)]
-    free = [0] * layout.devices
+    starts = np.zeros((micro_batches, layout.dag.nodes), dtype=np.int64)
+    for job, start in earliest_starts(layout, _find_sequence(layout, orders)).items():
+        starts[job] = start
+    return frozen(starts)
+
+
+def _find_sequence(layout: BlockLayout, orders: DeviceOrders) -> list[Job]:
+    """Return one sequence of all jobs that agrees with all orders and dependencies.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is none.
+    """
+    producers = [layout.dag.producers_of(i).tolist() for i in range(layout.dag.nodes)]
+    consumers = [layout.dag.consumers_of(i).tolist() for i in range(layout.dag.nodes)]
+    sequence: dict[Job, None] = {}
     position = [0] * layout.devices
 
     def next_on(device: int) -> tuple[int, int] | None:
@@ -39,30 +51,27 @@ def earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batches: in
         device = waiting.pop()
         while (turn := next_on(device)) is not None:
             block, number = turn
-            together = blocks[block].devices
-            inputs = [ends[number][producer] for producer in producers[block]]
-            if -1 in inputs or any(next_on(other) != turn for other in together):
+            together = layout.blocks[block].devices
+            has_inputs = all((number, producer) in sequence for producer in producers[block])
+            if not has_inputs or any(next_on(other) != turn for other in together):
                 break
-            start = max(*inputs, *(free[other] for other in together), 0)
-            starts[number][block] = start
-            ends[number][block] = start + blocks[block].duration
+            sequence[number, block] = None
             for other in together:
-                free[other] = ends[number][block]
                 position[other] += 1
             waiting += together
             for consumer in consumers[block]:
-                waiting += blocks[consumer].devices
+                waiting += layout.blocks[consumer].devices
     for device in range(layout.devices):
         if (turn := next_on(device)) is not None:
             raise UnsupportedError(
                 f"with this order, device {device} waits for ever to run block "
-                f"{blocks[turn[0]].name!r} of micro-batch {turn[1]}."
+                f"{layout.blocks[turn[0]].name!r} of micro-batch {turn[1]}."
             )
-    return frozen(starts)
+    return list(sequence)
 
 
 def peak_memory(layout: BlockLayout, order: Sequence[tuple[int, int]]) -> int:
-    """Return the most that a device holds which runs blocks in this order."""
+    """Return the most memory that a device holds if it runs blocks in this order."""
     changes = [layout.blocks[block].memory for block, _ in order]
     return max(0, int(np.cumsum(changes).max())) if changes else 0
 

@@ -8,9 +8,10 @@ from typing import TypeAlias
 from boundmark.heuristics.microbatch.searches.repetend import held_before
 from boundmark.heuristics.microbatch.searches.start_times import Find, Question
 from boundmark.problems.microbatch import BlockLayout
+from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts
 
 # When each (micro-batch, block) starts.
-Starts: TypeAlias = Mapping[tuple[int, int], int]
+Starts: TypeAlias = Mapping[Job, int]
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,14 @@ class Phase:
     """
 
     layout: BlockLayout
-    jobs: tuple[tuple[int, int], ...]
+    jobs: tuple[Job, ...]
     room: tuple[int, ...]
 
     @classmethod
     def warm_up(
         cls, layout: BlockLayout, capacity: Sequence[int], members: Sequence[int]
     ) -> "Phase":
-        """Return what comes before the repetend (papers/tessel, Equation 5)."""
+        """Return the blocks before the repetend ([TESSEL24], Equation 5)."""
         return cls(
             layout,
             tuple(
@@ -49,7 +50,7 @@ class Phase:
     def cool_down(
         cls, layout: BlockLayout, capacity: Sequence[int], members: Sequence[int]
     ) -> "Phase":
-        """Return what comes after the repetend (papers/tessel, Equation 6)."""
+        """Return the blocks after the repetend ([TESSEL24], Equation 6)."""
         held = held_before(layout, [member + 1 for member in members])
         return cls(
             layout,
@@ -107,7 +108,7 @@ class Phase:
 
     @cached_property
     def least_makespan(self) -> int:
-        """A lower bound: the load of a device, and the longest path."""
+        """A lower bound on the makespan: the load of a device, or the longest path."""
         loads = [sum(self.durations[a] for a in here) for here in self.on_device]
         ends = list(self.durations)
         for a, b in sorted(self.orders, key=lambda pair: self._topological_position(pair[0])):
@@ -133,10 +134,10 @@ class Phase:
         return None if starts is None else self.earliest(starts)
 
     def improve(self, starts: list[int], find: Find) -> Iterator[tuple[list[int], int]]:
-        """Yield start times and a lower bound on the makespan until there are none better.
+        """Yield better and better start times, each with a lower bound on the makespan.
 
-        Bisection over makespans (Section V), where start times found tighten the interval to the
-        makespan that they have.
+        Bisection over makespans (Section V); start times that are found tighten the interval to
+        their own makespan. It ends when bound and makespan meet.
         """
         if not self.jobs:
             return
@@ -152,18 +153,9 @@ class Phase:
 
     def earliest(self, starts: Sequence[int]) -> list[int]:
         """Return the earliest start times with the same order of jobs on each device."""
-        devices = [self.layout.blocks[i].devices for _, i in self.jobs]
-        before: list[list[int]] = [[] for _ in self.jobs]
-        for a, b in self.orders:
-            before[b].append(a)
-        free = [0] * self.layout.devices
-        ends = [0] * len(self.jobs)
-        for b in sorted(range(len(self.jobs)), key=lambda job: starts[job]):
-            start = max([ends[a] for a in before[b]] + [free[d] for d in devices[b]])
-            ends[b] = start + self.durations[b]
-            for d in devices[b]:
-                free[d] = ends[b]
-        return [end - duration for end, duration in zip(ends, self.durations, strict=True)]
+        sequence = sorted(range(len(self.jobs)), key=lambda job: starts[job])
+        earliest = earliest_starts(self.layout, (self.jobs[job] for job in sequence))
+        return [earliest[job] for job in self.jobs]
 
     def makespan(self, starts: Sequence[int]) -> int:
         """Return when the last job ends."""

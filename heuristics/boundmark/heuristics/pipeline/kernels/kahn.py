@@ -1,28 +1,26 @@
-"""Kahn's topological sort with node priorities (papers/mtpp, Algorithm 3)."""
+"""Topological sort by Kahn's algorithm with node priorities ([KAHN62]; [MTPP24], Algorithm 3)."""
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from numba import types
 
+from boundmark.heuristics.pipeline.kernels.compiling import compiled, internal
+from boundmark.heuristics.pipeline.kernels.graph import INTEGERS
 from boundmark.problems.arrays import IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
-_INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 _FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 
 
-@numba.njit([types.boolean(_FLOATS, types.int64, types.int64)], cache=True, nogil=True)
+@internal([types.boolean(_FLOATS, types.int64, types.int64)])
 def _precedes(priority: FloatArray, first: int, second: int) -> bool:
     if priority[first] != priority[second]:
         return bool(priority[first] > priority[second])
     return first < second
 
 
-@numba.njit(
-    [types.int64(types.int64[::1], types.int64, _FLOATS, types.int64)], cache=True, nogil=True
-)
+@internal([types.int64(types.int64[::1], types.int64, _FLOATS, types.int64)])
 def _push(heap: IntArray, size: int, priority: FloatArray, node: int) -> int:
     at = size
     while at > 0:
@@ -35,7 +33,7 @@ def _push(heap: IntArray, size: int, priority: FloatArray, node: int) -> int:
     return size + 1
 
 
-@numba.njit([types.int64(types.int64[::1], types.int64, _FLOATS)], cache=True, nogil=True)
+@internal([types.int64(types.int64[::1], types.int64, _FLOATS)])
 def _pop(heap: IntArray, size: int, priority: FloatArray) -> int:
     size -= 1
     node = heap[size]
@@ -52,7 +50,7 @@ def _pop(heap: IntArray, size: int, priority: FloatArray) -> int:
     return size
 
 
-@numba.njit([types.int64[::1](_INTEGERS, _INTEGERS, _INTEGERS, _FLOATS)], cache=True, nogil=True)
+@compiled([types.int64[::1](INTEGERS, INTEGERS, INTEGERS, _FLOATS)])
 def order_by_priority(
     consumer_start: IntArray, consumers: IntArray, producer_start: IntArray, priority: FloatArray
 ) -> IntArray:

@@ -5,44 +5,54 @@ the last of its producers' to the first of its consumers'. Only the stage that t
 the one that it enters change their costs: for every other stage it lies outside as before.
 """
 
-import numba
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import types
 
+from boundmark.heuristics.pipeline.kernels.compiling import compiled, inlined
+from boundmark.heuristics.pipeline.kernels.graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
 
-_INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 _ROW = types.int64[::1]
+_DRAWS = types.float64[:, ::1]
 _TWO_INTEGERS = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
-_GRAPH = (_INTEGERS,) * 6
 
 
-@numba.njit(
-    [_TWO_INTEGERS(*_GRAPH, _ROW, types.int64, types.int64)],
-    cache=True,
-    nogil=True,
-)
-def cost_changes(
-    producer_start: IntArray,
-    producers: IntArray,
-    consumer_start: IntArray,
-    consumers: IntArray,
-    work: IntArray,
-    transfer: IntArray,
-    stages: IntArray,
-    node: int,
-    to: int,
-) -> tuple[int, int]:
-    """Return what the node's own stage and stage `to` cost more if it moves; without overflow."""
+class Walk(NamedTuple):
+    """The current partition, updated in place; tensors must only flow to later stages.
+
+    Attributes
+    ----------
+    stages
+        The stage of each node, shape (n,).
+    costs, loads
+        Each stage's cost without overflow, and its sum of param_load, shape (k,).
+    """
+
+    stages: IntArray
+    costs: IntArray
+    loads: IntArray
+
+
+_WALK = types.NamedUniTuple(_ROW, 3, Walk)  # type: ignore[no-untyped-call]
+
+
+@inlined([_TWO_INTEGERS(GRAPH, _ROW, types.int64, types.int64)])
+def cost_changes(graph: Graph, stages: IntArray, node: int, to: int) -> tuple[int, int]:
+    """Return by how much a move raises the costs of the node's own stage and of stage `to`.
+
+    Overflow is left out.
+    """
     at = stages[node]
-    leaving, entering = -work[node], work[node]
-    for edge in range(producer_start[node], producer_start[node + 1]):
-        producer = producers[edge]
-        amount, home = transfer[producer], stages[producer]
+    leaving, entering = -graph.work[node], graph.work[node]
+    for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
+        producer = graph.producers[edge]
+        amount, home = graph.transfer[producer], stages[producer]
         stays_at = stays_to = is_sent = False
-        for other in range(consumer_start[producer], consumer_start[producer + 1]):
-            consumer = consumers[other]
+        for other in range(graph.consumer_start[producer], graph.consumer_start[producer + 1]):
+            consumer = graph.consumers[other]
             if consumer != node:
                 stage = stages[consumer]
                 stays_at |= stage == at
@@ -59,64 +69,37 @@ def cost_changes(
         elif not stays_to:
             entering += amount
     is_read_at = is_read_to = is_read_past_at = is_read_past_to = False
-    for edge in range(consumer_start[node], consumer_start[node + 1]):
-        stage = stages[consumers[edge]]
+    for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
+        stage = stages[graph.consumers[edge]]
         is_read_at |= stage == at
         is_read_to |= stage == to
         is_read_past_at |= stage != at
         is_read_past_to |= stage != to
     if is_read_past_at:
-        leaving -= transfer[node]
+        leaving -= graph.transfer[node]
     if is_read_at:
-        leaving += transfer[node]
+        leaving += graph.transfer[node]
     if is_read_to:
-        entering -= transfer[node]
+        entering -= graph.transfer[node]
     if is_read_past_to:
-        entering += transfer[node]
+        entering += graph.transfer[node]
     return leaving, entering
 
 
-@numba.njit(
-    [
-        types.int64(
-            *_GRAPH,
-            _INTEGERS,
-            types.int64,
-            types.float64[:, ::1],
-            types.float64,
-            types.float64,
-            types.int64,
-            _ROW,
-            _ROW,
-            _ROW,
-            _ROW,
-        )
-    ],
-    cache=True,
-    nogil=True,
-)
+@compiled([types.int64(GRAPH, _WALK, _DRAWS, types.float64, types.float64, types.int64, _ROW)])
 def anneal(
-    producer_start: IntArray,
-    producers: IntArray,
-    consumer_start: IntArray,
-    consumers: IntArray,
-    work: IntArray,
-    transfer: IntArray,
-    param_load: IntArray,
-    cache: int,
+    graph: Graph,
+    walk: Walk,
     draws: npt.NDArray[np.float64],
     temperature: float,
     margin: float,
     best: int,
-    stages: IntArray,
-    costs: IntArray,
-    loads: IntArray,
     best_stages: IntArray,
 ) -> int:
-    """Try a move for each row of draws, and accept it by Metropolis' rule.
+    """Try one move per row of draws, and accept it by the rule of [METROPOLIS53].
 
     What is minimised is the sum over stages of their excess over a level a little below the best
-    cost known. The dearest stage alone would be a poor guide, because most moves do not touch it.
+    cost known. The bottleneck stage alone would be a poor guide: most moves do not touch it.
 
     Parameters
     ----------
@@ -128,9 +111,6 @@ def anneal(
         lies below.
     best
         Cost of the best partition known.
-    stages, costs, loads
-        The current partition, and its stages' costs without overflow and their sums of param_load;
-        updated in place. Tensors must only flow to later stages.
     best_stages
         Overwritten when a better partition is found.
 
@@ -138,6 +118,7 @@ def anneal(
     -------
     The cost of the best partition, the one in `best_stages` if it is below `best`.
     """
+    stages, costs, loads = walk
     nodes, last = len(stages), len(costs) - 1
     level, scale = int(best * (1 - margin)), temperature * best
     for row in range(len(draws)):
@@ -145,10 +126,10 @@ def anneal(
             break
         node = int(draws[row, 0] * nodes)
         first, final = 0, last
-        for edge in range(producer_start[node], producer_start[node + 1]):
-            first = max(first, stages[producers[edge]])
-        for edge in range(consumer_start[node], consumer_start[node + 1]):
-            final = min(final, stages[consumers[edge]])
+        for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
+            first = max(first, stages[graph.producers[edge]])
+        for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
+            final = min(final, stages[graph.consumers[edge]])
         if first == final:
             continue
         # Four times out of five to an end of the range, where most tensors are saved.
@@ -162,22 +143,12 @@ def anneal(
             to += to >= at
         if to == at:
             to = first + final - at
-        leaving, entering = cost_changes(
-            producer_start,
-            producers,
-            consumer_start,
-            consumers,
-            work,
-            transfer,
-            stages,
-            node,
-            to,
-        )
-        load = param_load[node]
-        old_at = costs[at] + max(0, loads[at] - cache)
-        old_to = costs[to] + max(0, loads[to] - cache)
-        new_at = costs[at] + leaving + max(0, loads[at] - load - cache)
-        new_to = costs[to] + entering + max(0, loads[to] + load - cache)
+        leaving, entering = cost_changes(graph, stages, node, to)
+        load = graph.param_load[node]
+        old_at = costs[at] + max(0, loads[at] - graph.cache)
+        old_to = costs[to] + max(0, loads[to] - graph.cache)
+        new_at = costs[at] + leaving + max(0, loads[at] - load - graph.cache)
+        new_to = costs[to] + entering + max(0, loads[to] + load - graph.cache)
         rise = max(0, new_at - level) + max(0, new_to - level)
         rise -= max(0, old_at - level) + max(0, old_to - level)
         if rise > 0 and draws[row, 2] >= np.exp(-rise / scale):
@@ -188,11 +159,11 @@ def anneal(
         loads[at] -= load
         loads[to] += load
         if max(new_at, new_to) < best:
-            dearest = 0
+            bottleneck = 0
             for stage in range(last + 1):
-                dearest = max(dearest, costs[stage] + max(0, loads[stage] - cache))
-            if dearest < best:
-                best = dearest
+                bottleneck = max(bottleneck, costs[stage] + max(0, loads[stage] - graph.cache))
+            if bottleneck < best:
+                best = bottleneck
                 best_stages[:] = stages
                 level, scale = int(best * (1 - margin)), temperature * best
     return best

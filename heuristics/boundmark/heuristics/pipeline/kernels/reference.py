@@ -1,26 +1,21 @@
-"""The paper's slicing of a topological order (papers/mtpp, Algorithms 1, 4 and 5, Appendix B.2).
+"""The paper's slicing of a topological order ([MTPP24], Algorithms 1, 4 and 5, Appendix B.2).
 
-It is the yardstick: what tests compare with and what published speed ratios are measured against.
-Hence it has what any careful implementation of the paper would have: rectangle updates of a
+Tests compare with it, and published speed ratios are measured against it. Hence it has what any
+careful implementation of the paper would have: rectangle updates of a
 two-dimensional Fenwick tree at its four corners, one O(n^2) pass that turns the tree into a table,
 a dynamic program that treats all stage counts of a prefix while the prefix's costs are in cache,
 inner loops that vectorise, and no more of the last layer than the one entry that is asked for.
 """
 
-import numba
 import numpy as np
 from numba import types
 
+from boundmark.heuristics.pipeline.kernels.compiling import compiled, internal
+from boundmark.heuristics.pipeline.kernels.graph import GRAPH, INTEGERS, Graph
 from boundmark.problems.arrays import IntArray
 
-_INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 
-
-@numba.njit(
-    [types.void(types.int64[:, ::1], types.int64, types.int64, types.int64)],
-    cache=True,
-    nogil=True,
-)
+@internal([types.void(types.int64[:, ::1], types.int64, types.int64, types.int64)])
 def _add(tree: IntArray, last: int, first: int, amount: int) -> None:
     size = tree.shape[0] - 1
     row = last
@@ -32,15 +27,7 @@ def _add(tree: IntArray, last: int, first: int, amount: int) -> None:
         row += row & -row
 
 
-@numba.njit(
-    [
-        types.void(
-            types.int64[:, ::1], types.int64, types.int64, types.int64, types.int64, types.int64
-        )
-    ],
-    cache=True,
-    nogil=True,
-)
+@internal([types.void(types.int64[:, ::1], *(types.int64,) * 5)])
 def _add_to_rectangle(
     tree: IntArray, last_from: int, last_to: int, first_from: int, first_to: int, amount: int
 ) -> None:
@@ -52,12 +39,8 @@ def _add_to_rectangle(
     _add(tree, last_to + 1, first_to + 1, amount)
 
 
-@numba.njit(
-    [types.int64[:, ::1](_INTEGERS, _INTEGERS, _INTEGERS, _INTEGERS)], cache=True, nogil=True
-)
-def segment_transfer(
-    order: IntArray, consumer_start: IntArray, consumers: IntArray, transfer: IntArray
-) -> IntArray:
+@compiled([types.int64[:, ::1](INTEGERS, GRAPH)])
+def segment_transfer(order: IntArray, graph: Graph) -> IntArray:
     """Return the table of tensor costs, entry [r, l] for positions l .. r counted from 1.
 
     Shape (n + 1, n + 1); entries with l > r mean nothing. Time O(n^2 + m log^2 n).
@@ -69,14 +52,14 @@ def segment_transfer(
     # Fenwick tree over a table's differences: an entry of the table is a prefix sum.
     tree = np.zeros((nodes + 1, nodes + 1), np.int64)
     for producer in range(nodes):
-        start = consumer_start[producer]
-        degree = consumer_start[producer + 1] - start
+        start = graph.consumer_start[producer]
+        degree = graph.consumer_start[producer + 1] - start
         members = np.empty(degree + 1, np.int64)
         members[0] = position[producer]
         for index in range(degree):
-            members[index + 1] = position[consumers[start + index]]
+            members[index + 1] = position[graph.consumers[start + index]]
         members.sort()
-        amount = -transfer[producer]
+        amount = -graph.transfer[producer]
         _add_to_rectangle(tree, 1, members[0] - 1, 1, members[0] - 1, amount)
         for index in range(degree):
             inner, outer = members[index] + 1, members[index + 1] - 1
@@ -88,7 +71,7 @@ def segment_transfer(
         if below > 0:
             for column in range(1, nodes + 1):
                 tree[row, column] += tree[below, column]
-    total = transfer.sum()
+    total = graph.transfer.sum()
     for row in range(1, nodes + 1):
         for column in range(1, nodes + 1):
             tree[row, column] += tree[row, column - (column & -column)]
@@ -98,51 +81,27 @@ def segment_transfer(
     return tree
 
 
-@numba.njit(
-    [
-        types.int64(
-            _INTEGERS,
-            _INTEGERS,
-            _INTEGERS,
-            _INTEGERS,
-            _INTEGERS,
-            _INTEGERS,
-            types.int64,
-            types.int64,
-        )
-    ],
-    cache=True,
-    nogil=True,
-)
-def reference_slicing(
-    order: IntArray,
-    consumer_start: IntArray,
-    consumers: IntArray,
-    work: IntArray,
-    transfer: IntArray,
-    param_load: IntArray,
-    cache: int,
-    k: int,
-) -> int:
+@compiled([types.int64(INTEGERS, GRAPH, types.int64)])
+def reference_slicing(order: IntArray, graph: Graph, k: int) -> int:
     """Return the least cost of slicing a topological order into at most k stages.
 
     Time O(n^2 k + m log^2 n), memory O(n^2).
     """
     nodes = len(order)
     stages = min(k, nodes)
-    table = segment_transfer(order, consumer_start, consumers, transfer)
+    table = segment_transfer(order, graph)
     work_before = np.zeros(nodes + 1, np.int64)
     load_before = np.zeros(nodes + 1, np.int64)
     for index in range(nodes):
-        work_before[index + 1] = work_before[index] + work[order[index]]
-        load_before[index + 1] = load_before[index] + param_load[order[index]]
+        work_before[index + 1] = work_before[index] + graph.work[order[index]]
+        load_before[index + 1] = load_before[index] + graph.param_load[order[index]]
     # least[b, r]: least cost of the first r nodes in at most b stages.
     least = np.zeros((stages + 1, nodes + 1), np.int64)
     costs = np.empty(nodes, np.int64)
     for end in range(1, nodes + 1):
         row = table[end, 1 : end + 1]
         for first in range(row.size):
-            overflow = max(0, load_before[end] - load_before[first] - cache)
+            overflow = max(0, load_before[end] - load_before[first] - graph.cache)
             costs[first] = row[first] + work_before[end] - work_before[first] + overflow
         least[1, end] = costs[0]
         first_stage, last_stage = (stages, stages) if end == nodes else (2, stages - 1)

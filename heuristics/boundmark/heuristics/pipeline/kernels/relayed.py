@@ -1,17 +1,17 @@
-"""Slicing of a topological order when data only flows between adjacent stages."""
+"""Slicing of a topological order whose stages hand data on to their neighbours only."""
 
-import numba
 import numpy as np
 from numba import types
 
+from boundmark.heuristics.pipeline.kernels.compiling import compiled, internal
+from boundmark.heuristics.pipeline.kernels.graph import INTEGERS
 from boundmark.problems.arrays import IntArray
 
-_INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 _ROW = types.int64[::1]
 _UNREACHED = 2**40
 
 
-@numba.njit([types.int64(_ROW, _ROW, types.int64, _ROW)], cache=True, nogil=True)
+@internal([types.int64(_ROW, _ROW, types.int64, _ROW)])
 def _fewest_stages(
     work_before: IntArray, crossing: IntArray, threshold: int, fewest: IntArray
 ) -> int:
@@ -30,9 +30,9 @@ def _fewest_stages(
     return int(fewest[positions - 1])
 
 
-@numba.njit([_ROW(_INTEGERS, _INTEGERS, types.int64)], cache=True, nogil=True)
+@compiled([_ROW(INTEGERS, INTEGERS, types.int64)])
 def best_relayed_slicing(work: IntArray, crossing: IntArray, k: int) -> IntArray:
-    """Return the ends of a slicing into at most k stages that minimises the dearest stage.
+    """Return the ends of the slicing into at most k stages whose bottleneck stage is cheapest.
 
     Parameters
     ----------

@@ -39,6 +39,9 @@ def draw_search_time(data: pd.DataFrame, axes: "Axes", looks: Looks | None = Non
         shift = SPREAD * ((at + 0.5) / len(methods) - 0.5)
         for limited, fill in ((False, look.color), (True, "none")):
             shown = (data["method"] == method) & (data["is_limited"] == limited)
+            if not shown.any():
+                # An empty line that is not clipped would make room for itself in a corner.
+                continue
             axes.plot(
                 [names.index(name) + shift for name in data["instance"][shown]], seconds[shown],
                 linestyle="none", marker=look.marker, markersize=4, clip_on=False,

@@ -13,12 +13,13 @@ from boundmark.reports.microbatch.plots.bubble_rate_by_repetend import (
     bubble_rate_by_repetend_data,
     draw_bubble_rate_by_repetend,
 )
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.microbatch.sections.layout_table import layout_table
+from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import looks
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import MISSING, count, percent
+from boundmark.reports.text.number_text import MISSING, percent
 
 NOTES = (
     "From the verified period or makespan, seeds averaged; the form of Lin et al., Tessel (HPCA "
@@ -37,46 +38,22 @@ def bubble_rate_section(results: ProblemResults, tables: Tables) -> Section | No
         ("Bubble rate in percent while schedules repeat", rates[is_period]),
         ("Bubble rate in percent until the makespan", rates[~is_period]),
     )
-    found = [_table(part, title) for title, part in halves if part["bubble_rate"].notna().any()]
+    found = [
+        layout_table(title, part, _cell, NOTES)
+        for title, part in halves
+        if part["bubble_rate"].notna().any()
+    ]
     return Section("Bubble rates", tuple(found), _plots(tables)) if found else None
 
 
-def unknown_rates(results: ProblemResults, tables: Tables) -> tuple[str, ...]:
-    """Return a sentence if the bubble rate of a verified schedule is unknown."""
-    schedules = tables["schedules"]
-    missing = int((schedules["objective"].notna() & schedules["bubble_rate"].isna()).sum())
-    if not missing:
-        return ()
-    return (
-        f"The bubble rate of {count(missing, 'schedule')} is unknown, since the instance is not in "
-        "the folder.",
-    )
-
-
-def _table(rates: pd.DataFrame, title: str) -> Table:
-    methods = natural_order(rates["method"])
-    groups = []
-    for parameters in natural_order(rates["parameters"]):
-        part = rates[rates["parameters"] == parameters]
-        rows = []
-        for sha256 in part["instance_sha256"].unique():
-            own: Any = part[part["instance_sha256"] == sha256].set_index("method")
-            best = own["bubble_rate"].min()
-            cells = [
-                _cell(own.loc[name], best) if name in own.index else Cell("") for name in methods
-            ]
-            rows.append((Cell(own["instance"].iloc[0]), *cells))
-        heading = (Cell(parameters), Cell(f"n = {len(rows)}"), *(Cell(""),) * (len(methods) - 1))
-        groups.append(Group(heading, tuple(rows)))
-    return Table(title, ("layout", *methods), tuple(groups), NOTES)
-
-
-def _cell(row: Any, best: float) -> Cell:
+def _cell(row: Any, own: pd.DataFrame) -> Cell:
     if pd.isna(row["bubble_rate"]):
         if row["status"] == "unsupported":
             return Cell("×")
         return Cell(MISSING, row["status"] if row["status"] != "ok" else "nothing reported")
-    return Cell(percent(row["bubble_rate"]), best=bool(row["bubble_rate"] == best))
+    return Cell(
+        percent(row["bubble_rate"]), best=bool(row["bubble_rate"] == own["bubble_rate"].min())
+    )
 
 
 def _plots(tables: Tables) -> tuple[Plot, ...]:
@@ -86,8 +63,8 @@ def _plots(tables: Tables) -> tuple[Plot, ...]:
         Plot(
             "bubble_rate_by_memory",
             "Bubble rate over memory",
-            "Of the best verified period, one line per layout that keeps something in memory; "
-            "filled marks where the period is proven optimal.",
+            "Bubble rate of the best verified period, one line per layout that keeps something in "
+            "memory; marks are filled where the period is proven optimal.",
             by_memory,
             partial(draw_bubble_rate_by_memory, looks=layouts),
             Panels("devices", lambda devices: f"{devices} devices", has_common_x=False),
@@ -95,8 +72,8 @@ def _plots(tables: Tables) -> tuple[Plot, ...]:
         Plot(
             "bubble_rate_by_repetend",
             "Bubble rate over micro-batches in a repetition",
-            "Smallest bubble rate of any verified schedule in whose repetition at most so many "
-            "micro-batches take part, at the largest memory of each layout.",
+            "Smallest bubble rate of all verified schedules whose repetition involves at most the "
+            "given number of micro-batches; each layout at its largest memory.",
             bubble_rate_by_repetend_data(tables["schedules"]),
             draw_bubble_rate_by_repetend,
             height=3.2,

@@ -15,8 +15,8 @@ NOTES = (
     "Best: shortest verified period, or makespan where a number of micro-batches is given, in "
     "ticks. Bound: the best certified one; claimed: the largest on a solver's word, which enters "
     "no gap. Gap: best/bound - 1; optimal where the certified bound is reached.",
-    "Bubble: bubble rate, the share of time that devices idle, on average over them; while the "
-    "schedule repeats if the period counts, until the makespan otherwise. NR: number of "
+    "Bubble: bubble rate, the share of time during which devices idle, averaged over devices: in "
+    "the steady state if the period counts, until the makespan otherwise. NR: number of "
     "micro-batches that take part in a repetition. Of several methods with the same value, the "
     "first by name is shown.",
 )

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.reports.microbatch.plots.search_time import draw_search_time, search_time_data
+from boundmark.reports.microbatch.sections.layout_table import layout_table
 from boundmark.reports.microbatch.tables.search_time import REFERENCE, reference_method
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.plots.plot import Plot
@@ -28,7 +29,7 @@ class _Measure:
     ratio: str
     means: tuple[str, str, str]
     meaning: str
-    limited_tasks: str
+    limited: str
 
 
 MEASURES = (
@@ -38,9 +39,9 @@ MEASURES = (
         "is_limited",
         "ratio",
         ("instances", "limited", "mean_ratio"),
-        "Wall-clock seconds of the whole search, seeds averaged, verification not included",
-        "used its whole time, or that failed and counts with its time limit, or the time it took "
-        "if that is longer",
+        "Wall-clock seconds of the whole search, averaged over seeds, without verification",
+        "the method used its whole time, or failed and counts with its time limit (or with the "
+        "time it took, if that is longer)",
     ),
     _Measure(
         "Time until the best schedule",
@@ -49,9 +50,9 @@ MEASURES = (
         "best_ratio",
         ("best_instances", "best_limited", "best_mean_ratio"),
         "Wall-clock seconds until a schedule with the best objective of all methods was first "
-        "reported, seeds averaged",
-        "did not reach that objective and counts with the time it took, or its time limit if it "
-        "failed",
+        "reported, averaged over seeds",
+        "the method did not reach that objective and counts with the time it took (or with its "
+        "time limit, if it failed)",
     ),
 )
 
@@ -76,8 +77,8 @@ def _plot(times: pd.DataFrame) -> Plot:
     return Plot(
         "search_time",
         "Search time",
-        "One mark per instance and method, seeds averaged; hollow where a task used its whole time "
-        "or failed, so that it needs that time at least.",
+        "One mark per instance and method, averaged over seeds; hollow where a task used its whole "
+        "time or failed, so that it needs at least that time.",
         data,
         partial(draw_search_time, looks=methods),
         width=max(7.4, 0.8 + INCHES_PER_LAYOUT * layouts),
@@ -86,31 +87,19 @@ def _plot(times: pd.DataFrame) -> Plot:
 
 
 def _seconds(times: pd.DataFrame, measure: _Measure) -> Table:
-    methods = natural_order(times["method"])
-    reference = reference_method(methods)
-    groups = []
-    for parameters in natural_order(times["parameters"]):
-        part = times[times["parameters"] == parameters]
-        rows = []
-        for sha256 in part["instance_sha256"].unique():
-            own: Any = part[part["instance_sha256"] == sha256].set_index("method")
-            cells = [
-                _cell(own.loc[name], reference, measure) if name in own.index else Cell("")
-                for name in methods
-            ]
-            rows.append((Cell(own["instance"].iloc[0]), *cells))
-        heading = (Cell(parameters), Cell(f"n = {len(rows)}"), *(Cell(""),) * (len(methods) - 1))
-        groups.append(Group(heading, tuple(rows)))
     notes = (
-        f"{measure.meaning}; the small number is how often it is the time of {REFERENCE}, where "
-        "that is not marked. Solvers are loaded before tasks start. A cell is one instance; n: "
-        "instances of a group.",
-        f"≥ marks a task that {measure.limited_tasks}. ×: the method does not support the layout.",
+        f"{measure.meaning}. The small number is the ratio to the time of {REFERENCE}, given where "
+        f"the time of {REFERENCE} is not marked with ≥. Solvers are loaded before tasks start. A "
+        "cell is one instance; n: instances of a group.",
+        f"≥: {measure.limited}, so that it needs at least this time. ×: the method does not "
+        "support the layout.",
     )
-    return Table(f"{measure.title} in seconds", ("layout", *methods), tuple(groups), notes)
+    reference = reference_method(times["method"].unique())
+    cell = partial(_cell, reference=reference, measure=measure)
+    return layout_table(f"{measure.title} in seconds", times, cell, notes)
 
 
-def _cell(row: Any, reference: str | None, measure: _Measure) -> Cell:
+def _cell(row: Any, own: pd.DataFrame, reference: str | None, measure: _Measure) -> Cell:
     if pd.isna(row[measure.seconds]):
         return Cell("×")
     sign = "≥ " if row[measure.is_limited] else ""
@@ -143,8 +132,9 @@ def _ratios(times: pd.DataFrame, means: pd.DataFrame, measure: _Measure) -> Tabl
         ("method", "mean ratio", "n", "limited"),
         (Group((), rows),),
         (
-            f"Geometric mean of the ratios over the n instances on which the time of {reference} "
-            "is not marked and the method ran. Limited: instances among them on which the "
-            "method's is marked; they make the mean a lower bound, marked ≥.",
+            f"Geometric mean of the ratios to the time of {reference}, over the n instances that "
+            f"the method ran on and where the time of {reference} is not marked with ≥. Limited: "
+            "how many of them are marked for the method; they make the mean a lower bound, "
+            "marked with ≥ too.",
         ),
     )

@@ -1,0 +1,41 @@
+"""The contract of a file format, told by a file's suffix and, if need be, its content.
+
+A package adds a format with an entry point in the group ``boundmark.formats`` that names a
+`FileFormat` or a tuple of them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from boundmark.problems.plugins import registered
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How files of one format are read.
+
+    Attributes
+    ----------
+    suffixes
+        With the dot, in lower case.
+    load
+        Returns what a file holds: one of `Problem.sources`. Raises `InvalidInputError` if the file
+        is not what its suffix says.
+    recognises
+        Tells by a file's content whether it is of this format, for formats that share a suffix.
+        Files that no such format recognises are for the first one without it.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    load: Callable[[Path], Any]
+    recognises: Callable[[bytes], bool] | None = None
+
+
+@cache
+def formats() -> Mapping[str, FileFormat]:
+    """Return every registered format by name; ours come first."""
+    return registered("boundmark.formats", FileFormat)

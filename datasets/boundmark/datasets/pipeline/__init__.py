@@ -1,0 +1,1 @@
+"""Graphs with the costs of pipeline stages: generated, measured, and in published formats."""

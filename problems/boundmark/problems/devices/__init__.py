@@ -1,0 +1,24 @@
+"""Devices, links and clusters: what cost models need to know about hardware (docs/devices.md)."""
+
+from boundmark.problems.devices.cluster import Cluster
+from boundmark.problems.devices.device import Device, Link
+from boundmark.problems.devices.registry import (
+    Registry,
+    default_device,
+    find_device,
+    is_device_file,
+    load_device_file,
+    shipped,
+)
+
+__all__ = [
+    "Cluster",
+    "Device",
+    "Link",
+    "Registry",
+    "default_device",
+    "find_device",
+    "is_device_file",
+    "load_device_file",
+    "shipped",
+]

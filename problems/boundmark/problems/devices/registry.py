@@ -1,0 +1,108 @@
+"""Devices and clusters by name: those that come with boundmark, and those in a user's file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from boundmark.problems.catalog import find
+from boundmark.problems.devices.cluster import Cluster
+from boundmark.problems.devices.device import Device
+from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.source_file import naming
+
+SUFFIX = ".toml"
+
+DEFAULT_DEVICE = "nvidia-t4"
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Devices and clusters by name; no device has the name of a cluster."""
+
+    devices: Mapping[str, Device]
+    clusters: Mapping[str, Cluster]
+
+    @property
+    def all(self) -> dict[str, Device | Cluster]:
+        """Both, devices first."""
+        return {**self.devices, **self.clusters}
+
+
+@cache
+def shipped() -> Registry:
+    """Return what comes with boundmark."""
+    with as_file(files(__package__) / "data") as folder:
+        documents = [read_document(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+    devices: dict[str, Device] = {}
+    clusters: dict[str, Cluster] = {}
+    for document in documents:
+        devices.update(read_devices(document))
+    for document in documents:
+        clusters.update(read_clusters(document, devices))
+    return Registry(devices, clusters)
+
+
+def load_device_file(path: Path) -> Registry:
+    """Read a user's devices and clusters, which may consist of shipped devices as well.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is not in the format of docs/devices.md, a device or cluster has the name of
+        another one, or there are none.
+    """
+    document = read_document(path)
+    with naming(path):
+        devices = read_devices(document)
+        clusters = read_clusters(document, {**shipped().devices, **devices})
+        for name in (*devices, *clusters):
+            if name in shipped().all:
+                raise InvalidInputError(
+                    f"{name!r} comes with boundmark; expected another name, so that results with "
+                    "this one can be compared."
+                )
+            if name in devices and name in clusters:
+                raise InvalidInputError(
+                    f"{name!r} names a device and a cluster; expected a name for each."
+                )
+        if not devices and not clusters:
+            raise InvalidInputError("there is nothing in it; expected devices or clusters.")
+    return Registry(devices, clusters)
+
+
+def is_device_file(name: str) -> bool:
+    """Whether a user means a file by a name, which then ends in ``.toml``."""
+    return name.lower().endswith(SUFFIX)
+
+
+def find_device(name: str) -> Device | Cluster:
+    """Return the device or cluster that a user names: by its name, or by a file that has one.
+
+    Of a file, it is the only cluster or, if there is none, the only device.
+
+    Raises
+    ------
+    UnknownNameError
+        If nothing of this name comes with boundmark.
+    InvalidInputError
+        If the file is not what it should be, or has several clusters, or several devices only.
+    """
+    if not is_device_file(name):
+        return find("device or cluster", name, shipped().all)
+    path = Path(name)
+    found = load_device_file(path)
+    chosen: list[Device | Cluster] = [*(found.clusters or found.devices).values()]
+    if len(chosen) > 1:
+        names = ", ".join(item.name for item in chosen)
+        raise InvalidInputError(
+            f"{path} has {names}; expected one cluster, or else one device, in a file."
+        )
+    return chosen[0]
+
+
+def default_device() -> Device:
+    """Return the device on which models run where none is named."""
+    return shipped().devices[DEFAULT_DEVICE]

@@ -1,0 +1,44 @@
+"""The roofline cost model: how long operations and transfers take, from operations and bytes.
+
+An operation takes the longer of its arithmetic at peak rate and its memory traffic at full
+bandwidth, plus the time to launch it ([ROOFLINE09]). A tensor takes the link's latency, and its
+bytes at the link's bandwidth.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.devices import Device, Link
+
+# What an inference runtime turns into metadata or drops: no kernel is launched and no byte moves.
+# Their outputs are views of their inputs (Flatten, Identity, Reshape, Squeeze, Unsqueeze, and
+# Dropout outside training), or are known before the model runs (Constant, ConstantOfShape, Shape).
+# Transpose and Slice are not among them, since runtimes copy what they yield.
+FREE_OP_TYPES = frozenset(
+    {"Constant", "ConstantOfShape", "Dropout", "Flatten", "Identity", "Reshape", "Shape"}
+    | {"Squeeze", "Unsqueeze"}
+)
+
+
+def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np.float64]:
+    """Return how long the device takes for each operation, shape (n,).
+
+    An operation reads its inputs and parameters from the device's memory and writes its output
+    there. Operations of `FREE_OP_TYPES` take no time.
+
+    Raises
+    ------
+    InvalidInputError
+        If the device has no peak rate for the graph's dtype.
+    """
+    moved = graph.read_bytes + graph.param_bytes + graph.output_bytes
+    roof = np.maximum(graph.flops / device.rate(graph.dtype), moved / device.memory_bandwidth)
+    free = np.array([op_type in FREE_OP_TYPES for op_type in graph.op_types])
+    return np.where(free, 0.0, roof + device.op_overhead)
+
+
+def transfer_seconds(sizes: IntArray, link: Link) -> npt.NDArray[np.float64]:
+    """Return how long tensors of these sizes in bytes take on the link, each on its own."""
+    return np.asarray(link.latency + sizes / link.bandwidth)

@@ -1,0 +1,42 @@
+"""Reading a user's file: every failure names the file."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from boundmark.problems.errors import InvalidInputError
+
+
+def read_bytes(path: Path, expected: str = "a graph") -> bytes:
+    """Return the contents of a non-empty file.
+
+    Parameters
+    ----------
+    expected
+        What should be in it, for the error.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such file, or nothing can be read from it.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InvalidInputError(f"{path} does not exist; expected a file.") from error
+    except IsADirectoryError as error:
+        raise InvalidInputError(f"{path} is a directory; expected a file.") from error
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
+    if not content:
+        raise InvalidInputError(f"{path} is empty; expected {expected}.")
+    return content
+
+
+@contextmanager
+def naming(place: str | Path) -> Iterator[None]:
+    """Put the file, or the place in it, in front of what is wrong there."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{place}: {error}") from error

@@ -1,0 +1,64 @@
+"""Options that problems declare."""
+
+import dataclasses
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
+from boundmark.benchmarks.cli.solve import solve
+from boundmark.problems.catalog import problems
+from boundmark.problems.parameter import RESERVED, ChoiceParameter, IntegerParameter
+
+FIRST = dataclasses.replace(
+    problems()["pipeline"],
+    name="first",
+    parameters=(
+        IntegerParameter("k", "how many", least=1, default=None),
+        ChoiceParameter("transfers", "who shares", ("per-edge", "per-tensor"), "per-edge"),
+    ),
+)
+SECOND = dataclasses.replace(
+    FIRST, name="second", parameters=(ChoiceParameter("k", "which one", ("a", "b"), "a"),)
+)
+
+
+@click.command(cls=ParameterCommand, problems=lambda: (FIRST, SECOND))
+@click.argument("model")
+@click.option("--quiet", is_flag=True)
+def command(model: str, quiet: bool, **parameters: str | None) -> None:
+    """Echo."""
+    click.echo(f"{model} {quiet} {given_texts(parameters)}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["m"], "m False {}"),
+        (["m", "-k", "8"], "m False {'k': '8'}"),
+        (["m", "--k", "b", "--quiet"], "m True {'k': 'b'}"),
+        (["-k8", "m", "--transfers", "per-edge"], "m False {'k': '8', 'transfers': 'per-edge'}"),
+        (["m", "-k", "-1"], "m False {'k': '-1'}"),
+    ],
+)
+def test_texts_reach_the_command(arguments: list[str], expected: str) -> None:
+    """Under the parameters' names; what they mean is for the problem to say."""
+    assert CliRunner().invoke(command, arguments).output == expected + "\n"
+
+
+def test_help_names_the_problems() -> None:
+    """One option for both problems, with what each of them takes it for."""
+    text = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    assert "-k, --k INTEGER|[a|b] first: how many; second: which one (default a)." in text
+    assert "--transfers [per-edge|per-tensor] first: who shares (default per-edge)." in text
+
+
+def test_no_parameter_takes_the_place_of_an_option() -> None:
+    """The words that `solve` uses itself are reserved."""
+    own = {
+        spelling.lstrip("-").replace("-", "_")
+        for option in solve.params
+        for spelling in (str(option.name), *option.opts)
+    }
+    assert own - {"as_json"} <= RESERVED

@@ -1,0 +1,70 @@
+"""Moves of single nodes against the costs of whole partitions."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
+from boundmark.heuristics.pipeline.kernels.node_moves import Walk, anneal, cost_changes
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
+
+
+def costs_without_overflow(instance: PipelineInstance, stages: IntArray) -> IntArray:
+    """Return work and transfers of each stage."""
+    graph = instance.graph
+    return stage_costs(graph, stages, instance.k) - stage_overflow(graph, stages, instance.k)
+
+
+def loads(instance: PipelineInstance, stages: IntArray) -> IntArray:
+    """Return the sum of param_load of each stage."""
+    sums = np.zeros(instance.k, np.int64)
+    np.add.at(sums, stages, instance.graph.param_load)
+    return sums
+
+
+def any_stages(data: st.DataObject, instance: PipelineInstance) -> IntArray:
+    """Draw stages such that tensors only flow to later ones."""
+    cuts = st.integers(0, instance.k - 1)
+    drawn = data.draw(st.lists(cuts, min_size=instance.nodes, max_size=instance.nodes))
+    stages = np.empty(instance.nodes, np.int64)
+    stages[instance.graph.dag.topological_order] = sorted(drawn)
+    return stages
+
+
+@given(data=st.data())
+@settings(max_examples=200)
+def test_changes_equal_the_difference_of_costs(instances, data) -> None:
+    """A node may go anywhere, also where tensors would flow back; other stages never change."""
+    instance = data.draw(instances())
+    stages = any_stages(data, instance)
+    node = data.draw(st.integers(0, instance.nodes - 1))
+    at, to = int(stages[node]), data.draw(st.integers(0, instance.k - 1))
+    if at == to:
+        return
+    leaving, entering = cost_changes(kernel_graph(instance.graph), stages, node, to)
+    expected = costs_without_overflow(instance, stages)
+    expected[at] += leaving
+    expected[to] += entering
+    stages[node] = to
+    assert costs_without_overflow(instance, stages).tolist() == expected.tolist()
+
+
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1), temperature=st.floats(0.001, 1))
+@settings(max_examples=100)
+def test_annealing_keeps_its_books(instances, data, seed: int, temperature: float) -> None:
+    """Stages stay feasible, costs and loads are theirs, and the best partition costs the result."""
+    instance = data.draw(instances())
+    stages = any_stages(data, instance)
+    before = instance.objective(Partition(stages))
+    costs, sums = costs_without_overflow(instance, stages), loads(instance, stages)
+    best_stages = stages.copy()
+    draws = np.random.default_rng(seed).random((60, 3))
+    graph, walk = kernel_graph(instance.graph), Walk(stages, costs, sums)
+    best = anneal(graph, walk, draws, temperature, 0.06, before, best_stages)
+    assert instance.objective(Partition(best_stages)) == best <= before
+    assert (stages[instance.graph.dag.sources] <= stages[instance.graph.dag.targets]).all()
+    if best > 0:
+        assert costs.tolist() == costs_without_overflow(instance, stages).tolist()
+        assert sums.tolist() == loads(instance, stages).tolist()

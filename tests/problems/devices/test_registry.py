@@ -1,0 +1,161 @@
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boundmark.problems.devices import Cluster, Device, default_device, find_device, shipped
+from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.tensor import ARITHMETIC_DTYPES
+
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "devices.md"
+
+DEVICE = """
+[devices.{name}]
+source = "made up"
+memory_gib = 1
+memory_bandwidth_gb_per_s = 1
+op_overhead_us = 1
+peak_tera_ops_per_s = {{ float32 = 1 }}
+"""
+
+
+def test_default_device_has_its_old_numbers() -> None:
+    """Published costs depend on each of these to the last bit."""
+    device = default_device()
+    assert device.peak_rate["float32"] == 8.1e12
+    assert device.peak_rate["float16"] == 65e12
+    assert device.peak_rate["int8"] == 130e12
+    assert device.memory_bandwidth == 320e9
+    assert device.memory_bytes == 16 * 2**30
+    assert device.op_overhead == 5e-6
+    assert device.link is not None
+    assert (device.link.bandwidth, device.link.latency) == (12e9, 0.0)
+
+
+@pytest.mark.parametrize("device", shipped().devices.values(), ids=lambda device: device.name)
+def test_devices_cite_their_numbers(device: Device) -> None:
+    """Sources have a year, and say which numbers are not theirs; all devices know float32."""
+    assert re.search(r"\b20\d\d\b", device.source)
+    assert re.search(r"no datasheet number|Neither of these", device.source)
+    assert "float32" in device.peak_rate
+    assert set(device.peak_rate) <= set(ARITHMETIC_DTYPES)
+    assert device.link is None or device.link.source
+    # Typing mistakes by a factor of a thousand would leave these ranges.
+    assert 2e10 < device.peak_rate["float32"] < 1e15
+    assert 1e10 < device.memory_bandwidth < 1e13
+    assert 2**32 <= device.memory_bytes < 2**37
+    assert 1e-7 < device.op_overhead < 1e-4
+
+
+def test_clusters_of_moirai_are_those_of_the_paper() -> None:
+    """Table III, in the paper's unit, from row to column; every pair was measured."""
+    inter, intra = (shipped().clusters[f"moirai-{name}-server"] for name in ("inter", "intra"))
+    assert [device.name for device in inter.devices] == [
+        "nvidia-rtx-2080-ti",
+        "nvidia-t4",
+        "nvidia-p4",
+        "nvidia-rtx-3060-ti",
+    ]
+    # Device C to device B and back, although a detour is wider than the link from A to C.
+    assert inter.bandwidth[2, 1] == pytest.approx(35.31e9 / 8)
+    assert inter.bandwidth[1, 2] == pytest.approx(35.32e9 / 8)
+    assert inter.bandwidth[0, 2] == pytest.approx(32.92e9 / 8)
+    assert [device.name for device in intra.devices] == ["nvidia-v100"] * 2 + ["nvidia-p100"] * 2
+    assert intra.bandwidth[1, 0] == pytest.approx(1148.16e9 / 8)
+    assert intra.bandwidth[3, 2] == pytest.approx(581.35e9 / 8)
+    off_diagonal = ~np.eye(4, dtype=bool)
+    assert inter.bandwidth[off_diagonal].sum() * 8e-9 == pytest.approx(463.72)
+    assert intra.bandwidth[off_diagonal].sum() * 8e-9 == pytest.approx(8346.24)
+
+
+def test_graphics_of_hsdag_talk_through_the_processor() -> None:
+    """Between the two GPUs, the slower one of both links counts."""
+    cluster = shipped().clusters["hsdag-server"]
+    assert cluster.members == ("CPU", "GPU.0", "GPU.1")
+    assert cluster.bandwidth[1, 2] == cluster.bandwidth[2, 1] == 24e9
+
+
+def test_documentation_lists_what_is_shipped() -> None:
+    """Every device and cluster has a row in the documentation's tables, with its numbers."""
+    text = DOCUMENTATION.read_text()
+    for device in shipped().devices.values():
+        rates = ", ".join(f"{dtype} {rate / 1e12:g}" for dtype, rate in device.peak_rate.items())
+        link = f"{device.link.bandwidth / 1e9:g}" if device.link else "none"
+        assert (
+            f"| `{device.name}` | {rates} | {device.memory_bandwidth / 1e9:g} | "
+            f"{device.memory_bytes / 2**30:g} | {device.op_overhead * 1e6:g} | {link} |"
+        ) in text
+    for cluster in shipped().clusters.values():
+        kinds = ", ".join(
+            f"{cluster.members[at]} {device.name}" for at, device in enumerate(cluster.devices)
+        )
+        assert f"| `{cluster.name}` | {kinds} |" in text
+
+
+def test_example_of_the_documentation_is_what_it_says(tmp_path: Path) -> None:
+    """The file loads as printed, and its path through the host has the numbers stated below it."""
+    path = tmp_path / "own.toml"
+    path.write_text(DOCUMENTATION.read_text().split("```toml\n")[1].split("```")[0])
+    cluster = find_device(str(path))
+    assert isinstance(cluster, Cluster)
+    assert cluster.members == ("left", "right", "host")
+    assert cluster.bandwidth[0, 1] == 3.1e9
+    assert cluster.latency[0, 1] == 16e-6
+
+
+def test_names_lead_to_devices_and_clusters() -> None:
+    """One name space for both, with near misses suggested."""
+    assert find_device("nvidia-t4") is default_device()
+    assert isinstance(find_device("hsdag-server"), Cluster)
+    with pytest.raises(
+        UnknownNameError, match="no device or cluster 'nvidia-t5'; did you mean nvidia-t4"
+    ):
+        find_device("nvidia-t5")
+
+
+def test_files_lead_to_their_cluster_or_device(tmp_path: Path) -> None:
+    """The only cluster counts, which may consist of shipped devices; else the only device."""
+    path = tmp_path / "own.toml"
+    path.write_text(DEVICE.format(name="mine"))
+    found = find_device(str(path))
+    assert isinstance(found, Device)
+    assert found.name == "mine"
+    path.write_text(
+        DEVICE.format(name="mine")
+        + """
+        [clusters.both]
+        source = "made up"
+        devices = { x = "mine", y = "nvidia-t4" }
+        bandwidth_gb_per_s = [["-", 1], [2, "-"]]
+        latency_us = 0
+        """
+    )
+    cluster = find_device(str(path))
+    assert isinstance(cluster, Cluster)
+    assert cluster.devices == (cluster.devices[0], default_device())
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (DEVICE.format(name="nvidia-t4"), "'nvidia-t4' comes with boundmark; expected another na"),
+        (
+            DEVICE.format(name="one") + DEVICE.format(name="two"),
+            "own.toml has one, two; expected one cluster, or else one device, in a file",
+        ),
+        (
+            DEVICE.format(name="one")
+            + '[clusters.one]\nsource = "-"\ndevices = {a = "one"}\nlinks = []',
+            "own.toml: 'one' names a device and a cluster; expected a name for each",
+        ),
+        ("[devices]", "own.toml: there is nothing in it; expected devices or clusters"),
+        ("", "own.toml is empty; expected devices or clusters"),
+    ],
+)
+def test_ambiguous_files_are_refused(tmp_path: Path, content: str, expected: str) -> None:
+    """A name in a table of results means one thing."""
+    path = tmp_path / "own.toml"
+    path.write_text(content)
+    with pytest.raises(InvalidInputError, match=expected):
+        find_device(str(path))
