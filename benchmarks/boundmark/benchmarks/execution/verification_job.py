@@ -71,7 +71,7 @@ def _refusal(
         # The checker's own failure proves nothing either.
         return f"{type(error).__name__}: {error}"
     if stated != item.header["value"]:
-        return f"its document states {stated}"
+        return f"its document states {stated!a:.60}"
     return None
 
 

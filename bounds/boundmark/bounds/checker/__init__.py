@@ -18,7 +18,7 @@ from .documents import (
     read_document,
 )
 from .registry import KINDS
-from .values import Rejected, TooLarge, quoted
+from .values import Rejected, TooLarge, printable, quoted
 from .verdicts import check_certificate, check_instance, check_solution
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "check_instance",
     "check_solution",
     "instance_sha256",
+    "printable",
     "quoted",
     "read_document",
 ]

@@ -10,9 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .problem import Problem
-from .values import Rejected
+from .values import Rejected, printable
 
 GROUP = "boundmark.checkers"
+
+# Reasons of other packages are cut off here.
+LONGEST_REASON = 500
 
 _loaded: dict[str, Problem] = {}
 
@@ -77,4 +80,5 @@ def _guarded(function: Callable[..., Any], is_integer: bool = False) -> Callable
 def _words(error: BaseException) -> str:
     # A copy of this folder has a `Rejected` of its own, which the package does not know.
     is_verdict = type(error).__name__ == Rejected.__name__
-    return str(error) if is_verdict else f"{type(error).__name__}: {error}"
+    words = str(error) if is_verdict else f"{type(error).__name__}: {error}"
+    return printable(words[:LONGEST_REASON])
