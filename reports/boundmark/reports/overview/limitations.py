@@ -20,8 +20,8 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
         "weaker, than it suggests.",
         "Costs and bounds count if their documents are in the folder, unchanged, about the same "
         "instance and with the same value. What the documents prove was checked when they were "
-        "stored and not again; the command boundmark verify checks it again. Times and memory are as "
-        "measured.",
+        "stored and not again; the command boundmark verify checks it again. Times and memory are "
+        "as measured.",
     ]
     unsupported = folder.unsupported
     if len(unsupported):
