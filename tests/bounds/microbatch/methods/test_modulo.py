@@ -73,7 +73,7 @@ def test_what_waits_for_nothing_does_not_begin_before_the_micro_batch() -> None:
 
 @pytest.mark.parametrize(("member", "memory", "period"), PERIODS)
 def test_shapes(member: str, memory: int, period: int) -> None:
-    """The period is found, and proven, on the layouts of papers/tessel."""
+    """The period is found, and proven, on the layouts of [TESSEL24]."""
     sample = MicrobatchInstance.of(shapes.load(member), memory=memory)
     recorder = call(record, "modulo", sample)
     assert sample.objective(recorder.solutions[-1]) == period
