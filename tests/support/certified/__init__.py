@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 import brute_force
-import brute_force_microbatch
 from other_process import call
 from recording import record
 
@@ -33,15 +32,18 @@ class CertifiedProblem:
         Name of a method and an instance on which its bound is the optimum.
     optimum
         The optimum of any tiny instance, by exhaustion.
+    is_tiny
+        Whether exhaustion takes milliseconds.
     """
 
     tight: Mapping[str, tuple[str, Any]]
-    optimum: Callable[[Any], int]
+    optimum: Callable[[Any], float]
+    is_tiny: Callable[[Any], bool]
 
 
 PROBLEMS = {
-    "pipeline": CertifiedProblem(pipeline.TIGHT, brute_force.optimum),
-    "microbatch": CertifiedProblem(microbatch.TIGHT, brute_force_microbatch.optimum),
+    "pipeline": CertifiedProblem(pipeline.TIGHT, brute_force.optimum, pipeline.is_tiny),
+    "microbatch": CertifiedProblem(microbatch.TIGHT, microbatch.optimum, microbatch.is_tiny),
 }
 
 NAMES = tuple((problem, name) for problem, known in PROBLEMS.items() for name in known.tight)
@@ -49,11 +51,12 @@ NAMES = tuple((problem, name) for problem, known in PROBLEMS.items() for name in
 
 @dataclass(frozen=True)
 class Certified:
-    """An instance, the stored form of a certificate of its optimum, and the optimum."""
+    """An instance and a certificate of its optimum, both also in stored form."""
 
     instance: Instance
+    document: Document
     certificate: Document
-    optimum: int
+    optimum: float
 
 
 @cache
@@ -64,4 +67,4 @@ def certified(problem: str, name: str) -> Certified:
     recorder = call(record, method, instance) if problem != "pipeline" else record(method, instance)
     certificates = [bound for bound in recorder.bounds if isinstance(bound, Certificate)]
     document = json.loads(json.dumps(certificates[-1].to_json()))
-    return Certified(instance, document, PROBLEMS[problem].optimum(instance))
+    return Certified(instance, instance.to_json(), document, PROBLEMS[problem].optimum(instance))

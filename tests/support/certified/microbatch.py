@@ -1,6 +1,8 @@
 """Certificates of `microbatch` that prove the optimum of a tiny instance."""
 
-from brute_force_microbatch import layout, v_shape
+import math
+
+from brute_force_microbatch import layout, optimal_makespan, steady_states, v_shape
 
 from boundmark.problems.microbatch import MicrobatchInstance
 
@@ -41,3 +43,20 @@ TIGHT: dict[str, tuple[str, MicrobatchInstance]] = {
         ),
     ),
 }  # fmt: skip
+
+
+def is_tiny(instance: MicrobatchInstance) -> bool:
+    """Whether all schedules are enumerated in milliseconds, or a fraction of a second."""
+    ticks = sum(block.duration for block in instance.layout.blocks)
+    return instance.nodes <= 4 and ticks <= 7 and instance.micro_batches <= 3
+
+
+def optimum(instance: MicrobatchInstance) -> float:
+    """Return the least period or makespan; infinite if the memory is too tight for any."""
+    longest = sum(block.duration for block in instance.layout.blocks)
+    if instance.micro_batches:
+        found = optimal_makespan(instance)
+        return found if found <= instance.micro_batches * longest else math.inf
+    # What is longer has an idle moment on all devices, which can be left out.
+    periods = (P for P in range(1, longest + 1) if any(steady_states(instance, P)))
+    return next(periods, math.inf)

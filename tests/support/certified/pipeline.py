@@ -84,3 +84,9 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
         ),
     ),
 }
+
+
+def is_tiny(instance: PipelineInstance) -> bool:
+    """Whether all partitions are enumerated in milliseconds."""
+    stages = min(instance.k, instance.nodes)
+    return bool(stages**instance.nodes <= 3**7)

@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line: one line per file, and an exit code for all of them."""
 
 import sys
 from pathlib import Path

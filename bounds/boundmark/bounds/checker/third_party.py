@@ -7,6 +7,7 @@ imported for them.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from .problem import Problem
@@ -29,7 +30,7 @@ def installed_checker(name: str) -> Problem | None:
         If it cannot be loaded, or several packages claim to check the problem.
     """
     if name not in _loaded:
-        points = _entry_points(name)
+        points = [point for point in _entry_points() if point.name == name]
         if not points:
             return None
         if len({point.value for point in points}) > 1:
@@ -47,7 +48,8 @@ def installed_checker(name: str) -> Problem | None:
     return _loaded[name]
 
 
-def _entry_points(name: str) -> list[Any]:
+@cache
+def _entry_points() -> list[Any]:
     # Problems of this folder do without it.
     from importlib.metadata import distributions
 
@@ -58,7 +60,7 @@ def _entry_points(name: str) -> list[Any]:
         except Exception:
             # Its files are damaged, so it offers nothing.
             continue
-        found += [point for point in points if point.group == GROUP and point.name == name]
+        found += [point for point in points if point.group == GROUP]
     return found
 
 

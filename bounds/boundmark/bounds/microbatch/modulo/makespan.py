@@ -1,4 +1,4 @@
-"""The makespan of a given number of micro-batches, all blocks in one model."""
+"""Minimises the makespan of a given number of micro-batches, all blocks in one model."""
 
 import itertools
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def minimise(
     edges = list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
     for m, i in jobs:
         model.add(start[m, i] + blocks[i].duration <= length)
-        # papers/tessel, Property IV.1; a device runs one block at a time.
+        # [TESSEL24], Property IV.1; a device runs one block at a time.
         if m:
             model.add(start[m - 1, i] + blocks[i].duration <= start[m, i])
         if known is not None:

@@ -1,4 +1,4 @@
-"""One micro-batch after another: a schedule that is there at once."""
+"""Schedules one micro-batch after another: a solution that is there at once."""
 
 import numpy as np
 
