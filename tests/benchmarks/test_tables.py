@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from documented import append, hash_of
 
 from boundmark.benchmarks.cli.tables import print_certified_table
 from boundmark.reports.stored.store import ResultStore
@@ -19,11 +20,12 @@ def add(
 ) -> None:
     """Store a task that found an objective, and proved a bound of 4."""
     name = f"{problem}-{instance}-{device}-{params}"
-    store.append(
+    append(
+        store,
         {
             "task_id": name, "problem": problem, "dataset": "d", "instance": instance,
             "device": device,
-            "instance_sha256": name, "instance_params": json.dumps(params), "nodes": 7,
+            "instance_sha256": hash_of(name), "instance_params": json.dumps(params), "nodes": 7,
             "method": "m", "method_kind": "exact", "params": "{}", "status": "ok",
             "objective": objective, "bound_certified": 4,
             "started_at": "2026-01-02T03:04:05+00:00",

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -54,3 +55,14 @@ def test_single_files(boundmark: Boundmark, finished_run: Path, tmp_path: Path) 
     assert "1 accepted, 0 rejected" in boundmark("verify", instance, alone).stdout
     alone.write_text(json.dumps({**document, "bound": document["bound"] + 10**6}))
     assert boundmark("verify", instance, alone, check=False).returncode == 1
+
+
+def test_what_is_no_file_is_rejected(boundmark: Boundmark, tmp_path: Path) -> None:
+    """Devices and pipes are not passed over, and names are printed without effect."""
+    os.mkfifo(tmp_path / "pipe\x1b[31m")
+    for path in (Path("/dev/null"), tmp_path / "pipe\x1b[31m"):
+        done = boundmark("verify", path, check=False)
+        assert done.returncode == 1
+        assert "the file is not a regular file" in done.stdout
+        assert "0 accepted, 1 rejected" in done.stdout
+        assert "\x1b" not in done.stdout

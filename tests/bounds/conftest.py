@@ -10,7 +10,7 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 @pytest.fixture(scope="session")
 def random_graph() -> Callable[..., PipelineGraph]:
-    """Return a maker of graphs with four edges an operator, tensor costs N(50, 10) times a unit."""
+    """Return a maker of graphs, four edges per operator, tensor costs N(50, 10) times a unit."""
 
     def make(nodes: int, seed: int, unit: int = 1) -> PipelineGraph:
         rng = np.random.default_rng(seed)

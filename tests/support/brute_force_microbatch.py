@@ -201,7 +201,7 @@ def optimal_makespan(instance: MicrobatchInstance, *, in_order: bool = True) -> 
     ----------
     in_order
         Whether to look only at orders in which a block's micro-batches start one after another
-        (papers/tessel, Property IV.1).
+        ([TESSEL24], Property IV.1).
     """
     blocks, count = instance.layout.blocks, instance.micro_batches
     dag = instance.layout.dag

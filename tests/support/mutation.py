@@ -1,6 +1,7 @@
 """Damaged documents."""
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -28,6 +29,75 @@ def mutants(value: Any) -> Iterator[Any]:
         yield from (float(value), str(value), True, None, [value])
     elif isinstance(value, str):
         yield from (value + "1", value[:-1], value.upper(), 1, None)
+
+
+def mutated(value: Any, dice: random.Random, donors: Sequence[Any] = (0, [], {}, None)) -> Any:
+    """Return the value with one thing changed at a random place; the value itself stays.
+
+    Parameters
+    ----------
+    donors
+        What a part may be replaced by as a whole.
+    """
+    if dice.random() < 0.02:
+        return dice.choice(donors)
+    if type(value) is dict and value:
+        key = dice.choice(list(value))
+        if dice.random() < 0.05:
+            return _changed_fields(value, key, dice)
+        return {**value, key: mutated(value[key], dice, donors)}
+    if type(value) is list and value:
+        if dice.random() < 0.25:
+            return _changed_list(value, dice)
+        i = dice.randrange(len(value))
+        return [*value[:i], mutated(value[i], dice, donors), *value[i + 1 :]]
+    if type(value) is int:
+        return _changed_integer(value, dice)
+    if type(value) is str:
+        return dice.choice([value + "1", value[:-1], value.upper(), 1])
+    return dice.choice(donors)
+
+
+def _changed_fields(value: dict[str, Any], key: str, dice: random.Random) -> dict[str, Any]:
+    others = {name: value[name] for name in value if name != key}
+    return dice.choice([others, {**others, key + "_": value[key]}, {**value, "more": 1}])
+
+
+def _changed_list(value: list[Any], dice: random.Random) -> list[Any]:
+    i, j = dice.randrange(len(value)), dice.randrange(len(value))
+    swapped = list(value)
+    swapped[i], swapped[j] = value[j], value[i]
+    return dice.choice(
+        [
+            value[:i] + value[i + 1 :],
+            [*value[:i], value[j], *value[i:]],
+            [*value[:i], dice.randrange(9), *value[i:]],
+            [*value, value[j]],
+            swapped,
+            dice.sample(value, len(value)),
+            value[:i],
+            [],
+        ]
+    )
+
+
+def _changed_integer(value: int, dice: random.Random) -> Any:
+    return dice.choice(
+        [
+            value + 1,
+            value - 1,
+            value + dice.randrange(-9, 10),
+            dice.randrange(12),
+            dice.randrange(-2, 100),
+            -value,
+            2 * value,
+            value // 2,
+            0,
+            value + dice.choice([2**31, 2**53, 2**60, 2**80]),
+            str(value),
+            dice.choice([True, None, [value], float(value)]),
+        ]
+    )
 
 
 # Whatever a JSON reader can return, with some names that documents use.

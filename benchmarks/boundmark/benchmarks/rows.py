@@ -53,9 +53,7 @@ def environment_sha256(record: Mapping[str, Any]) -> str:
 
 def store_environment(store: ResultStore, record: Mapping[str, Any]) -> None:
     """Store an environment record under its hash."""
-    folder = store.directory / "environments"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{environment_sha256(record)}.json"
+    path = store.environments / f"{environment_sha256(record)}.json"
     write_durably(path, canonical_json(record).encode())
 
 

@@ -1,4 +1,4 @@
-"""What a method has found so far: it hands on only what is better."""
+"""Keeps the best that a method has found so far, and hands on only what is better."""
 
 import math
 from dataclasses import dataclass

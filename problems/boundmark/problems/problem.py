@@ -1,4 +1,4 @@
-"""What every problem offers the layers above: instances and solutions that can be stored."""
+"""The contract of a problem: instances and solutions that can be stored, and how to make them."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -83,11 +83,14 @@ def solve(
     from boundmark.benchmarks.cli.progress import task_progress
     from boundmark.benchmarks.execution.local_engine import LocalEngine
     from boundmark.benchmarks.instance_choice import named_instance
-    from boundmark.benchmarks.settings import GIB, RunSettings
+    from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.solve import rounds_of
     from boundmark.benchmarks.solve import solve as solve_instance
     from boundmark.problems.catalog import problems
 
+    settings = RunSettings.checked(
+        time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
+    )
     source = named_instance(model, given_texts(parameters), problem, device)
     rounds = rounds_of(problems()[source.instance.problem], methods)
     folder = nullcontext(str(out)) if out else tempfile.TemporaryDirectory(prefix="boundmark-")
@@ -97,7 +100,7 @@ def solve(
             source,
             rounds,
             Path(directory),
-            RunSettings(time_limit, int(memory_limit * GIB), seeds=(seed,)),
+            settings,
             LocalEngine(workers),
             on_start=on_start,
             on_finish=on_finish,

@@ -20,16 +20,18 @@ def verify(paths: tuple[Path, ...], quiet: bool) -> None:
     keeps it.
     """
     from boundmark.benchmarks.folder_check import Verdict, check_files, check_folder
+    from boundmark.bounds.checker import printable
 
     verdicts: list[Verdict] = []
     for path in paths:
         if path.is_dir():
             verdicts.extend(check_folder(path))
-    files = [path for path in paths if path.is_file()]
+    # Pipes and devices too: they are rejected, not passed over.
+    files = [path for path in paths if not path.is_dir()]
     verdicts.extend(check_files(files))
     rejected = [verdict for verdict in verdicts if verdict.reason is not None]
     for verdict in rejected:
-        click.echo(f"rejected: {verdict.subject}: {verdict.reason}")
+        click.echo(printable(f"rejected: {verdict.subject}: {verdict.reason}"))
     if not quiet or rejected:
         click.echo(f"{len(verdicts) - len(rejected)} accepted, {len(rejected)} rejected")
     if rejected:

@@ -3,7 +3,7 @@
     python checker instance.json certificate_or_solution.json...
 
 This folder needs Python 3.11 and nothing else; a copy of it runs anywhere. It uses integers
-throughout, trusts nothing that a producer wrote, and prints one line a file. It exits with 0 if
+throughout, trusts nothing that a producer wrote, and prints one line per file. It exits with 0 if
 every file is accepted, 1 if not, and 2 if the instance cannot be read.
 
 The folders are named after the problems. Each says what its certificates prove, and why. Other
@@ -18,7 +18,7 @@ from .documents import (
     read_document,
 )
 from .registry import KINDS
-from .values import Rejected, TooLarge, quoted
+from .values import Rejected, TooLarge, printable, quoted
 from .verdicts import check_certificate, check_instance, check_solution
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "check_instance",
     "check_solution",
     "instance_sha256",
+    "printable",
     "quoted",
     "read_document",
 ]

@@ -1,4 +1,4 @@
-"""What a check may take: steps and bytes, counted before they are taken.
+"""Limits the time and the memory of a check: both are counted before they are taken.
 
 A function that does more than to look at each value of a file once says so first, with `spend` or
 `hold`. So a small file cannot keep the checker busy for hours, nor fill the memory: it is refused.

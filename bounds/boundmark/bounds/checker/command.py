@@ -1,11 +1,11 @@
-"""The command line."""
+"""The command line: one line per file, and an exit code for all of them."""
 
 import sys
 from pathlib import Path
 from typing import Any
 
 from .documents import SOLUTION_FORMAT, read_document
-from .values import Rejected
+from .values import Rejected, printable
 from .verdicts import check_certificate, check_instance, check_solution
 
 
@@ -18,14 +18,14 @@ def main(arguments: list[str]) -> int:
         instance = read_document(Path(arguments[0]))
         check_instance(instance)
     except Rejected as reason:
-        print(f"{_printable(arguments[0])}: {reason}", file=sys.stderr)
+        print(f"{printable(arguments[0])}: {reason}", file=sys.stderr)
         return 2
     rejected = 0
     for name in arguments[1:]:
         try:
-            print(f"{_printable(name)}: accepted, {check_file(instance, Path(name))}")
+            print(f"{printable(name)}: accepted, {check_file(instance, Path(name))}")
         except Rejected as reason:
-            print(f"{_printable(name)}: rejected, {reason}")
+            print(f"{printable(name)}: rejected, {reason}")
             rejected += 1
     return 1 if rejected else 0
 
@@ -42,8 +42,3 @@ def check_file(instance: dict[str, Any], path: Path) -> str:
     if document.get("format") == SOLUTION_FORMAT:
         return f"OPT <= {check_solution(instance, document)}"
     return f"OPT >= {check_certificate(instance, document)}"
-
-
-def _printable(name: str) -> str:
-    """Return a file's name without characters that move the cursor or cannot be encoded."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)

@@ -1,4 +1,4 @@
-"""The files that are checked: instances, solutions, certificates, payloads beside them."""
+"""Reads the files that are checked: instances, solutions, certificates and their payloads."""
 
 import gzip
 import hashlib

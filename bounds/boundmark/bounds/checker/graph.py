@@ -1,4 +1,4 @@
-"""Cycles and orders of a graph that is given by its edges."""
+"""Topological order of a graph that is given by its edges."""
 
 from collections import defaultdict
 

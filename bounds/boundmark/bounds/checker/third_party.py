@@ -7,12 +7,16 @@ imported for them.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from .problem import Problem
-from .values import Rejected
+from .values import Rejected, printable
 
 GROUP = "boundmark.checkers"
+
+# Reasons of other packages are cut off here.
+LONGEST_REASON = 500
 
 _loaded: dict[str, Problem] = {}
 
@@ -26,7 +30,7 @@ def installed_checker(name: str) -> Problem | None:
         If it cannot be loaded, or several packages claim to check the problem.
     """
     if name not in _loaded:
-        points = _entry_points(name)
+        points = [point for point in _entry_points() if point.name == name]
         if not points:
             return None
         if len({point.value for point in points}) > 1:
@@ -44,7 +48,8 @@ def installed_checker(name: str) -> Problem | None:
     return _loaded[name]
 
 
-def _entry_points(name: str) -> list[Any]:
+@cache
+def _entry_points() -> list[Any]:
     # Problems of this folder do without it.
     from importlib.metadata import distributions
 
@@ -55,7 +60,7 @@ def _entry_points(name: str) -> list[Any]:
         except Exception:
             # Its files are damaged, so it offers nothing.
             continue
-        found += [point for point in points if point.group == GROUP and point.name == name]
+        found += [point for point in points if point.group == GROUP]
     return found
 
 
@@ -77,4 +82,5 @@ def _guarded(function: Callable[..., Any], is_integer: bool = False) -> Callable
 def _words(error: BaseException) -> str:
     # A copy of this folder has a `Rejected` of its own, which the package does not know.
     is_verdict = type(error).__name__ == Rejected.__name__
-    return str(error) if is_verdict else f"{type(error).__name__}: {error}"
+    words = str(error) if is_verdict else f"{type(error).__name__}: {error}"
+    return printable(words[:LONGEST_REASON])

@@ -33,6 +33,11 @@ def quoted(value: Any) -> str:
     return names.get(type(value), "what is no JSON that this checker reads")
 
 
+def printable(name: str) -> str:
+    """Return the name of a file without characters that move the cursor or cannot be encoded."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+
+
 def fields(value: Any, what: str, names: set[str]) -> dict[str, Any]:
     """Return an object that has exactly these fields."""
     expected = f"{what} is not an object with the fields {', '.join(sorted(names)) or '(none)'}"

@@ -1,4 +1,4 @@
-"""The three questions: is this an instance, what does a solution cost, what is proved."""
+"""Checks instances, recomputes what solutions cost, and decides what certificates prove."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`pipeline`: max-throughput pipeline partitioning (papers/mtpp, Section 2)."""
+"""`pipeline`: max-throughput pipeline partitioning ([MTPP24], Section 2)."""
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.cost_model import CostModel

@@ -4,7 +4,7 @@ from unittest import mock
 import pytest
 from recording import record
 
-from boundmark.datasets import shapes
+from boundmark.datasets.microbatch import shapes
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import MicrobatchInstance
 

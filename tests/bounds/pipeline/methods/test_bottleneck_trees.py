@@ -45,7 +45,7 @@ def run(method: Method, sample: PipelineInstance, seconds: float) -> list[Certif
 
 
 def cheapest_middle_superblock(sample: PipelineInstance) -> int:
-    """Return the optimum of the paper's program (papers/mtpp, Section 3.2) by enumeration."""
+    """Return the optimum of the paper's program ([MTPP24], Section 3.2) by enumeration."""
     least = simple_bound(sample.graph, sample.k)
     three = PipelineInstance(sample.graph, 3)
     superblocks = [

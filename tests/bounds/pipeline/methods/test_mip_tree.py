@@ -8,6 +8,7 @@ import pytest
 from brute_force import instance, optimum
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker import budget
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.methods import mip_tree
 from boundmark.bounds.pipeline.shares.table import share_table
@@ -112,3 +113,16 @@ def test_what_the_checker_would_refuse_is_not_tried() -> None:
     graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
     with pytest.raises(UnsupportedError, match="has 4097 nodes or stages; expected at most 4096"):
         mip_tree.run(PipelineInstance(graph, 2), Budget(1), 0, Reports())  # type: ignore[arg-type]
+
+
+def test_a_tree_does_not_outgrow_the_checker(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What can no longer be checked is not reported, and the method ends."""
+    sample = PipelineInstance(random_graph(40, seed=1), 3)
+    monkeypatch.setattr(budget, "MOST_STEPS", 4000)
+    reports = Reports()
+    mip_tree.run(sample, Budget(20), 0, reports)  # type: ignore[arg-type]
+    assert reports.bounds
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound

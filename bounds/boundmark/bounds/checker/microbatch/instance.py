@@ -1,4 +1,4 @@
-"""The instances of `microbatch`."""
+"""Reads instances of `microbatch`."""
 
 import itertools
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Kinds that look at one device: device-load, memory-latency."""
+"""Checks the kinds that look at one device: device-load, memory-latency."""
 
 import math
 from collections import defaultdict

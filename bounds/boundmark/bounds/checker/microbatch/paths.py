@@ -1,4 +1,4 @@
-"""Longest paths: how long a block cannot start, and how long it is from its start to the end."""
+"""Longest paths between blocks: how long one has to wait for another."""
 
 from ..budget import spend
 from ..graph import topological_order

@@ -1,4 +1,4 @@
-"""The kind modulo-tree: no phases of the blocks fit into a period."""
+"""Checks the kind modulo-tree: searches for phases of the blocks that fit into a period."""
 
 from collections.abc import Callable
 from typing import Any

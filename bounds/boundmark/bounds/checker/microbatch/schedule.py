@@ -1,4 +1,4 @@
-"""The solutions of `microbatch`."""
+"""Checks solutions of `microbatch`, and computes their period or makespan."""
 
 from typing import Any
 

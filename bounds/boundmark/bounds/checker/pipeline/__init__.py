@@ -34,8 +34,8 @@ ideal-dp/1
 mip-tree/1
     Suppose OPT <= t, the threshold. Then shares as above hold, and narrow the stages that a node
     can be in. A tree branches on these; at each leaf, non-negative multipliers of the rows of a
-    linear relaxation bound the cost of the dearest stage (see `tree.leaf_bound`). OPT is at least
-    the least of t + 1 and the leaves' bounds.
+    linear relaxation bound the cost of the bottleneck stage (see `tree`). OPT is at least the least
+    of t + 1 and the leaves' bounds.
 bottleneck-tree/1, bottleneck-guess-tree/1
     Whatever nodes demand of their stages, some stage j has at least the mean over k, and at least
     what any one node demands. The tree's superblocks are j, what is before it and what is after

@@ -1,4 +1,4 @@
-"""What a flow proves."""
+"""Computes what a flow proves of the cost of the stage that contains a node."""
 
 import itertools
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The kind ideal-dp: all down-sets that stages of a cost lead to."""
+"""Checks the kind ideal-dp: searches all down-sets that stages of a cost lead to."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

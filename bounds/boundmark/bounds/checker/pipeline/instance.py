@@ -1,4 +1,4 @@
-"""The instances and solutions of `pipeline`."""
+"""Reads instances of `pipeline`, and computes what solutions cost."""
 
 from collections import defaultdict
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
 
 
 def objective(graph: Instance, solution: dict[str, Any]) -> int:
-    """Return what the dearest stage of a solution costs."""
+    """Return what the bottleneck stage of a solution costs, in ticks."""
     stages = integers(solution["stages"], "stages of the solution", 0, graph.k - 1)
     if len(stages) != len(graph.work):
         raise Rejected("the solution's stages are not one for each node")

@@ -1,4 +1,4 @@
-"""Kinds that look at one stage: max-work, mean-work, node-cut, share."""
+"""Checks the kinds that look at one stage: max-work, mean-work, node-cut, share."""
 
 from typing import Any
 

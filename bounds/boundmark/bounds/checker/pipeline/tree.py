@@ -1,4 +1,4 @@
-"""The kinds mip-tree and bottleneck-tree: branchings, and a linear inequality at each leaf."""
+"""Checks trees: branchings on the stages of nodes, and a linear inequality at each leaf."""
 
 import itertools
 from collections import defaultdict
@@ -95,7 +95,7 @@ def _trees(
 def _leaf_bound(
     graph: Instance, program: Program, shares: list[int], demand: list[int], leaf: dict[str, Any]
 ) -> int | None:
-    """Return what a leaf's multipliers prove of the dearest stage; None if there is no partition.
+    """Return what a leaf's multipliers prove of all partitions in it; None if there are none.
 
     Adds up the rows, each times its multiplier, to ``total z >= L`` and minimises L over the box of
     all columns: y(v, b), whether v is in superblock b or earlier; c(u, b), whether the tensor of u

@@ -1,4 +1,4 @@
-"""The stages that a node can be in."""
+"""Finds the stages that each node can be in, from the shares of the nodes before and after it."""
 
 import itertools
 from typing import Any, NamedTuple

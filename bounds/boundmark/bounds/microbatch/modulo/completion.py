@@ -1,4 +1,4 @@
-"""Warm-up and cool-down around a repetend, as short as possible (papers/tessel, Section IV-C).
+"""Finds short warm-ups and cool-downs around a repetend ([TESSEL24], Section IV-C).
 
 The repetend is one period of a steady state. On each device the warm-up ends before the repetend
 begins, and the cool-down begins after it has ended, so that repetitions fit in between, and each

@@ -1,4 +1,4 @@
-"""The same period with less memory."""
+"""Finds a steady state of the same period that needs less memory."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The least period for which there is a steady state."""
+"""Searches for the least period for which there is a steady state."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Schedules without beginning or end: block i of micro-batch m starts at sigma(i) + m P.
+"""Models schedules without beginning or end: block i of micro-batch m starts at sigma(i) + m P.
 
 This is modulo scheduling (B. R. Rau, "Iterative Modulo Scheduling", MICRO 1994). Each start is
 written as sigma(i) = P s(i) + o(i), a stage and a phase 0 <= o(i) < P.
@@ -188,7 +188,7 @@ class SteadyStateModel:
         ----------
         is_linear
             Whether to solve linear relaxations on the way. Most searches are faster without, up to
-            ten times; those of layouts with several blocks a device that hold much are not.
+            ten times; those of layouts with several blocks per device that hold much are not.
         """
         from ortools.sat.python import cp_model
 

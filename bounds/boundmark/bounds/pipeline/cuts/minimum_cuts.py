@@ -1,7 +1,7 @@
 """Cheapest sets around a node, ``min of a io(S) + work(S), v in S``, and flows that prove them.
 
 io(S) is what the tensors that enter and leave S cost. Both terms are submodular, so this is a
-minimum cut. Its dual is one signed amount x_e an edge e = (u, w): x_e > 0 flows from producer u
+minimum cut. Its dual is one signed amount x_e per edge e = (u, w): x_e > 0 flows from producer u
 to consumer w, x_e < 0 from w to u. If for every producer the positive and the negative amounts on
 its out-edges each add up to at most ``a transfer[u]``, and no node but v keeps more than its work,
 then every S that contains v satisfies
@@ -50,7 +50,7 @@ class MinimumCuts:
         Parameters
         ----------
         extra
-            Constants, one a node, shape (n,).
+            Constants, one per node, shape (n,).
         """
         alone = extra + self._network.io + self._network.work
         order = frozen(np.argsort(-alone, kind="stable"))

@@ -29,7 +29,7 @@ class IdealSearch:
         self._state = ideal_search.State(*state)
 
     def stages(self, threshold: int, budget: Budget) -> IntArray | None:
-        """Return stages of cost up to a threshold, one a node, or None if there are none.
+        """Return stages of cost up to a threshold, one per node, or None if there are none.
 
         Raises
         ------

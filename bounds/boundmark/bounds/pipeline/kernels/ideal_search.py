@@ -1,4 +1,4 @@
-"""Which down-sets (ideals) of a graph can be cut into few stages that cost at most a threshold.
+"""Searches for a chain of few down-sets (ideals) whose stages cost at most a threshold.
 
 A partition whose quotient graph is acyclic is a chain of ideals, from the empty set to all nodes;
 its stages are the differences between neighbours. So the fewest stages g(I) of cost at most t that

@@ -1,4 +1,4 @@
-"""Which thresholds the share bound refutes."""
+"""Finds the largest threshold that the share bound refutes."""
 
 import numpy as np
 from numba import njit, types

@@ -1,4 +1,4 @@
-"""`bottleneck`: the three-superblock program (papers/mtpp, Section 3.2)."""
+"""`bottleneck`: the program of a stage, what is before and what is after it ([MTPP24], 3.2)."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ METHOD = Method(
     name="bottleneck",
     problem="pipeline",
     kind="bound",
-    summary="Three-superblock program: a stage, what is before and after it (papers/mtpp, 3.2).",
+    summary="Three-superblock program: a stage, what is before and after it ([MTPP24], 3.2).",
     run=run,
     params={"solver": "highs"},
 )

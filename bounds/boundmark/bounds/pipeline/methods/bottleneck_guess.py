@@ -1,4 +1,4 @@
-"""`bottleneck-guess`: a three-superblock program for each guess (papers/mtpp, Section 3.3)."""
+"""`bottleneck-guess`: such a program for each position of the stage ([MTPP24], Section 3.3)."""
 
 from functools import partial
 
@@ -42,7 +42,7 @@ METHOD = Method(
     name="bottleneck-guess",
     problem="pipeline",
     kind="bound",
-    summary="Three-superblock programs, one for each position of the stage (papers/mtpp, 3.3).",
+    summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
     run=run,
     params={"solver": "highs"},
 )

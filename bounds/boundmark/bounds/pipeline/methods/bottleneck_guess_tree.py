@@ -1,4 +1,4 @@
-"""`bottleneck-guess-tree`: certified trees, one for each position of a stage (papers/mtpp, 3.3).
+"""`bottleneck-guess-tree`: certified trees, one for each position of a stage ([MTPP24], 3.3).
 
 As in `bottleneck_tree`, the stage has the mean of the nodes' shares, or of their work. Its position
 is known here, so that the superblocks before and after it cost something, and nodes have windows.

@@ -1,4 +1,4 @@
-"""`bottleneck-tree`: a certified tree on one stage and what is around it (papers/mtpp, 3.2).
+"""`bottleneck-tree`: a certified tree on one stage and what is around it ([MTPP24], 3.2).
 
 The paper's program asks that the stage has the mean work. Here it has the mean of the nodes' shares
 at the share bound (see `shares`): a node among expensive tensors counts for more than its work.

@@ -1,4 +1,4 @@
-"""`exact`: the exact program as printed (papers/mtpp, Figure 3)."""
+"""`exact`: the exact program as printed ([MTPP24], Figure 3)."""
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
@@ -26,7 +26,7 @@ METHOD = Method(
     name="exact",
     problem="pipeline",
     kind="exact",
-    summary="The exact program as printed (papers/mtpp, Figure 3).",
+    summary="The exact program as printed ([MTPP24], Figure 3).",
     run=run,
     params={"solver": "highs"},
 )

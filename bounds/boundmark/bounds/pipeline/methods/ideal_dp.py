@@ -2,7 +2,7 @@
 
 A partition whose quotient graph is acyclic is a chain of at most k ideals. Models are long and
 narrow, and many have little more ideals than nodes, where the dynamic program over pairs of ideals
-is quick. J. Tarnawski et al., "Efficient Algorithms for Device BlockLayout of DNN Graph Operators",
+is quick. J. Tarnawski et al., "Efficient Algorithms for Device Placement of DNN Graph Operators",
 NeurIPS 2020, proposed such a program, with other costs. Here, one search decides whether a
 threshold can be met, and thresholds are bisected.
 """

@@ -1,4 +1,4 @@
-"""`max-work`: some stage runs the longest node (papers/mtpp, Lemma 3.3)."""
+"""`max-work`: some stage runs the longest node ([MTPP24], Lemma 3.3)."""
 
 from typing import Any
 
@@ -22,6 +22,6 @@ METHOD = Method(
     name="max-work",
     problem="pipeline",
     kind="bound",
-    summary="The longest node's work (papers/mtpp, Lemma 3.3).",
+    summary="The longest node's work ([MTPP24], Lemma 3.3).",
     run=run,
 )

@@ -1,4 +1,4 @@
-"""`mean-work`: some stage has at least the mean work (papers/mtpp, Lemma 3.3)."""
+"""`mean-work`: some stage has at least the mean work ([MTPP24], Lemma 3.3)."""
 
 from typing import Any
 
@@ -21,6 +21,6 @@ METHOD = Method(
     name="mean-work",
     problem="pipeline",
     kind="bound",
-    summary="All work divided by k (papers/mtpp, Lemma 3.3).",
+    summary="All work divided by k ([MTPP24], Lemma 3.3).",
     run=run,
 )

@@ -1,6 +1,6 @@
-"""`mip-tree`: a certified branch-and-bound bound on the exact formulation, strengthened.
+"""`mip-tree`: branch and bound on the exact formulation, strengthened, with a certificate.
 
-The relaxation is the paper's exact MIP (papers/mtpp, Figure 3) with stronger cut rows, and with
+The relaxation is the paper's exact MIP ([MTPP24], Figure 3) with stronger cut rows, and with
 rows and windows that hold below a threshold only (see `shares`). See `tree` for how it is searched.
 """
 

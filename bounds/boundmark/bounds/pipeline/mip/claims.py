@@ -1,4 +1,4 @@
-"""Lower bounds on a solver's word."""
+"""Reports lower bounds on a solver's word, without rounding up."""
 
 import math
 

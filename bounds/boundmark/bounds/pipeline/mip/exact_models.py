@@ -1,4 +1,4 @@
-"""Exact formulations: as printed (papers/mtpp, Figure 3), and a stronger one."""
+"""Exact formulations: as printed ([MTPP24], Figure 3), and a stronger one."""
 
 import numpy as np
 

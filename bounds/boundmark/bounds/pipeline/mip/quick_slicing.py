@@ -1,4 +1,4 @@
-"""A partition to start from: the best slicing of a few topological orders.
+"""Finds a partition to start from: the best slicing of a few topological orders.
 
 Bounds do not depend on heuristics, so this is small and plain: all segments' costs as a matrix.
 """

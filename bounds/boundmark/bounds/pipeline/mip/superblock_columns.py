@@ -1,4 +1,4 @@
-"""Columns and rows that all formulations share (papers/mtpp, Figure 3).
+"""Columns and rows that all formulations share ([MTPP24], Figure 3).
 
 A superblock is one stage, or several stages in a row. y[v][b] says that node v is in superblock b
 or before, for b = 0 .. superblocks, with y[v][0] = 0 and y[v][superblocks] = 1. By Equation 11,

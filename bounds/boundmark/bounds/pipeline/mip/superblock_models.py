@@ -1,4 +1,4 @@
-"""Three-superblock relaxations: before, at and after one superblock (papers/mtpp, 3.2 and 3.3)."""
+"""Three-superblock relaxations: before, at and after one superblock ([MTPP24], 3.2 and 3.3)."""
 
 import numpy as np
 

@@ -49,7 +49,7 @@ class ShareTable:
     nodes
         The nodes that take a share of a stage, i.e. with work or parameters.
     cuts
-        C_v(a), a row a node of `nodes` and a column a weight of `io_weights`.
+        C_v(a), one row per node of `nodes` and one column per weight of `io_weights`.
     node, node_bound
         The node-cut bound and where it is attained.
     solver

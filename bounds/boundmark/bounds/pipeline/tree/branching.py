@@ -1,4 +1,4 @@
-"""Which node to branch on, and at which superblock."""
+"""Chooses the node to branch on, and the superblock."""
 
 import numpy as np
 

@@ -41,7 +41,7 @@ class Formulation:
 
 
 def exact(k: int) -> Formulation:
-    """Return the paper's exact program (papers/mtpp, Figure 3)."""
+    """Return the paper's exact program ([MTPP24], Figure 3)."""
     superblocks = single_stages(k)
     return Formulation(
         "mip-tree/1", lambda dag, amounts: [(superblocks, share_windows(dag, amounts, k))]
@@ -49,7 +49,7 @@ def exact(k: int) -> Formulation:
 
 
 def bottleneck(k: int, demand: Demand) -> Formulation:
-    """Return the program of one stage, wherever it is (papers/mtpp, Section 3.2)."""
+    """Return the program of one stage, wherever it is ([MTPP24], Section 3.2)."""
     superblocks = around_any(k, demand)
 
     def roots(dag: Dag, amounts: IntArray) -> Roots:
@@ -60,7 +60,7 @@ def bottleneck(k: int, demand: Demand) -> Formulation:
 
 
 def bottleneck_guess(k: int, demand: Demand) -> Formulation:
-    """Return a program for each position of one stage (papers/mtpp, Section 3.3)."""
+    """Return a program for each position of one stage ([MTPP24], Section 3.3)."""
     superblocks = [around(stage, k, demand) for stage in range(k)]
 
     def roots(dag: Dag, amounts: IntArray) -> Roots:

@@ -1,6 +1,6 @@
 """The linear relaxation at a threshold: a lower bound on the bottleneck stage's cost.
 
-Columns are y(v, b), 1 if node v is in superblock b or earlier (papers/mtpp, Section 3.1), for the
+Columns are y(v, b), 1 if node v is in superblock b or earlier ([MTPP24], Section 3.1), for the
 superblocks where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves
 superblock b; o(b), the overflow of superblock b; s, by how much shares may be too large, at a
 price; and z, the cost of the bottleneck stage. A superblock stands for merged(b) stages (see

@@ -74,7 +74,10 @@ def _rise(tree: Tree, best: Best, producer: str) -> None:
     if not tree.start(_target(refuted, step)):
         return
     budget, next_report, slowest = tree.budget, REPORT_EVERY, 0.0
-    while budget.remaining() > STEPS_IN_RESERVE * slowest + CHECKS_IN_RESERVE * report.seconds:
+    while (
+        not report.is_too_large
+        and budget.remaining() > STEPS_IN_RESERVE * slowest + CHECKS_IN_RESERVE * report.seconds
+    ):
         began = budget.spent()
         if tree.bound > tree.threshold:
             report.at(tree.threshold)
@@ -123,7 +126,9 @@ def _refute_by_roots(tree: Tree, report: "_Report") -> int:
 def _refute_less(tree: Tree, report: "_Report") -> None:
     """Report the largest threshold below the tree's that its leaves refute as they are."""
     low, high = report.proven - 1, tree.threshold
-    while high - low > 1 and tree.budget.remaining() > 2 * report.seconds:
+    while (
+        high - low > 1 and not report.is_too_large and tree.budget.remaining() > 2 * report.seconds
+    ):
         threshold = (low + high) // 2
         if report.at(threshold) > threshold:
             low = threshold
@@ -143,12 +148,15 @@ class _Report:
     ----------
     seconds
         What the slowest check took.
+    is_too_large
+        Whether the tree has grown beyond what the checker checks.
     """
 
     tree: Tree
     best: Best
     producer: str
     seconds: float = 0.0
+    is_too_large: bool = False
 
     @property
     def proven(self) -> int:
@@ -162,9 +170,12 @@ class _Report:
             return 0
         instance, kind, began = tree.instance, tree.formulation.kind, tree.budget.spent()
         payload = tree.payload(threshold)
-        bound = checker.check_certificate(
-            instance.to_json(), Certificate.of(instance, kind, 0, payload, self.producer).to_json()
-        )
+        unproven = Certificate.of(instance, kind, 0, payload, self.producer)
+        try:
+            bound = checker.check_certificate(instance.to_json(), unproven.to_json())
+        except checker.TooLarge:
+            self.is_too_large = True
+            return 0
         self.seconds = max(self.seconds, tree.budget.spent() - began)
         self.best.bound(Certificate.of(instance, kind, bound, payload, self.producer))
         return bound

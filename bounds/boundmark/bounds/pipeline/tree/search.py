@@ -1,9 +1,9 @@
 """Best-first branch and bound on the windows of the nodes, at a threshold that rises.
 
 Every partition whose stages cost at most the threshold t is in some leaf, and every leaf has a
-bound on its dearest stage. So at any moment, OPT is at least the smallest of t + 1 and the leaves'
-bounds. When all leaves are above t, a larger t comes next. The tree stays; the shares shrink a
-little, and a leaf is solved again only when it is the worst one.
+bound on its bottleneck stage. So at any moment, OPT is at least the smallest of t + 1 and the
+leaves' bounds. When all leaves are above t, a larger t comes next. The tree stays; the shares
+shrink a little, and a leaf is solved again only when it is the worst one.
 
 A formulation of several programs has a tree for each, and their leaves wait in one queue.
 """

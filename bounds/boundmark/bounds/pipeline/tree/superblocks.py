@@ -1,7 +1,7 @@
 """What the superblocks of a tree's program stand for: stages, or several stages in a row.
 
 The paper's relaxations single out a stage that has at least a mean stage's work, and merge the
-stages before it and those after it (papers/mtpp, Sections 3.2 and 3.3). Their argument, Lemma 3.3,
+stages before it and those after it ([MTPP24], Sections 3.2 and 3.3). Their argument, Lemma 3.3,
 holds for any amounts that nodes demand of their stage, not only for work: some stage has at least
 the mean over the k stages, and at least as much as any single node demands.
 """
@@ -42,7 +42,7 @@ class Demand:
 
     @classmethod
     def of_work(cls, graph: PipelineGraph, k: int) -> "Demand":
-        """Return the work, as shares of the mean work, rounded down (papers/mtpp, Lemma 3.3)."""
+        """Return the work, as shares of the mean work, rounded down ([MTPP24], Lemma 3.3)."""
         total = max(1, int(graph.work.sum()))
         scaled = graph.work.astype(object) * (k * SHARE_UNITS) // total
         return cls.of(scaled.astype(np.int64), k)

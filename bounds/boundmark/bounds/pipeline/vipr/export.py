@@ -20,7 +20,7 @@ HEADER = """\
 % {threshold} each is at least {bound}, so every partition costs {bound} or more.
 % Instance, by the SHA-256 of its JSON: {sha256}
 % Columns: y_v_b, node v is in stage b or earlier; c_u_b, the tensor of node u enters or leaves
-% stage b; o_b, overflow of stage b; z, cost of the dearest stage.
+% stage b; o_b, overflow of stage b; z, cost of the bottleneck stage.
 % The share rows and the bounds of y hold below the threshold by the certificate's flows.
 VER 1.0
 """

@@ -2,7 +2,7 @@
 
 Columns, all of them integer: y(v, b), 1 if node v is in stage b or earlier, for b from -1, before
 the first stage; c(u, b), 1 if the tensor of u enters or leaves stage b; o(b), the overflow of stage
-b; z, the cost of the dearest stage. With x(v, b) = y(v, b) - y(v, b - 1), the rows are
+b; z, the cost of the bottleneck stage. With x(v, b) = y(v, b) - y(v, b - 1), the rows are
 
     cost, b            z - work x(., b) - transfer c(., b) - o(b) >= 0
     share, b           -shares x(., b) >= -TREE_SHARE_UNITS

@@ -1,0 +1,31 @@
+"""Documents in files, as a results folder holds them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boundmark.bounds.pipeline.shares.table import share_table
+from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.reports.stored.documents import write_document
+
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def large(random_graph: Callable[..., PipelineGraph]) -> tuple[PipelineInstance, Document]:
+    """Return an instance and a certificate whose payload goes into a file of its own."""
+    sample = PipelineInstance(random_graph(200, 1), 4)
+    return sample, share_table(sample.graph).certificate(sample, "share").to_json()
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, large: tuple[PipelineInstance, Document]
+) -> tuple[Path, str, PipelineInstance]:
+    """Store both; return the folder and the certificate's hash too."""
+    sample, document = large
+    write_document(tmp_path, sample.to_json())
+    return tmp_path, write_document(tmp_path, document), sample

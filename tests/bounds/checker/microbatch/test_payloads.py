@@ -1,0 +1,130 @@
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from brute_force_microbatch import instances, layout, optimum
+from certified import certified
+from certified.microbatch import TIGHT
+from hypothesis import given
+from hypothesis import strategies as st
+from mutation import JSON
+from other_process import call
+from recording import record
+
+from boundmark.bounds import checker
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.microbatch import MicrobatchInstance
+
+Document = dict[str, Any]
+
+
+def pairs_of(document: Document) -> Iterator[Document]:
+    """Yield the certificate without one of its pairs, or with less of it."""
+    for number, (_, _, amount) in enumerate(document["payload"]["pairs"]):
+        less = copy.deepcopy(document)
+        del less["payload"]["pairs"][number]
+        yield less
+        less = copy.deepcopy(document)
+        less["payload"]["pairs"][number][2] = amount + 1
+        yield less
+
+
+@pytest.mark.parametrize("name", [name for name in TIGHT if name.startswith("memory")])
+def test_pairs_are_all_that_a_device_holds(name: str) -> None:
+    """A pair less, or an amount more, is rejected."""
+    for changed in pairs_of(certified("microbatch", name).certificate):
+        with pytest.raises(checker.Rejected):
+            checker.check_certificate(TIGHT[name][1].to_json(), changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "payload", "reason"),
+    [
+        ("device-load", {}, "the payload is not an object with the fields blocks, device"),
+        ("device-load", {"device": 2, "blocks": [0]}, "device of the payload is not an integer"),
+        ("device-load", {"device": 0, "blocks": []}, "repeated, or there are none"),
+        ("device-load", {"device": 0, "blocks": [0, 0]}, "repeated, or there are none"),
+        ("device-load", {"device": 0, "blocks": [1]}, "is not on the device"),
+        ("memory-latency", {"device": 0, "pairs": 1}, "not a list of triples"),
+        ("memory-latency", {"device": 0, "pairs": [[0, 3]]}, "not a list of triples"),
+        ("memory-latency", {"device": 0, "pairs": []}, "not all that the device allocates"),
+        ("memory-latency", {"device": 0, "pairs": [[3, 0, 1]]}, "not an allocation and a release"),
+        ("memory-latency", {"device": 0, "pairs": [[1, 2, 1]]}, "not an allocation and a release"),
+        ("memory-latency", {"device": 0, "pairs": [[0, 3, 2]]}, "not an allocation and a release"),
+        ("memory-latency", {"device": 0, "pairs": [[0, 3, -1]]}, "amount of a pair is not an int"),
+        ("modulo-tree", {"bound": 6, "order": [0], "pairs": []}, "not have every block once"),
+        ("modulo-tree", {"bound": 6, "order": [0, 1, 2, 3], "pairs": []}, "one list for each"),
+        (
+            "modulo-tree",
+            {"bound": 7, "order": [0, 1, 2, 3], "pairs": [[[0, 3, 1]], [[1, 2, 1]]]},
+            "the tree does not refute a period",
+        ),
+        (
+            "modulo-tree",
+            {"bound": 10**6, "order": [0, 1, 2, 3], "pairs": [[], []]},
+            "bound of the payload is not an integer from 1 to 1024",
+        ),
+    ],
+)
+def test_malformed_payloads(name: str, payload: Any, reason: str) -> None:
+    """Each is rejected with the reason."""
+    document = {**certified("microbatch", name).certificate, "payload": payload}
+    with pytest.raises(checker.Rejected, match=reason):
+        checker.check_certificate(TIGHT[name][1].to_json(), document)
+
+
+def test_a_release_has_to_wait_for_its_allocation() -> None:
+    """Without a path between them, nothing is known of how long a device holds something."""
+    free = layout([("F", 1, 1, (0,)), ("B", 1, -1, (0,))], [], 1)
+    sample = MicrobatchInstance.of(free, memory=1)
+    with pytest.raises(UnsupportedError, match="no device holds what a later block"):
+        call(record, "memory-latency", sample)
+    document = {
+        "format": "boundmark-certificate/1",
+        "instance_sha256": sample.sha256,
+        "problem": "microbatch",
+        "kind": "memory-latency/1",
+        "bound": 1,
+        "payload": {"device": 0, "pairs": [[0, 1, 1]]},
+        "producer": "nobody",
+    }
+    with pytest.raises(checker.Rejected, match="does not wait for the allocation"):
+        checker.check_certificate(sample.to_json(), document)
+
+
+PAIR = st.lists(st.integers(-1, 5), min_size=3, max_size=3)
+PAYLOAD = (
+    JSON
+    | st.fixed_dictionaries({"device": st.integers(-1, 2), "blocks": st.lists(st.integers(-1, 5))})
+    | st.fixed_dictionaries({"device": st.integers(-1, 2), "pairs": st.lists(PAIR) | JSON})
+    | st.fixed_dictionaries(
+        {
+            "bound": st.integers(0, 9),
+            "order": st.permutations(range(4)) | st.permutations(range(3)) | JSON,
+            "pairs": st.lists(st.lists(PAIR, max_size=2), max_size=2),
+        }
+    )
+)
+KINDS = sorted(kind for kind, problem in checker.KINDS.items() if problem == "microbatch")
+
+
+@given(sample=instances(), payload=PAYLOAD, kind=st.sampled_from(KINDS))
+def test_arbitrary_payloads_are_rejected_or_true(
+    sample: MicrobatchInstance, payload: Any, kind: str
+) -> None:
+    """Nothing but a rejection comes of nonsense, and nothing false is proved."""
+    document = {
+        "format": "boundmark-certificate/1",
+        "instance_sha256": sample.sha256,
+        "problem": "microbatch",
+        "kind": kind,
+        "bound": 0,
+        "payload": payload,
+        "producer": "nobody",
+    }
+    try:
+        proved = checker.check_certificate(sample.to_json(), document)
+    except checker.Rejected:
+        return
+    assert proved <= optimum(sample)

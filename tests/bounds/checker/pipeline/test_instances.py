@@ -1,0 +1,48 @@
+from typing import Any
+
+import pytest
+from certified import certified
+
+from boundmark.bounds import checker
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("format", "boundmark-instance/2", "format is not 'boundmark-instance/1'"),
+        ("problem", "layout", "problem is not one of pipeline"),
+        ("k", 0, "k of the instance is not an integer from 1"),
+        ("k", True, "k of the instance is not an integer"),
+        ("k", 2**60, "k of the instance is not an integer"),
+        ("work", [], "not of one length above 0"),
+        ("work", [1, 2], "not of one length above 0"),
+        ("work", [1, 2.0, 3], "work of the instance is not an integer"),
+        ("work", [1, -2, 3], "work of the instance is not an integer"),
+        ("transfer", {"0": 1}, "transfer of the instance is not a list"),
+        ("cache", None, "cache of the instance is not an integer"),
+        ("edges", 3, "edges of the instance is not a list"),
+        ("cache", 2**53 - 20, "costs of the instance add up to more than 2.53"),
+        ("work", [2**52, 2**52, 0], "costs of the instance add up to more than 2.53"),
+        ("edges", [[0, 1, 2]], "edges of the instance is not a list of pairs"),
+        ("edges", [[0, 3]], "edges of the instance is not an integer from 0 to 2"),
+        ("edges", [[1, 2], [0, 1]], "not sorted, or repeated"),
+        ("edges", [[0, 1], [0, 1]], "not sorted, or repeated"),
+        ("edges", [[0, 1], [1, 2], [2, 0]], "has a cycle"),
+        ("edges", [[1, 1]], "has a cycle"),
+    ],
+)
+def test_malformed_instances(field: str, value: Any, reason: str) -> None:
+    """An instance that breaks its format is rejected, with the field."""
+    document = {**certified("pipeline", "node-cut").instance.to_json(), field: value}
+    with pytest.raises(checker.Rejected, match=reason):
+        checker.check_instance(document)
+
+
+def test_huge_integers_are_rejected() -> None:
+    """Integers too long to print are rejected without printing them."""
+    sample = certified("pipeline", "share")
+    document = sample.instance.to_json()
+    with pytest.raises(checker.Rejected, match="k of the instance is not an integer"):
+        checker.check_instance({**document, "k": 10**5000})
+    with pytest.raises(checker.Rejected, match="instance_sha256"):
+        checker.check_certificate(document, {**sample.certificate, "instance_sha256": 10**5000})

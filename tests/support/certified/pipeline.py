@@ -1,0 +1,92 @@
+"""Certificates of `pipeline` that prove the optimum of a tiny instance."""
+
+from brute_force import instance
+
+from boundmark.problems.pipeline import PipelineInstance
+
+TIGHT: dict[str, tuple[str, PipelineInstance]] = {
+    "max-work": ("max-work", instance([5, 3], [], 2)),
+    "mean-work": ("mean-work", instance([2, 2], [], 2)),
+    "node-cut": (
+        "node-cut",
+        instance([5, 5, 5], [(0, 1), (1, 2)], 3, transfer=[4, 2, 0]),
+    ),
+    "share": (
+        "share",
+        instance(
+            [4, 4, 4, 3, 3, 4],
+            [(0, 2), (0, 3), (0, 5), (1, 4), (2, 4), (2, 5)],
+            2,
+            transfer=[1, 2, 1, 2, 1, 1],
+            param_load=[5, 6, 3, 0, 6, 2],
+            cache=100,
+        ),
+    ),
+    "share, one node": (
+        "share",
+        instance([5, 5, 5], [(0, 1), (1, 2)], 3, transfer=[4, 2, 0]),
+    ),
+    "mip-tree": (
+        "mip-tree",
+        instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5]),
+    ),
+    "mip-tree, overflow": (
+        "mip-tree",
+        instance(
+            [6, 7, 7, 2],
+            [(0, 2), (0, 3)],
+            2,
+            transfer=[3, 2, 1, 2],
+            param_load=[5, 0, 2, 4],
+            cache=5,
+        ),
+    ),
+    "bottleneck-tree": (
+        "bottleneck-tree",
+        instance([3, 7, 3, 4], [(0, 2), (1, 3)], 2, transfer=[5, 3, 1, 0]),
+    ),
+    "bottleneck-tree, overflow": (
+        "bottleneck-tree",
+        instance(
+            [6, 3, 4, 3],
+            [(0, 1), (1, 3), (2, 3)],
+            2,
+            transfer=[2, 3, 3, 1],
+            param_load=[6, 4, 1, 5],
+            cache=5,
+        ),
+    ),
+    "bottleneck-guess-tree": (
+        "bottleneck-guess-tree",
+        instance([7, 3, 6, 5], [(0, 1), (0, 2), (1, 3)], 2, transfer=[5, 0, 2, 2]),
+    ),
+    "bottleneck-guess-tree, overflow": (
+        "bottleneck-guess-tree",
+        instance(
+            [3, 6, 5, 1],
+            [(0, 1), (0, 3), (1, 3), (2, 3)],
+            2,
+            transfer=[2, 5, 2, 2],
+            param_load=[0, 5, 1, 5],
+            cache=4,
+        ),
+    ),
+    "share, overflow": ("share", instance([1, 1], [], 2, param_load=[5, 5], cache=2)),
+    "ideal-dp": (
+        "ideal-dp",
+        instance(
+            [4, 4, 0, 3, 3, 4, 0],
+            [(0, 2), (0, 3), (0, 5), (1, 4), (3, 4), (3, 5), (5, 6)],
+            3,
+            transfer=[1, 2, 1, 2, 1, 1, 0],
+            param_load=[5, 6, 0, 0, 6, 2, 0],
+            cache=7,
+        ),
+    ),
+}
+
+
+def is_tiny(instance: PipelineInstance) -> bool:
+    """Whether all partitions are enumerated in milliseconds."""
+    stages = min(instance.k, instance.nodes)
+    return bool(stages**instance.nodes <= 3**7)

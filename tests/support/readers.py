@@ -1,0 +1,201 @@
+"""Every reader of files, with files that it accepts, for campaigns of damaged ones.
+
+A reader may refuse a file with an error that names what is wrong. Anything else is a failure.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from certified import NAMES, PROBLEMS, certified
+
+from boundmark.bounds import checker
+from boundmark.datasets.any_file import load_file
+from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.problem import solution_document
+
+REFUSALS = (BoundmarkError, checker.Rejected)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One way to read a file.
+
+    Attributes
+    ----------
+    suffix
+        Of the files.
+    seeds
+        Returns contents that are accepted.
+    read
+        Reads a file; raises one of `REFUSALS` if it is not what it should be.
+    """
+
+    suffix: str
+    seeds: Callable[[], Sequence[bytes]]
+    read: Callable[[Path], object]
+
+
+def _canonical(document: Any) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
+@cache
+def _tight() -> dict[str, Any]:
+    """Return the instances of all samples, by hash."""
+    found = [instance for known in PROBLEMS.values() for _, instance in known.tight.values()]
+    return {instance.sha256: instance for instance in found}
+
+
+def _instances() -> Sequence[bytes]:
+    return [_canonical(instance.to_json()) for instance in _tight().values()]
+
+
+def _certificates() -> Sequence[bytes]:
+    return [_canonical(certified(*name).certificate) for name in NAMES]
+
+
+def _check(path: Path) -> None:
+    """Do as the command line of the checker does."""
+    document = checker.read_document(path)
+    known = _tight().get(str(document.get("instance_sha256")))
+    if known is None:
+        checker.check_instance(document)
+        return
+    instance = known.to_json()
+    if document.get("format") == checker.SOLUTION_FORMAT:
+        checker.check_solution(instance, document)
+    else:
+        checker.check_certificate(instance, document)
+
+
+def _solutions() -> Sequence[bytes]:
+    import numpy as np
+
+    from boundmark.problems.arrays import frozen
+    from boundmark.problems.microbatch import Repetend, Schedule
+    from boundmark.problems.pipeline import Partition
+
+    found = []
+    for instance in _tight().values():
+        if instance.problem == "pipeline":
+            solution: Any = Partition(frozen([0] * instance.nodes))
+        else:
+            starts = np.arange(instance.nodes)[None, :] * 9
+            solution = Schedule(starts, Repetend(99, np.zeros(instance.nodes, dtype=np.int64)))
+        found.append(_canonical(solution_document(instance, solution, 9)))
+    return found
+
+
+def _read_solution(path: Path) -> None:
+    from boundmark.benchmarks.stored import load_solution
+
+    for sha256, instance in _tight().items():
+        try:
+            load_solution(path, instance.problem, sha256)
+        except REFUSALS:
+            continue
+        return
+
+
+def _suites() -> Sequence[bytes]:
+    from boundmark.benchmarks.suite_file import _shipped as shipped
+    from boundmark.benchmarks.suite_file import suite_names
+
+    return [(shipped() / f"{name}.toml").read_bytes() for name in suite_names()]
+
+
+def _read_suite(path: Path) -> None:
+    from boundmark.benchmarks.suite_file import read_suite
+
+    read_suite(path)
+
+
+def _onnx_models() -> Sequence[bytes]:
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+
+    def tensor(name: str, *shape: int) -> Any:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    def weights(name: str, *shape: int) -> Any:
+        return numpy_helper.from_array(np.zeros(shape, dtype=np.float32), name)
+
+    convolution = helper.make_graph(
+        [
+            helper.make_node("Conv", ["x", "w", "b"], ["y"], name="conv", pads=[1, 1, 1, 1]),
+            helper.make_node("Relu", ["y"], ["z"], name="relu"),
+            helper.make_node("MaxPool", ["z"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+            helper.make_node("Flatten", ["p"], ["f"]),
+            helper.make_node("Gemm", ["f", "g"], ["out"], transB=1),
+        ],
+        "graph", [tensor("x", 1, 3, 8, 8)], [tensor("out", 1, 5)],
+        [weights("w", 4, 3, 3, 3), weights("b", 4), weights("g", 5, 64)],
+    )  # fmt: skip
+    attention = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["q", "k"], ["s"]),
+            helper.make_node("Softmax", ["s"], ["a"], axis=-1),
+            helper.make_node("MatMul", ["a", "v"], ["c"]),
+            helper.make_node("Add", ["c", "v"], ["out"]),
+        ],
+        "graph", [tensor("q", 2, 4, 8), tensor("k", 2, 8, 4), tensor("v", 2, 4, 8)],
+        [tensor("out", 2, 4, 8)],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 17)]
+    return [
+        helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+        for graph in (convolution, attention)
+    ]
+
+
+def _cost_graphs() -> Sequence[bytes]:
+    return [
+        b'node { name: "a" compute_cost: 3 output_info { size: 4 } }\n'
+        b'node { name: "b" id: 1 compute_cost: 5 input_info { preceding_node: 0 } '
+        b"output_info { size: 2 alias_input_port: -1 } temporary_memory_size: 7 }\n"
+        b'node { name: "c" id: 2 is_final: true input_info { preceding_node: 1 preceding_port: 0 } '
+        b"control_input: 0 }\n"
+    ]
+
+
+def _profiles() -> Sequence[bytes]:
+    lines = [
+        f"node{number} -- Conv2d(3, {number}) -- forward_compute_time={number}.5, "
+        f"backward_compute_time=1.25, activation_size={number}00.0, parameter_size=12.0"
+        for number in range(1, 4)
+    ]
+    return ["\n".join([*lines, "\tnode1 -- node2", "\tnode2 -- node3"]).encode()]
+
+
+READERS = {
+    "checker": Reader(".json", lambda: [*_instances(), *_certificates(), *_solutions()], _check),
+    "instance": Reader(".json", _instances, load_file),
+    "solution": Reader(".json", _solutions, _read_solution),
+    "onnx": Reader(".onnx", _onnx_models, load_file),
+    "cost-graph-def": Reader(".pbtxt", _cost_graphs, load_file),
+    "profile": Reader(".txt", _profiles, load_file),
+    "suite": Reader(".toml", _suites, _read_suite),
+}
+
+
+class Attempt:
+    """Reads contents by way of a file that is overwritten each time."""
+
+    def __init__(self, name: str) -> None:
+        self._reader = READERS[name]
+        self._folder = tempfile.TemporaryDirectory()
+        self._path = Path(self._folder.name) / f"file{self._reader.suffix}"
+
+    def __call__(self, content: bytes) -> str:
+        """Return ``"accepted"`` or ``"refused"``; let every other error through."""
+        self._path.write_bytes(content)
+        try:
+            self._reader.read(self._path)
+        except REFUSALS:
+            return "refused"
+        return "accepted"
