@@ -55,6 +55,17 @@ def nightly(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Damage certificates, files and results folders; pass the minutes of each campaign."""
+    install(session, "test", "fuzz")
+    minutes = session.posargs[0] if session.posargs else "1"
+    session.run("python", "tests/campaigns/mutations.py", "--minutes", minutes)
+    session.run("python", "tests/campaigns/readers.py", "--minutes", minutes)
+    session.run("boundmark", "run", "smoke", "--out", "results/smoke")
+    session.run("python", "tests/campaigns/altered_folders.py", "results/smoke")
+
+
+@nox.session
 def asv(session: nox.Session) -> None:
     """Time the hot code of this checkout; pass e.g. `-- -b slicing` to choose."""
     install(session, "asv")

@@ -10,8 +10,8 @@ class Kahn:
     param_names = ("nodes",)
 
     def setup(self, nodes: int) -> None:
-        from boundmark.heuristics.pipeline.compare_slicing import random_graph
-        from boundmark.heuristics.pipeline.priorities import topological_order
+        from boundmark.heuristics.pipeline.orders.priorities import topological_order
+        from boundmark.heuristics.pipeline.slicing.compare import random_graph
 
         self.sort = topological_order
         self.dag = random_graph("plain", nodes, seed=1).dag

@@ -5,14 +5,14 @@ class _Sliced:
     param_names = ("nodes", "k")
 
     def setup(self, nodes: int, k: int) -> None:
-        from boundmark.heuristics.pipeline import compare_slicing, slicing
+        from boundmark.heuristics.pipeline.slicing import best_slicing, compare
         from boundmark.problems.pipeline import PipelineInstance
 
-        graph = compare_slicing.random_graph("regal-style", nodes, seed=1)
+        graph = compare.random_graph("regal-style", nodes, seed=1)
         self.instance = PipelineInstance(graph, k)
         self.order = graph.dag.topological_order
-        self.slice_order, self.beats = slicing.slice_order, slicing.beats
-        self.reference_cost = compare_slicing.reference_cost
+        self.slice_order, self.beats = best_slicing.slice_order, best_slicing.beats
+        self.reference_cost = compare.reference_cost
         self.cost, _ = self.slice_order(self.instance, self.order)
 
 

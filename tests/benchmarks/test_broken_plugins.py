@@ -99,9 +99,9 @@ def command():
 def test_a_data_set_that_cannot_list(tmp_path: Path) -> None:
     """It is listed with a question mark, and the reason; the others as always."""
     code = """
-from boundmark.problems.costed_graph import CostedGraph
+from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dataset import Dataset
-THING = Dataset("odd", CostedGraph, "Odd.", lambda: 1 // 0, lambda name: None)
+THING = Dataset("odd", ComputationGraph, "Odd.", lambda: 1 // 0, lambda name: None)
 """
     install(tmp_path, "odd", {"boundmark.datasets": {"odd": "odd:THING"}}, code)
     boundmark = boundmark_with(tmp_path)
@@ -109,5 +109,5 @@ THING = Dataset("odd", CostedGraph, "Odd.", lambda: 1 // 0, lambda name: None)
     assert "warning: data set 'odd' does not list its members: ZeroDivisionError" in done.stderr
     assert "onnx-light" in done.stdout
     done = boundmark("solve", "odd/x", "-k", 2, check=False)
-    expected = "odd/x is a NoneType; expected a CostedGraph, as its data set declares."
+    expected = "odd/x is a NoneType; expected a ComputationGraph, as its data set declares."
     assert expected in " ".join(done.stderr.split())

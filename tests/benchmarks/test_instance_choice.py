@@ -78,7 +78,7 @@ def test_the_first_that_has_all_parameters(
         (GRAPH, {"memory": "2"}, None, f"no problem about {GRAPH} has memory"),
         (
             GRAPH, {}, "microbatch",
-            f"{GRAPH}: a CostedGraph was given; problem 'microbatch' is about BlockLayout.",
+            f"{GRAPH}: a PipelineGraph was given; problem 'microbatch' is about BlockLayout.",
         ),
         ("shapes/v-2-train", {"k": "2"}, None, "k is no parameter of problem 'microbatch'; expect"),
         (

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from command_line import Boundmark
@@ -23,3 +24,56 @@ def test_listings(command: str, key: str, expected: set[str], boundmark: Boundma
 def test_members(boundmark: Boundmark) -> None:
     """Members are listed as `solve` takes them."""
     assert "onnx-light/resnet50" in boundmark("datasets", "--members", "onnx-light").stdout
+
+
+def test_devices_are_listed(boundmark: Boundmark) -> None:
+    """Programs get SI units and sources; people names and a few figures."""
+    listed = json.loads(boundmark("devices", "--json").stdout)
+    by_name = {item.get("device") or item["cluster"]: item for item in listed}
+    assert by_name["nvidia-t4"]["memory_bandwidth_bytes_per_s"] == 320e9
+    assert by_name["nvidia-t4"]["link"]["bandwidth_bytes_per_s"] == 12e9
+    assert by_name["intel-uhd-770"]["link"] is None
+    ends = {("CPU", "GPU.0"): 76.8e9, ("GPU.0", "GPU.1"): 24e9, ("GPU.1", "GPU.0"): 24e9}
+    links = by_name["hsdag-server"]["links"]
+    assert (
+        ends.items()
+        <= {(link["from"], link["to"]): link["bandwidth_bytes_per_s"] for link in links}.items()
+    )
+    assert len(links) == 6
+    text = boundmark("devices").stdout
+    assert all(name in text for name in by_name)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_device_is_shown_with_its_source(boundmark: Boundmark, tmp_path: Path) -> None:
+    """A cluster shows its bandwidths by pair; a file shows all that it has."""
+    assert "datasheet (2019)" in boundmark("devices", "nvidia-t4").stdout
+    path = tmp_path / "own.toml"
+    path.write_text(
+        """
+        [devices.mine]
+        source = "made up"
+        memory_gib = 3
+        memory_bandwidth_gb_per_s = 7
+        op_overhead_us = 1
+        peak_tera_ops_per_s = { float32 = 1 }
+
+        [clusters.both]
+        source = "made up, too"
+        devices = { left = "mine", right = "nvidia-t4" }
+        bandwidth_gb_per_s = [["-", 5], [11, "-"]]
+        latency_us = 13
+        """
+    )
+    lines = [line.split() for line in boundmark("devices", path).stdout.splitlines()]
+    for expected in (
+        ["device", "mine"],
+        ["memory", "3", "GiB,", "7", "GB/s"],
+        ["link", "none", "to", "others", "of", "its", "kind"],
+        ["devices", "left", "mine,", "right", "nvidia-t4"],
+        ["left", "-", "5"],
+        ["right", "11", "-"],
+        ["left", "-", "13"],
+        ["source", "made", "up,", "too"],
+    ):
+        assert expected in lines

@@ -1,10 +1,12 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from command_line import TASKS, Boundmark
 
@@ -94,6 +96,68 @@ def test_a_missing_extra_is_one_sentence(suite_file: Path, tmp_path: Path) -> No
     assert done.returncode == 2
     assert "install it with: pip install 'boundmark[dask]'" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_what_a_killed_run_left_is_tidied(
+    boundmark: Boundmark, suite_file: Path, finished_run: Path, tmp_path: Path
+) -> None:
+    """The next run merges what the last one had not, even if there is nothing else to do."""
+    out = tmp_path / "out"
+    shutil.copytree(finished_run, out)
+    store = ResultStore.open(out)
+    expected = store.results()
+    first = {name: plain(value) for name, value in expected.iloc[0].to_dict().items()}
+    store.append(first, [])
+    (out / "solutions" / ".a.json.1-1.part").write_text("half")
+    done = boundmark("run", suite_file, "--out", out, "--quiet")
+    assert f"{TASKS} already stored, 0 run" in done.stdout
+    for folder in ("results", "traces"):
+        assert [path.name for path in (out / folder).iterdir()] == ["merged.parquet"]
+    assert not list((out / "solutions").glob(".*"))
+    assert ResultStore.open(out).results().equals(expected)
+
+
+def plain(value: object) -> object:
+    """Return a value of a table as Python's own, None if it is missing."""
+    return None if pd.isna(value) else getattr(value, "item", lambda: value)()
+
+
+# Runs a command on a small disk of its own, once empty and once without the right to write.
+SMALL_DISK = """
+import ctypes, os, subprocess, sys
+libc, folder, kilobytes, *command = ctypes.CDLL(None), *sys.argv[1:]
+if libc.unshare(0x20000) or libc.mount(None, b"/", None, (1 << 14) | (1 << 19), None):
+    sys.exit("not permitted")
+if libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, f"size={kilobytes}k".encode()):
+    sys.exit("not permitted")
+done = subprocess.run(command)
+print("kept:", sorted(os.listdir(folder)))
+if libc.mount(None, folder.encode(), None, 32 | 1, None):
+    sys.exit("not permitted")
+again = subprocess.run(command)
+print("statuses:", done.returncode, again.returncode)
+"""
+
+
+def test_a_disk_that_is_full_or_read_only_is_one_sentence(suite_file: Path, tmp_path: Path) -> None:
+    """The run ends with status 2, and says which file it could not write and why."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    done = subprocess.run(
+        [
+            sys.executable, "-c", SMALL_DISK, disk, "150",
+            sys.executable, "-m", "boundmark", "run", suite_file, "--out", disk / "out", "--quiet",
+        ],
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    if done.stderr == "not permitted\n":
+        pytest.skip("mounting is not permitted here")
+    assert "statuses: 2 2" in done.stdout, done.stdout + done.stderr
+    message = " ".join(done.stderr.split())
+    assert "cannot be written: No space left on device" in message
+    assert "Read-only file system" in message
+    assert "Traceback" not in message
 
 
 def test_retry_runs_failed_tasks_again(

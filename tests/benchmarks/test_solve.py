@@ -3,6 +3,8 @@ from pathlib import Path
 
 from command_line import Boundmark
 
+from boundmark.reports.stored.store import ResultStore
+
 KEYS = {
     "instance_sha256", "problem", "objective", "certified_bound", "claimed_bound", "gap",
     "optimal", "method", "solution", "certificate", "seconds",
@@ -37,6 +39,37 @@ def test_answer_for_people(boundmark: Boundmark) -> None:
     assert [line.split()[0] for line in lines[2:6]] == ["0", "1", "2", "3"]
     for word in ("cost ", "certified bound", "gap "):
         assert any(line.startswith(word) for line in lines)
+
+
+def test_devices_change_costs(boundmark: Boundmark, tmp_path: Path) -> None:
+    """The answer and the rows say which device it was; the usual one is the same as before."""
+    out = tmp_path / "out"
+    one = ("solve", "onnx-light/alexnet", "-k", 1, "--method", "slicegraph", "--out", out, "--json")
+    answers = [
+        json.loads(boundmark(*one, *device).stdout)
+        for device in ((), ("--device", "nvidia-t4"), ("--device", "raspberry-pi-5"))
+    ]
+    assert [answer["device"] for answer in answers] == ["nvidia-t4", "nvidia-t4", "raspberry-pi-5"]
+    assert answers[0]["instance_sha256"] == answers[1]["instance_sha256"]
+    assert answers[2]["objective"] > 10 * answers[0]["objective"]
+    assert "device=raspberry-pi-5" in answers[2]["instance"]
+    rows = ResultStore.open(out).results()
+    assert sorted(rows["device"]) == ["nvidia-t4", "raspberry-pi-5"]
+    boundmark("verify", out)
+    page = boundmark("report", out).stdout
+    assert "onnx-light/alexnet on nvidia-t4" in page
+    assert "onnx-light/alexnet on raspberry-pi-5" in page
+
+
+def test_costs_that_there_are_have_no_device(boundmark: Boundmark) -> None:
+    """The row says so, and naming one is a mistake."""
+    one = ("solve", "regal-style/erdos-renyi-1", "-k", 2, "--method", "slicegraph", "--json")
+    assert json.loads(boundmark(*one).stdout)["device"] == ""
+    done = boundmark(*one, "--device", "nvidia-t4", check=False)
+    assert done.returncode == 2
+    assert "device is 'nvidia-t4', but a PipelineGraph comes with costs" in " ".join(
+        done.stderr.split()
+    )
 
 
 def test_proven_optimum_is_called_optimal(boundmark: Boundmark) -> None:

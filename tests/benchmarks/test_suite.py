@@ -43,6 +43,77 @@ def test_instances_can_have_methods_of_their_own() -> None:
     assert own == {"regal-style": ["share"], "onnx-light": []}
 
 
+DEVICES = """
+[[instances]]
+dataset = "onnx-light"
+members = ["alexnet"]
+k = [2]
+
+[[instances]]
+dataset = "onnx-light"
+members = ["alexnet"]
+k = [2]
+device = "nvidia-h100"
+"""
+
+
+def test_devices_are_those_of_the_group_or_of_the_suite() -> None:
+    """They are for what has no costs; the usual one is not part of a task's label."""
+
+    def labels(text: str) -> list[tuple[str, str]]:
+        sources = parse_suite("mine", text).load_instances()
+        return [(source.label, source.device) for source in sources]
+
+    assert labels(VALID + DEVICES) == [
+        ("regal-style/erdos-renyi-1 k=2", ""),
+        ("onnx-light/alexnet k=2", "nvidia-t4"),
+        ("onnx-light/alexnet device=nvidia-h100 k=2", "nvidia-h100"),
+    ]
+    assert labels('device = "nvidia-v100"\n' + VALID + DEVICES) == [
+        ("regal-style/erdos-renyi-1 k=2", ""),
+        ("onnx-light/alexnet device=nvidia-v100 k=2", "nvidia-v100"),
+        ("onnx-light/alexnet device=nvidia-h100 k=2", "nvidia-h100"),
+    ]
+    usual, own = (
+        source.instance
+        for source in parse_suite("mine", VALID + DEVICES).load_instances()
+        if source.dataset == "onnx-light"
+    )
+    assert usual.sha256 != own.sha256
+
+
+OWN_DEVICE = """
+[devices.mine]
+source = "made up"
+memory_gib = 1
+memory_bandwidth_gb_per_s = 1
+op_overhead_us = 1
+peak_tera_ops_per_s = { float32 = 1 }
+link = { source = "made up", bandwidth_gb_per_s = 1, latency_us = 0 }
+"""
+
+
+def test_device_files_are_relative_to_the_suite(tmp_path: Path) -> None:
+    """Like files of instances; suites without a file have no folder."""
+    text = VALID + DEVICES.replace("nvidia-h100", "devices/mine.toml")
+    (tmp_path / "devices").mkdir()
+    (tmp_path / "devices" / "mine.toml").write_text(OWN_DEVICE)
+    suite = parse_suite("mine", text, tmp_path / "mine.toml")
+    assert [source.device for source in suite.load_instances()] == ["", "nvidia-t4", "mine"]
+    with pytest.raises(BoundmarkError, match="expected the name of one that comes with boundmark"):
+        parse_suite("mine", text)
+
+
+def test_a_group_with_costs_of_its_own_names_no_device() -> None:
+    """Nothing that a suite says of a group is ignored."""
+    suite = parse_suite("mine", VALID + 'device = "nvidia-h100"\n')
+    with pytest.raises(
+        BoundmarkError,
+        match="suite mine: regal-style/erdos-renyi-1: device is 'nvidia-h100', but a PipelineGraph",
+    ):
+        list(suite.load_instances())
+
+
 def test_methods_of_a_group_are_for_its_parameters() -> None:
     """The same member may be in another group with other ones."""
     text = VALID + 'methods = ["share"]\n[[instances]]\ndataset = "regal-style"\n'
@@ -209,6 +280,19 @@ def test_optional_files(folder: Path) -> None:
         ("file = 3\nk = [1]", "file is 3; expected a str"),
         ('file = "a"\ndataset = "b"\nk = [1]', "both file and dataset; expected a file or members"),
         ('file = "a"\nmembers = ["b"]\nk = [1]', "both file and members"),
+        ('dataset = "onnx-light"\nk = [1]\ndevice = 3', "mine.toml: device is 3; expected a str"),
+        (
+            'dataset = "onnx-light"\nk = [1]\ndevice = "nvidia-t5"',
+            "no device or cluster 'nvidia-t5'; did you mean nvidia-t4",
+        ),
+        (
+            'dataset = "onnx-light"\nk = [1]\ndevice = "no.toml"',
+            "mine.toml: /.*/no.toml does not exist; expected a file",
+        ),
+        (
+            'dataset = "onnx-light"\nk = [1]\ndevice = "hsdag-server"',
+            "onnx-light/alexnet: cluster 'hsdag-server' has intel-.*needs devices of one kind",
+        ),
         ("k = [1]", "dataset is None; expected a str"),
         (
             'dataset = "shapes"\nk = [1]',
@@ -226,6 +310,16 @@ def test_suites_without_a_folder_have_no_files() -> None:
     """A suite that comes with the package has nothing to look for."""
     with pytest.raises(BoundmarkError, match=r"file is 'models/.*'; expected a data set"):
         parse_suite("mine", VALID + FILES)
+
+
+def test_problems_without_costs_of_devices() -> None:
+    """Naming a device where it means nothing is a mistake."""
+    text = VALID.replace('"pipeline"', '"microbatch"').partition("methods")[0]
+    text += 'device = "nvidia-t4"\nmethods = ["device-load"]\n[[instances]]\ndataset = "shapes"\n'
+    with pytest.raises(
+        BoundmarkError, match="device is 'nvidia-t4', but problem 'microbatch' needs none; expected"
+    ):
+        parse_suite("mine", text)
 
 
 def test_methods_of_another_problem() -> None:

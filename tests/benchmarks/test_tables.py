@@ -4,18 +4,28 @@ import json
 from pathlib import Path
 
 import pytest
+from documented import append, hash_of
 
 from boundmark.benchmarks.cli.tables import print_certified_table
 from boundmark.reports.stored.store import ResultStore
 
 
-def add(store: ResultStore, problem: str, instance: str, objective: int, **params: int) -> None:
+def add(
+    store: ResultStore,
+    problem: str,
+    instance: str,
+    objective: int,
+    device: str = "",
+    **params: int,
+) -> None:
     """Store a task that found an objective, and proved a bound of 4."""
-    name = f"{problem}-{instance}-{params}"
-    store.append(
+    name = f"{problem}-{instance}-{device}-{params}"
+    append(
+        store,
         {
             "task_id": name, "problem": problem, "dataset": "d", "instance": instance,
-            "instance_sha256": name, "instance_params": json.dumps(params), "nodes": 7,
+            "device": device,
+            "instance_sha256": hash_of(name), "instance_params": json.dumps(params), "nodes": 7,
             "method": "m", "method_kind": "exact", "params": "{}", "status": "ok",
             "objective": objective, "bound_certified": 4,
             "started_at": "2026-01-02T03:04:05+00:00",
@@ -58,3 +68,16 @@ def test_many_columns_are_several_tables(
     heads = [line.split()[2:] for line in lines if line.startswith("instance  ")]
     assert [int(memory) for head in heads for memory in head] == list(range(1, 20))
     assert sum(line.startswith("d/a-layout-with-quite-a-long-name ") for line in lines) > 1
+
+
+def test_devices_have_lines_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a graph has costs on several, they share a column and no line."""
+    store = ResultStore.create_or_open(tmp_path)
+    add(store, "pipeline", "net", 5, device="fast", k=2)
+    add(store, "pipeline", "net", 6, device="slow", k=2)
+    print_certified_table(tmp_path)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["d/net", "on", "fast", "7", "25.0"] in lines
+    assert ["d/net", "on", "slow", "7", "50.0"] in lines

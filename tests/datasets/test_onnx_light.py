@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.datasets.onnx_light import DATASET, FILES, load
+from boundmark.problems.devices import default_device
 from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph
@@ -230,7 +231,7 @@ def test_every_tensor_has_one_role(member):
 @pytest.mark.parametrize("member", DATASET.members())
 def test_instances_keep_their_hashes(member):
     """Costs on the default device are the same to the tick as ever."""
-    costs = pipeline_graph(load(member))
+    costs = pipeline_graph(load(member), default_device())
     for k in (2, 8):
         assert PipelineInstance(costs, k).sha256 == SHA256[member, k]
 
@@ -239,7 +240,7 @@ def test_instances_keep_their_hashes(member):
 def test_models_get_positive_costs(member):
     """On the default device every model has work in every operation that launches a kernel."""
     graph = load(member)
-    costs = pipeline_graph(graph)
+    costs = pipeline_graph(graph, default_device())
     launched = [op_type not in ("Dropout", "Reshape") for op_type in graph.op_types]
     assert ((costs.work > 0) == launched).all()
     assert costs.is_cached

@@ -5,7 +5,6 @@ from boundmark.datasets.resolve import load_member, load_source
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
-from boundmark.problems.pipeline.costs import pipeline_graph
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Data sets whose files the user has to provide.
@@ -42,13 +41,6 @@ def test_sources_are_files_or_members(tmp_path):
         load_source(str(tmp_path / "missing.onnx"))
     with pytest.raises(InvalidInputError, match="has the suffix ''"):
         load_source(str(tmp_path))
-
-
-def test_costs_come_from_the_device_unless_given():
-    """A graph with costs keeps them; one without gets the device's, in nanoseconds."""
-    given = load_member("regal-style/erdos-renyi-1")
-    assert pipeline_graph(given) is given
-    assert pipeline_graph(load_member("onnx-light/alexnet")).tick == "ns"
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,8 @@ def test_an_object_or_several(folder: Path, caplog: pytest.LogCaptureFixture) ->
         ("broken:TWICE", CODE, "'first' is taken"),
         ("broken:NAMELESS", CODE, "name is None; expected a text"),
         ("broken:OURS", CODE, "'share' is taken; expected a name of its own"),
-        ("not a module at all", "", "AttributeError"),
+        # What it raises depends on whose loader of metadata is in charge.
+        ("not a module at all", "", "Error: "),
         ("broken:METHOD", f"raise ValueError('{'x' * 1000}')", "ValueError: xxx"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from documented import hash_of
 
 from boundmark.reports.stored.store import ResultStore
 
@@ -52,7 +53,7 @@ def _row(task_id: str, **values: Any) -> Row:
     k = row.pop("k")
     row.setdefault("instance_params", json.dumps({"k": k}))
     name = f"{row['dataset']}/{row['instance']}/{k}"
-    row.setdefault("instance_sha256", hashlib.sha256(name.encode()).hexdigest())
+    row.setdefault("instance_sha256", hash_of(name))
     return row
 
 

@@ -1,12 +1,12 @@
 """The report of a problem that brings none."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from documented import append, hash_of
 
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.report import write_report
@@ -21,7 +21,7 @@ METHODS: tuple[tuple[str, str, dict[str, int]], ...] = (
 
 def add(store: ResultStore, make_row: Any, problem: str, instance: str, **params: Any) -> None:
     """Store what three methods found on an instance with any parameters."""
-    sha256 = hashlib.sha256(f"{problem}-{instance}-{params}".encode()).hexdigest()
+    sha256 = hash_of(f"{problem}-{instance}-{params}")
     for method, kind, found in METHODS:
         values: dict[str, Any] = {"method": method, "method_kind": kind, **found}
         row = make_row(
@@ -30,7 +30,7 @@ def add(store: ResultStore, make_row: Any, problem: str, instance: str, **params
         )  # fmt: skip
         event = "solution" if kind == "heuristic" else "bound_certified"
         value = float(next(iter(found.values())))
-        store.append(row, [{"seconds": 0.5, "kind": event, "value": value}])
+        append(store, row, [{"seconds": 0.5, "kind": event, "value": value}])
 
 
 @pytest.fixture

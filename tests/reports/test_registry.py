@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documented import append
 from plugin_packages import install
 
 from boundmark.problems import plugins
@@ -93,10 +94,10 @@ def package(
 def store(tmp_path: Path, make_row: Any) -> ResultStore:
     """Return a folder with results of a problem that we report on and of two others."""
     store = ResultStore.create_or_open(tmp_path / "results-folder")
-    store.append(make_row("1", objective=5), [])
+    append(store, make_row("1", objective=5), [])
     for problem in ("unheard-of", "unheard-too"):
         row = make_row(problem, problem=problem, instance_params='{"size": 2}', instance=problem)
-        store.append(row | {"objective": 7}, [])
+        append(store, row | {"objective": 7}, [])
     return store
 
 
@@ -163,7 +164,7 @@ def test_nobody_asks_about_problems_without_results(
     """A broken report of another problem is not even loaded."""
     package("elsewhere", "raise RuntimeError")
     store = ResultStore.create_or_open(tmp_path / "results-folder")
-    store.append(make_row("1", objective=5), [])
+    append(store, make_row("1", objective=5), [])
     write_report(store.directory)
     assert "unheard-of" not in (store.directory / "report.md").read_text()
     assert caplog.messages == []

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from documented import append
 
 from boundmark.problems.errors import StoreError, UnknownNameError
 from boundmark.reports.report import write_report
@@ -28,7 +29,7 @@ def fill(directory: Path, run: list[tuple[Any, Any]]) -> Path:
     """Store a run with its environment."""
     store = ResultStore.create_or_open(directory)
     for row, trace in run:
-        store.append(row, trace)
+        append(store, row, trace)
     store.compact()
     store.environment.write_text(json.dumps(ENVIRONMENT))
     return directory
@@ -92,7 +93,7 @@ def test_the_same_results_have_the_same_report(
     first, written = reported
     second = ResultStore.create_or_open(tmp_path)
     for row, trace in reversed(synthetic(members=2)):
-        second.append(row, trace)
+        append(second, row, trace)
     second.environment.write_text(json.dumps(ENVIRONMENT))
     stored = contents(tmp_path)
     write_report(tmp_path)
@@ -147,7 +148,7 @@ def test_text_from_the_data_is_never_markup(tmp_path: Path, make_row: Any) -> No
     ]  # fmt: skip
     store = ResultStore.create_or_open(tmp_path)
     for row in rows:
-        store.append(row, [])
+        append(store, row, [])
     store.environment.write_text(json.dumps({bad: bad}))
     write_report(tmp_path)
     page, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
@@ -165,8 +166,8 @@ def test_refuses_to_publish_a_contradiction(tmp_path: Path, make_row: Any, synth
     write_report(directory)
     before = contents(directory)
     store = ResultStore.open(directory)
-    store.append(make_row("x", objective=1, instance="bad"), [])
-    store.append(make_row("y", bound_certified=2, instance="bad", method_kind="bound"), [])
+    append(store, make_row("x", objective=1, instance="bad"), [])
+    append(store, make_row("y", bound_certified=2, instance="bad", method_kind="bound"), [])
     with pytest.raises(StoreError, match="nothing is published"):
         write_report(directory)
     after = contents(directory)
@@ -188,7 +189,7 @@ def test_refuses_what_is_no_results_folder(tmp_path: Path) -> None:
 def test_refuses_broken_environments(tmp_path: Path, make_row: Any, text: str) -> None:
     """The file is named."""
     store = ResultStore.create_or_open(tmp_path)
-    store.append(make_row("a", objective=1), [])
+    append(store, make_row("a", objective=1), [])
     store.environment.write_text(text)
     with pytest.raises(StoreError, match=r"environment\.json"):
         write_report(tmp_path)
@@ -232,7 +233,7 @@ def test_partial_results_have_a_report(tmp_path: Path, synthetic: Any, part: str
             row["instance_params"] = "{}"
     store = ResultStore.create_or_open(tmp_path)
     for row, trace in run:
-        store.append(row, trace)
+        append(store, row, trace)
     write_report(tmp_path)
     text = (tmp_path / "report.md").read_text()
     assert "environment.json is missing" in text.replace("\\", "")
@@ -247,12 +248,27 @@ def test_partial_results_have_a_report(tmp_path: Path, synthetic: Any, part: str
     assert ("Primal-dual" in text) == (part == "no cpu time")
 
 
+def test_devices_are_among_the_settings(tmp_path: Path, make_row: Any) -> None:
+    """With the number of instances on each; without any, nothing is said of devices."""
+    devices = {"a": "fast", "b": "fast", "c": "slow", "d": ""}
+    store = ResultStore.create_or_open(tmp_path / "some")
+    for name, device in devices.items():
+        store.append(make_row(name, instance=name, device=device, objective=1), [])
+    write_report(tmp_path / "some")
+    text = (tmp_path / "some" / "report.md").read_text()
+    assert "fast (2), slow (1)" in text
+    store = ResultStore.create_or_open(tmp_path / "none")
+    store.append(make_row("d", device="", objective=1), [])
+    write_report(tmp_path / "none")
+    assert "| devices |" not in (tmp_path / "none" / "report.md").read_text()
+
+
 def test_plots_without_data_go(tmp_path: Path, synthetic: Any, make_row: Any) -> None:
     """A plot of an earlier report does not outlive its data."""
     directory = fill(tmp_path, synthetic(members=1, datasets=("zoo",)))
     write_report(directory)
     for path in (directory / "results").iterdir():
         path.unlink()
-    ResultStore.open(directory).append(make_row("a", objective=1), [])
+    append(ResultStore.open(directory), make_row("a", objective=1), [])
     write_report(directory)
     assert [path.stem for path in (directory / "plots").rglob("*.svg")] == ["runtime_scatter"]

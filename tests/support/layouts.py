@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from boundmark.datasets.microbatch.layout_shapes import SHAPES, Costs
 from boundmark.datasets.microbatch.shapes import load
-from boundmark.heuristics.microbatch.constructors.device_orders import starts_in_order
+from boundmark.heuristics.microbatch.constructors.device_orders import find_earliest_starts
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
@@ -79,4 +79,4 @@ def scheduled_layouts(draw: st.DrawFn) -> tuple[BlockLayout, IntArray]:
         [turn for turn in sequence if device in blocks[turn[0]].devices]
         for device in range(devices)
     ]
-    return layout, starts_in_order(layout, orders, count)
+    return layout, find_earliest_starts(layout, orders, count)

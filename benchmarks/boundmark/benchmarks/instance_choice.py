@@ -7,13 +7,17 @@ from typing import Any
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.datasets.resolve import load_source
 from boundmark.problems.catalog import find, problems
+from boundmark.problems.devices import find_device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import Problem
 from boundmark.problems.source_file import naming
 
 
 def named_instance(
-    model: str, given: Mapping[str, str], problem: str | None = None
+    model: str,
+    given: Mapping[str, str],
+    problem: str | None = None,
+    device: str | None = None,
 ) -> NamedInstance:
     """Return the instance in a file, or the one that a file's or data set's member makes.
 
@@ -24,22 +28,28 @@ def named_instance(
     problem
         Name of the problem. None for the first in `problems` that suits the model and has all
         parameters that are given.
+    device
+        Name of a device or cluster, or a file with one, for the costs of a model that has none.
 
     Raises
     ------
     InvalidInputError
-        If no problem suits, a parameter is missing, or it is none of the problem's.
+        If no problem suits, a parameter is missing, or it is none of the problem's; or if the
+        problem cannot use the device, or does not need one here.
     UnknownNameError
-        If there is no such problem, data set or member.
+        If there is no such problem, data set, member or device.
     """
     asked = None if problem is None else find("problem", problem, problems())
     source = load_source(model)
     path = Path(model)
     dataset, member = ("file", path.name) if path.exists() else tuple(model.split("/", 1))
     chosen = asked or _first_suitable(model, source, given)
+    named = None if device is None else find_device(device)
     with naming(model):
-        make = chosen.maker(source)
-    return NamedInstance(dataset, member, make(chosen.read_parameters(given)))
+        used = chosen.device_for(source, named)
+        make = chosen.maker(source, used)
+    instance = make(chosen.read_parameters(given))
+    return NamedInstance(dataset, member, instance, device=used.name if used else "")
 
 
 def _first_suitable(model: str, source: Any, given: Mapping[str, str]) -> Problem:

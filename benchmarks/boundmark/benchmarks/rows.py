@@ -53,9 +53,7 @@ def environment_sha256(record: Mapping[str, Any]) -> str:
 
 def store_environment(store: ResultStore, record: Mapping[str, Any]) -> None:
     """Store an environment record under its hash."""
-    folder = store.directory / "environments"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{environment_sha256(record)}.json"
+    path = store.environments / f"{environment_sha256(record)}.json"
     write_durably(path, canonical_json(record).encode())
 
 
@@ -68,6 +66,7 @@ def _facts(planned: PlannedTask) -> dict[str, Any]:
         "problem": task.problem,
         "dataset": planned.source.dataset,
         "instance": planned.source.member,
+        "device": planned.source.device,
         "instance_sha256": task.instance_sha256,
         "instance_params": json.dumps(dict(instance.parameters), sort_keys=True),
         "nodes": instance.nodes,

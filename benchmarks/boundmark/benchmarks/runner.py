@@ -82,6 +82,7 @@ def run_planned(
     """
     store = ResultStore.create_or_open(directory)
     with _only_writer(directory):
+        store.remove_partial_files()
         by_id = {
             item.task.task_id: item for item in planned if pattern is None or item.matches(pattern)
         }
@@ -96,6 +97,8 @@ def run_planned(
         if to_do:
             _store_beforehand(store, to_do)
             _execute(store, by_id, to_do, engine, summary, on_finish)
+        # Also if there was nothing to do: the run that did it may have been killed before this.
+        store.compact()
     return summary
 
 
@@ -127,16 +130,22 @@ def _execute(
         on_finish(item, outcome)
 
     engine.run((item.task for item in to_do), partial(read_instance, store), keep)
-    store.compact()
 
 
 @contextmanager
 def _only_writer(directory: Path) -> Iterator[None]:
-    with (directory / ".lock").open("w") as lock:
+    try:
+        lock = (directory / ".lock").open("w")
+    except OSError as error:
+        raise StoreError(f"{directory} cannot be written: {error.strerror}.") from error
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StoreError(
-                f"{directory}: another run is writing to this folder; expected to be the only one."
-            ) from error
+        except OSError as error:
+            reason = (
+                "another run is writing to this folder; expected to be the only one"
+                if isinstance(error, BlockingIOError)
+                else f"the folder cannot be locked: {error.strerror}"
+            )
+            raise StoreError(f"{directory}: {reason}.") from error
         yield

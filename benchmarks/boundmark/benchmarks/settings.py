@@ -1,8 +1,20 @@
 """What all tasks of a run share."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.quoted import quoted
+
 GIB = 2**30
+
+# Beyond these, a number is a slip of the finger, and clocks and columns of results overflow.
+LONGEST_SECONDS = 365 * 24 * 3600
+LARGEST_GIB = 2**20
+MOST_THREADS = 2**12
+# Every solver and generator takes so large a seed.
+LARGEST_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -25,3 +37,60 @@ class RunSettings:
     memory_limit_bytes: int
     threads: int = 1
     seeds: tuple[int, ...] = (1,)
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        time_limit_seconds: object,
+        memory_limit_gib: object,
+        threads: object = 1,
+        seeds: Sequence[object] = (1,),
+    ) -> "RunSettings":
+        """Return the settings that a user has written down.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is not a number in its range; the message names it.
+        """
+        return cls(
+            _positive("time_limit_seconds", time_limit_seconds, LONGEST_SECONDS),
+            max(1, int(_positive("memory_limit_gib", memory_limit_gib, LARGEST_GIB) * GIB)),
+            _integer("threads", threads, 1, MOST_THREADS),
+            tuple(_integer("seeds", seed, 0, LARGEST_SEED) for seed in seeds),
+        )
+
+    def with_limits(self, seconds: float | None, memory_gib: float | None) -> "RunSettings":
+        """Return the settings with other limits, as far as they are given.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is not a number in its range.
+        """
+        return RunSettings.checked(
+            time_limit_seconds=self.time_limit_seconds if seconds is None else seconds,
+            memory_limit_gib=self.memory_limit_bytes / GIB if memory_gib is None else memory_gib,
+            threads=self.threads,
+            seeds=self.seeds,
+        )
+
+
+def _positive(name: str, value: object, largest: int) -> float:
+    # Integers are compared as they are: those of a thousand digits are no floating-point numbers.
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        is_number = isinstance(value, int) or math.isfinite(value)
+        if is_number and 0 < value <= largest:
+            return value
+    raise InvalidInputError(
+        f"{name} is {quoted(value)}; expected a positive number of at most {largest}."
+    )
+
+
+def _integer(name: str, value: object, least: int, largest: int) -> int:
+    if type(value) is int and least <= value <= largest:
+        return value
+    raise InvalidInputError(
+        f"{name} has {quoted(value)}; expected integers from {least} to {largest}."
+    )

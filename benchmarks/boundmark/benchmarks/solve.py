@@ -70,6 +70,7 @@ class Answer:
             "instance": self.source.label,
             "instance_sha256": self.source.instance.sha256,
             "problem": self.source.instance.problem,
+            "device": self.source.device,
             "objective": self.objective,
             "certified_bound": self.certified_bound,
             "claimed_bound": self.claimed_bound,

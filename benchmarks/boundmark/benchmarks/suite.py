@@ -11,6 +11,7 @@ from boundmark.benchmarks.settings import RunSettings
 from boundmark.datasets.any_file import load_file
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.catalog import find, methods, problems
+from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError, MissingFileError
 from boundmark.problems.method import Method, ParameterValue
 from boundmark.problems.problem import Instance, Problem
@@ -112,12 +113,15 @@ class InstanceGroup:
         Those for these instances only, beyond the suite's.
     optional
         Whether the suite does without the group if its files are not there.
+    device
+        For costs, instead of the suite's.
     """
 
     sources: Members | Files
     parameters: Mapping[str, tuple[int | str, ...]]
     methods: tuple[MethodChoice, ...] = ()
     optional: bool = False
+    device: Device | Cluster | None = None
 
 
 @dataclass(frozen=True)
@@ -128,18 +132,27 @@ class NamedInstance:
     ----------
     methods
         Those for this instance beyond the suite's.
+    device
+        Name of the device or cluster that its costs are for; empty if they came with the source.
     """
 
     dataset: str
     member: str
     instance: Instance
     methods: tuple[MethodChoice, ...] = ()
+    device: str = ""
 
     @property
     def label(self) -> str:
-        """Name for people, e.g. ``"onnx-light/resnet50 k=8"``."""
+        """Name for people, e.g. ``"onnx-light/resnet50 k=8"``; with the device if it is unusual."""
+        device = (f"device={self.device}",) if self.device not in ("", self._usual_device) else ()
         parameters = (f"{key}={value}" for key, value in self.instance.parameters.items())
-        return " ".join([f"{self.dataset}/{self.member}", *parameters])
+        return " ".join([f"{self.dataset}/{self.member}", *device, *parameters])
+
+    @property
+    def _usual_device(self) -> str:
+        problem = problems().get(self.instance.problem)
+        return problem.cost_model.default().name if problem and problem.cost_model else ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +163,8 @@ class Suite:
     ----------
     methods
         For all instances.
+    device
+        For the costs of instances that do not come with them; the problem's default if None.
     """
 
     name: str
@@ -158,6 +173,7 @@ class Suite:
     settings: RunSettings
     instances: tuple[InstanceGroup, ...]
     methods: tuple[MethodChoice, ...]
+    device: Device | Cluster | None = None
 
     def load_instances(
         self, on_missing: Callable[[str], None] = lambda reason: None
@@ -172,16 +188,26 @@ class Suite:
         Raises
         ------
         InvalidInputError
-            If a file or member does not suit the problem, lacks a parameter, or is not there.
+            If a file or member does not suit the problem, lacks a parameter, or is not there, or
+            a group with costs of its own names a device.
         """
         problem = problems()[self.problem]
         for group in self.instances:
             try:
                 for member, source in group.sources.load():
                     with naming(f"suite {self.name}: {group.sources.dataset}/{member}"):
-                        made = list(_instances(problem, source, group.parameters))
+                        # The suite's device is for those that need one.
+                        usual = self.device if problem.needs_device(source) else None
+                        device = problem.device_for(source, group.device or usual)
+                        made = list(_instances(problem, source, device, group.parameters))
                     for instance in made:
-                        yield NamedInstance(group.sources.dataset, member, instance, group.methods)
+                        yield NamedInstance(
+                            group.sources.dataset,
+                            member,
+                            instance,
+                            group.methods,
+                            device.name if device else "",
+                        )
             except MissingFileError as error:
                 if not group.optional:
                     raise
@@ -189,9 +215,12 @@ class Suite:
 
 
 def _instances(
-    problem: Problem, source: object, parameters: Mapping[str, tuple[int | str, ...]]
+    problem: Problem,
+    source: object,
+    device: Device | Cluster | None,
+    parameters: Mapping[str, tuple[int | str, ...]],
 ) -> Iterator[Instance]:
-    make = problem.maker(source)
+    make = problem.maker(source, device)
     for values in itertools.product(*parameters.values()):
         instance = make(dict(zip(parameters, values, strict=True)))
         # A stored instance that is taken as it is was meant to be solved.

@@ -7,17 +7,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.settings import GIB, RunSettings
+from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import Files, InstanceGroup, Members, MethodChoice, Suite
 from boundmark.problems.catalog import datasets, find, problems
+from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.parameter import Parameter
 from boundmark.problems.problem import Problem
+from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming
 
 SUITE_FIELDS = (
     "description",
     "problem",
+    "device",
     "time_limit_seconds",
     "memory_limit_gib",
     "threads",
@@ -26,7 +29,7 @@ SUITE_FIELDS = (
     "methods",
 )
 
-INSTANCES_FIELDS = ("dataset", "members", "file", "methods", "optional")
+INSTANCES_FIELDS = ("dataset", "members", "file", "device", "methods", "optional")
 
 
 def suite_names() -> tuple[str, ...]:
@@ -66,7 +69,10 @@ def parse_suite(name: str, text: str, path: Path | None = None) -> Suite:
     where = str(path or f"suite {name}")
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise InvalidInputError(f"{where}: nested too deeply; expected a suite.") from error
+    except ValueError as error:
+        # Of syntax, or of an integer too long to be read.
         raise InvalidInputError(f"{where}: not a TOML file: {error}") from error
     for key in table:
         find(f"field (in {where})", key, dict.fromkeys(SUITE_FIELDS))
@@ -77,17 +83,13 @@ def parse_suite(name: str, text: str, path: Path | None = None) -> Suite:
         name=name,
         description=read.of_type("description", str),
         problem=problem.name,
-        settings=RunSettings(
-            time_limit_seconds=read.positive("time_limit_seconds"),
-            memory_limit_bytes=int(read.positive("memory_limit_gib") * GIB),
-            threads=int(read.positive("threads", default=1)),
-            seeds=tuple(read.integers("seeds", default=[1])),
-        ),
+        settings=_settings(read),
         instances=tuple(
             _instance_group(where, problem, entry, path and path.parent)
             for entry in read.non_empty("instances")
         ),
         methods=choices,
+        device=_device(read, problem, path and path.parent),
     )
 
 
@@ -102,7 +104,7 @@ class _Reader:
         value = self.table.get(key)
         if not isinstance(value, kind):
             raise InvalidInputError(
-                f"{self.where}: {key} is {value!r}; expected a {kind.__name__}."
+                f"{self.where}: {key} is {quoted(value)}; expected a {kind.__name__}."
             )
         return value
 
@@ -110,22 +112,6 @@ class _Reader:
         value: list[Any] = self.of_type(key, list)
         if not value:
             raise InvalidInputError(f"{self.where}: {key} is empty; expected at least one entry.")
-        return value
-
-    def positive(self, key: str, default: float | None = None) -> float:
-        value = self.table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-            raise InvalidInputError(
-                f"{self.where}: {key} is {value!r}; expected a positive number."
-            )
-        return value
-
-    def integers(self, key: str, default: list[int] | None = None) -> list[int]:
-        value = self.table.get(key, default)
-        if not isinstance(value, list) or not value or any(type(item) is not int for item in value):
-            raise InvalidInputError(
-                f"{self.where}: {key} is {value!r}; expected a list of integers."
-            )
         return value
 
     def values_of(self, parameter: Parameter) -> tuple[int | str, ...]:
@@ -138,9 +124,19 @@ class _Reader:
             return tuple(parameter.check(value) for value in values)
 
 
+def _settings(read: _Reader) -> RunSettings:
+    with naming(read.where):
+        return RunSettings.checked(
+            time_limit_seconds=read.table.get("time_limit_seconds"),
+            memory_limit_gib=read.table.get("memory_limit_gib"),
+            threads=read.table.get("threads", 1),
+            seeds=read.non_empty("seeds") if "seeds" in read.table else (1,),
+        )
+
+
 def _instance_group(where: str, problem: Problem, entry: Any, folder: Path | None) -> InstanceGroup:
     if not isinstance(entry, dict):
-        raise InvalidInputError(f"{where}: instances has {entry!r}; expected a table.")
+        raise InvalidInputError(f"{where}: instances has {quoted(entry)}; expected a table.")
     names = [parameter.name for parameter in problem.parameters]
     for key in entry:
         find(f"field of instances (in {where})", key, dict.fromkeys((*INSTANCES_FIELDS, *names)))
@@ -154,7 +150,27 @@ def _instance_group(where: str, problem: Problem, entry: Any, folder: Path | Non
             parameters[parameter.name] = read.values_of(parameter)
     choices = _method_choices(read, problem) if "methods" in entry else ()
     optional = "optional" in entry and read.of_type("optional", bool)
-    return InstanceGroup(sources, parameters, choices, optional)
+    return InstanceGroup(sources, parameters, choices, optional, _device(read, problem, folder))
+
+
+def _device(read: _Reader, problem: Problem, folder: Path | None) -> Device | Cluster | None:
+    """Return the device or cluster that a table names, if it does."""
+    if "device" not in read.table:
+        return None
+    name = read.of_type("device", str)
+    with naming(read.where):
+        if problem.cost_model is None:
+            raise InvalidInputError(
+                f"device is {name!r}, but problem {problem.name!r} needs none; expected no device."
+            )
+        if not is_device_file(name):
+            return find_device(name)
+        if folder is None:
+            raise InvalidInputError(
+                f"device is {name!r}; expected the name of one that comes with boundmark, because "
+                "only suites in files of their own have a folder to look in."
+            )
+        return find_device(str(folder / name))
 
 
 def _members(read: _Reader, problem: Problem) -> Members:
@@ -197,7 +213,7 @@ def _method_choice(entry: Any, problem: Problem) -> MethodChoice:
         case {"name": str(name), "params": dict(params), **others} if not others:
             return MethodChoice.of(name, params, problem=problem.name)
     raise InvalidInputError(
-        f"expected a name or {{ name = ..., params = {{ ... }} }}, found {entry!r}."
+        f"expected a name or {{ name = ..., params = {{ ... }} }}, found {quoted(entry)}."
     )
 
 

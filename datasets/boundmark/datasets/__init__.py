@@ -1,1 +1,1 @@
-"""Where instances come from: generators, model files, published formats."""
+"""Data sets, the sources of instances: generators, model files, published formats."""

@@ -15,7 +15,7 @@ from boundmark.problems.plugins import registered
 
 @dataclass(frozen=True)
 class FileFormat:
-    """How files of one format are read.
+    """A file format, and how to read files of it.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ _KINDS = frozenset(
 
 @dataclass(frozen=True)
 class Signature:
-    """What ONNX says of an operator in one version.
+    """The signature that ONNX gives an operator in one version.
 
     Attributes
     ----------

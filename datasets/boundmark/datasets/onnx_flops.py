@@ -1,6 +1,6 @@
 """Arithmetic operations of ONNX operators, from the shapes of their inputs and outputs.
 
-A multiply-add counts as two, and every elementwise function, `exp` included, as one an element.
+A multiply-add counts as two, and every elementwise function, `exp` included, as one per element.
 Operators that only move, rename or create data count nothing. An operator that is not known here
 counts one operation for each element that it puts out.
 """
@@ -79,7 +79,7 @@ def _per_input(count: int) -> Rule:
 def _variadic(
     inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
 ) -> int:
-    """Combine n tensors by n - 1 operations an element."""
+    """Combine n tensors by n - 1 operations per element."""
     return (len(inputs) - 1) * prod(outputs[0])
 
 
@@ -152,7 +152,7 @@ def _pool(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: 
 def _local_response(
     inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
 ) -> int:
-    """Count a square, size - 1 additions, scale, bias, power and division an element."""
+    """Count a square, size - 1 additions, scale, bias, power and division per element."""
     size: int = attributes["size"]
     return prod(outputs[0]) * (size + 4)
 
@@ -160,7 +160,7 @@ def _local_response(
 def _recurrent(
     inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
 ) -> int:
-    """Count two products a step, and an addition and a function for each gate's unit.
+    """Count two products per step, and an addition and a function for each gate's unit.
 
     X is (length, batch, input), W (directions, gates * units, input) and R (directions,
     gates * units, units).

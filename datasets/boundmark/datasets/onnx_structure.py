@@ -1,4 +1,4 @@
-"""Which nodes of an ONNX graph are operations: constants are folded, and unused nodes left out."""
+"""Finding the operations of an ONNX graph: constants are folded, and unused nodes left out."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

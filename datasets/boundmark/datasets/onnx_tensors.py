@@ -22,7 +22,7 @@ _RENAMED = {"float": "float32", "double": "float64"}
 
 @dataclass(frozen=True)
 class KnownTensors:
-    """What a graph says of its tensors, by name.
+    """The types and constants that a graph states for its tensors, by name.
 
     Attributes
     ----------

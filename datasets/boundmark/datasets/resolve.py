@@ -1,4 +1,4 @@
-"""From what a user names to a graph, another source of instances, or a whole instance."""
+"""Loading whatever a user names: a graph, another source of instances, or a whole instance."""
 
 from pathlib import Path
 from typing import Any

@@ -1,1 +1,1 @@
-"""What is optimised: graphs, instances, solutions, objectives, and the contract of a method."""
+"""Problems: graphs, instances, solutions, objectives; contracts of methods and data sets."""

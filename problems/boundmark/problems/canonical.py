@@ -1,4 +1,4 @@
-"""The one JSON text of a value, and the hash that identifies it."""
+"""Canonical JSON: equal values have equal texts, whose hash identifies them."""
 
 import hashlib
 import json

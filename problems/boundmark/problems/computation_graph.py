@@ -14,7 +14,7 @@ from boundmark.problems.tensor import Tensor
 
 @dataclass(frozen=True, eq=False)
 class ComputationGraph:
-    """A model graph before any device is chosen (papers/mtpp, Section 2.1).
+    """A model graph before any device is chosen ([MTPP24], Section 2.1).
 
     A tensor is written by one operator, or is a parameter, or else an input of the model.
 

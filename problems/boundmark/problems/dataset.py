@@ -23,7 +23,7 @@ class Dataset:
     members
         Returns the second parts, in the order in which tables list them.
     load
-        Returns one member. Raises `UnknownNameError` for a member that there is not.
+        Returns one member. Raises `UnknownNameError` for a name that no member has.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Everything that can go wrong for a reason its user can mend."""
+"""Failures that users can mend: every one has a sentence for them."""
 
 
 class BoundmarkError(Exception):
@@ -14,7 +14,7 @@ class MissingFileError(InvalidInputError):
 
 
 class UnknownNameError(BoundmarkError):
-    """A name (suite, method, data set, instance) that nothing is registered under."""
+    """A name (of a suite, method, data set or instance) that does not exist."""
 
 
 class UnsupportedError(BoundmarkError):

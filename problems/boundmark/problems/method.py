@@ -18,7 +18,7 @@ ParameterValue: TypeAlias = bool | int | float | str
 
 @dataclass(frozen=True)
 class Budget:
-    """What a method may use. Only the clock is the method's to watch; the rest is enforced.
+    """Time, memory and threads that a method may use; it watches the clock, the rest is enforced.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Budget:
 
 
 class Progress(Protocol):
-    """Where a method reports. Both calls may come any number of times; the best one counts.
+    """The receiver of a method's reports. Both calls may come any number of times; the best counts.
 
     Of equally good solutions, the last one does: it may be better in what the objective leaves out.
     """
@@ -102,7 +102,7 @@ class Method:
     version
         Raised whenever results may change: stored results of other versions are not reused.
     seeded
-        Whether the seed matters; a suite runs other methods once, not once a seed.
+        Whether the seed matters; a suite runs other methods once, not once per seed.
     requires
         Modules beyond the core dependencies, checked before a task starts.
     warm

@@ -1,10 +1,11 @@
-"""What makes an instance of a graph or layout: integers, and choices among names."""
+"""Parameters that turn a graph or layout into an instance: integers, and choices among names."""
 
 import re
 from dataclasses import dataclass
 from typing import Protocol
 
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.quoted import quoted
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 CHOICE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -84,7 +85,7 @@ class IntegerParameter:
         """Return the value if it is an integer that is large enough."""
         if type(value) is not int or value < self.least:
             raise InvalidInputError(
-                f"{self.name} is {value!r}; expected an integer of at least {self.least}."
+                f"{self.name} is {quoted(value)}; expected an integer of at least {self.least}."
             )
         return value
 
@@ -122,7 +123,7 @@ class ChoiceParameter:
         """Return the value if it is one of the choices."""
         if not isinstance(value, str) or value not in self.choices:
             raise InvalidInputError(
-                f"{self.name} is {value!r}; expected {' or '.join(map(repr, self.choices))}."
+                f"{self.name} is {quoted(value)}; expected {' or '.join(map(repr, self.choices))}."
             )
         return value
 

@@ -1,4 +1,4 @@
-"""What installed packages register through entry points; broken ones are reported and left out."""
+"""Objects that installed packages register; broken packages are reported and left out."""
 
 import contextlib
 import sys

@@ -1,12 +1,17 @@
-"""What every problem offers the layers above: instances and solutions that can be stored."""
+"""The contract of a problem: instances and solutions that can be stored, and how to make them."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.cost_model import CostModel
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.parameter import Parameter
+
+if TYPE_CHECKING:
+    from boundmark.problems.devices import Cluster, Device
 
 INSTANCE_FORMAT = "boundmark-instance/1"
 SOLUTION_FORMAT = "boundmark-solution/1"
@@ -91,6 +96,8 @@ class Problem:
         Types of what data sets and files hold that instances can be made of.
     adapt
         Turns one of these into what `instance` takes, once for all parameters.
+    cost_model
+        Does so instead for a `ComputationGraph`, on a device; None if none matters.
     parameters
         What an instance needs beside.
     instance
@@ -112,6 +119,7 @@ class Problem:
     solution_from_json: Callable[[Mapping[str, Any]], Solution]
     rounds: tuple[tuple[str, ...], ...] = ()
     precedence: int = 100
+    cost_model: CostModel | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", self.name):
@@ -124,6 +132,11 @@ class Problem:
                 raise InvalidInputError(
                     f"problem {self.name!r} is about {kind!r}; expected types in `sources`."
                 )
+        if self.cost_model is not None and ComputationGraph not in self.sources:
+            raise InvalidInputError(
+                f"problem {self.name!r} has a cost model and no graphs without costs; "
+                "expected ComputationGraph in `sources`."
+            )
         names = [parameter.name for parameter in self.parameters]
         for name in names:
             if names.count(name) > 1:
@@ -176,22 +189,58 @@ class Problem:
             return source.problem == self.name
         return isinstance(source, self.sources)
 
-    def maker(self, source: object) -> Callable[[Mapping[str, int | str]], Instance]:
+    def needs_device(self, source: object) -> bool:
+        """Whether the costs of a source's instances depend on a device."""
+        return self.cost_model is not None and isinstance(source, ComputationGraph)
+
+    def device_for(
+        self, source: object, named: "Device | Cluster | None" = None
+    ) -> "Device | Cluster | None":
+        """Return the device for a source's costs, None if they depend on none.
+
+        Parameters
+        ----------
+        named
+            What the user asks for; the default device if that is None.
+
+        Raises
+        ------
+        InvalidInputError
+            If a device is named and makes no difference.
+        """
+        if self.cost_model is not None and self.needs_device(source):
+            return named or self.cost_model.default()
+        if named is not None:
+            why = "comes with costs" if self.cost_model else f"needs none for {self.name!r}"
+            raise InvalidInputError(
+                f"device is {named.name!r}, but {_in_words(source)} {why}; expected no device."
+            )
+        return None
+
+    def maker(
+        self, source: object, device: "Device | Cluster | None" = None
+    ) -> Callable[[Mapping[str, int | str]], Instance]:
         """Return the function that makes a source's instances, each with the parameters given.
 
         A graph or layout is adapted once, here, and parameters that are not given have their
         defaults; those of a stored instance remain as they are.
 
+        Parameters
+        ----------
+        device
+            For the costs of a source that has none; the default device if that is None.
+
         Raises
         ------
         InvalidInputError
-            If the source does not suit the problem.
+            If the source does not suit the problem, or has costs and a device is given.
         """
         if not self.suits(source):
             raise InvalidInputError(
                 f"{_in_words(source)} was given; "
                 f"problem {self.name!r} is about {self.source_names}."
             )
+        chosen = self.device_for(source, device)
         if isinstance(source, Instance):
             stored = source
 
@@ -200,7 +249,10 @@ class Problem:
                 return stored.with_parameters(given)
 
             return changed
-        adapted = self.adapt(source)
+        if chosen and self.cost_model and isinstance(source, ComputationGraph):
+            adapted = self.cost_model.costs(source, chosen)
+        else:
+            adapted = self.adapt(source)
         return lambda given: self.instance(adapted, **self.check_parameters(given))
 
     def _check_names(self, given: Mapping[str, object]) -> None:

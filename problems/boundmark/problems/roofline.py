@@ -1,9 +1,8 @@
 """The roofline cost model: how long operations and transfers take, from operations and bytes.
 
 An operation takes the longer of its arithmetic at peak rate and its memory traffic at full
-bandwidth, plus the time to launch it (S. Williams, A. Waterman, D. Patterson: "Roofline: an
-insightful visual performance model for multicore architectures", CACM 52(4), 2009). A tensor
-takes the link's latency, and its bytes at the link's bandwidth.
+bandwidth, plus the time to launch it ([ROOFLINE09]). A tensor takes the link's latency, and its
+bytes at the link's bandwidth.
 """
 
 import numpy as np

@@ -9,6 +9,7 @@ import pandas as pd
 from boundmark.problems.errors import StoreError
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.supported import supported_results
 from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.tables.parameters import (
     parameter_column,
@@ -25,7 +26,10 @@ class FolderResults:
     Attributes
     ----------
     tasks, certified, traces
-        As in `ProblemResults`, of all problems; the tasks have no columns of parameters.
+        As in `ProblemResults`, of all problems; the tasks have no columns of parameters. Costs and
+        bounds without documents are missing.
+    unsupported
+        One row per cost or bound that is missing for this reason.
     environment
         The record of machine and software; None if the folder has no `environment.json`.
     """
@@ -34,6 +38,7 @@ class FolderResults:
     tasks: pd.DataFrame
     certified: pd.DataFrame
     traces: pd.DataFrame
+    unsupported: pd.DataFrame
     environment: dict[str, Any] | None
 
     @property
@@ -71,13 +76,19 @@ def read_folder(store: ResultStore) -> FolderResults:
     StoreError
         If there are no results, they contradict each other, or a file cannot be read.
     """
-    results = store.results()
+    supported = supported_results(store)
+    results = supported.results
     if len(results) == 0:
         raise StoreError(
             f"{store.directory} holds no results; expected at least one finished task."
         )
     return FolderResults(
-        store, with_names(results), certified_table(results), store.traces(), _environment(store)
+        store,
+        with_names(results),
+        certified_table(results),
+        supported.traces,
+        supported.unsupported,
+        _environment(store),
     )
 
 

@@ -56,6 +56,7 @@ def write_report(directory: Path, formats: Sequence[str] = ("html", "md")) -> li
     common = {
         "certified": folder.certified,
         "failures": failures(folder.tasks),
+        "unsupported": folder.unsupported,
         "contradicted_claims": contradicted_claims(folder.tasks, folder.certified),
     }
     files = {f"tables/{name}.parquet": parquet_bytes(table) for name, table in common.items()}

@@ -1,4 +1,3 @@
-import json
 import re
 from collections.abc import Callable, Iterator
 
@@ -9,6 +8,7 @@ from boundmark.benchmarks.execution.ending import Limits
 from boundmark.benchmarks.execution.fork_server import ForkServer
 from boundmark.benchmarks.execution.task import Task
 from boundmark.benchmarks.execution.verification import Candidate, Verified, verify
+from boundmark.problems.canonical import canonical_json
 
 MakeTask = Callable[..., Task]
 Check = Callable[..., Verified]
@@ -45,7 +45,7 @@ def solution(make_task: MakeTask) -> Callable[[int], Candidate]:
             "stages": [0] * 6,
             "objective": value,
         }
-        return Candidate("solution", value, json.dumps(document).encode())
+        return Candidate("solution", value, canonical_json(document).encode())
 
     return make
 
@@ -61,7 +61,7 @@ def certificate(make_task: MakeTask) -> Callable[..., Candidate]:
             "bound": value,
             "payload": {"node": 5},
         }
-        return Candidate("certificate", value, json.dumps(document).encode())
+        return Candidate("certificate", value, canonical_json(document).encode())
 
     return make
 
@@ -161,7 +161,7 @@ def test_the_verifying_process_is_lean(about: tuple[bytes, str], certificate: Ma
     server = verification.start_server("stand_in_checker")
     try:
         verify(lambda: server, *about, [certificate(6)])
-        with open(f"/proc/{server.pid}/maps") as file:
+        with open(f"/proc/{server.pids[1]}/maps") as file:
             assert "numpy" not in file.read()
     finally:
         server.close()

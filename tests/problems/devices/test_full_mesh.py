@@ -87,7 +87,7 @@ def test_prefixes_of_the_best_path_need_not_be_best() -> None:
 
 
 def test_the_papers_example() -> None:
-    """Links of 10 MB/s and 5 MB/s in a row take 20 s for 100 MB (papers/moirai, III-C)."""
+    """Links of 10 MB/s and 5 MB/s in a row take 20 s for 100 MB ([MOIRAI24], III-C)."""
     links = {(0, 1): (10, 0), (1, 0): (10, 0), (1, 2): (5, 0), (2, 1): (5, 0)}
     bandwidth, _ = close_to_full_mesh(*matrices(3, links), "ABD")
     assert Fraction(100) / Fraction(bandwidth[0, 2]) == 20

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documented import append
 from schedules import one_after_another, v_shape
 
 from boundmark.problems.problem import solution_document
@@ -50,7 +51,7 @@ def add(make_row: Any) -> Add:
             {"task_id": task_id, "seconds": seconds, "kind": "solution", "value": float(value)}
             for seconds, value in found_at
         ]
-        store.append(make_row(task_id, **(row | values)), events)
+        append(store, make_row(task_id, **(row | values)), events)
 
     return add_task
 

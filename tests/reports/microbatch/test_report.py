@@ -3,6 +3,7 @@
 from typing import Any
 
 import pandas as pd
+from documented import append
 
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import ResultStore
@@ -32,7 +33,7 @@ def test_everything_is_there(store: ResultStore) -> None:
 def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
     """Each has its sections, and the tables by k are what they are without the other problem."""
     for row, trace in synthetic(members=1, datasets=("zoo",)):
-        store.append(row, trace)
+        append(store, row, trace)
     write_report(store.directory)
     text = (store.directory / "report.md").read_text()
     for title in ("microbatch: Bubble rates", "microbatch: Instances", "pipeline: Gaps",
@@ -60,9 +61,10 @@ def test_a_folder_without_schedules_has_a_report(store: ResultStore, add: Any) -
 
 
 def test_missing_instances_are_said(store: ResultStore) -> None:
-    """Bubble rates are unknown then, and the reader is told."""
+    """Nothing is certified then, and the reader is told."""
     for path in store.instances.iterdir():
         path.unlink()
     write_report(store.directory)
     text = (store.directory / "report.md").read_text()
-    assert "The bubble rate of 7 schedules is unknown" in text
+    assert "stored values left out, because no document supports them" in text
+    assert text.count("0 of 4") == 2

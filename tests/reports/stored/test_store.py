@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.schema import RESULTS, VERSION_KEY
+from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
 from boundmark.reports.stored.store import ResultStore
 
 EVENT = {"seconds": 0.5, "kind": "solution", "value": 7.0}
@@ -91,6 +91,24 @@ def test_stray_files_are_ignored(tmp_path: Path, make_row: Any) -> None:
     assert ResultStore.open(tmp_path).finished() == {"a": "ok"}
 
 
+def test_what_was_left_half_written_is_removed(tmp_path: Path) -> None:
+    """In every folder; a report may be written by another process that lives."""
+    store = ResultStore.create_or_open(tmp_path)
+    own = ("results", "traces", "instances", "solutions", "certificates", "environments")
+    for folder in (*own, "tables", "plots", "."):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        for writer in (os.getpid(), 2**22 + 1):
+            (tmp_path / folder / f".a.b.{writer}-7.part").write_text("half")
+        (tmp_path / folder / "x.part").write_text("not ours")
+    store.remove_partial_files()
+    for folder in own:
+        assert [path.name for path in (tmp_path / folder).iterdir()] == ["x.part"]
+    for folder in ("tables", "plots"):
+        names = {path.name for path in (tmp_path / folder).iterdir()}
+        assert names == {f".a.b.{os.getpid()}-7.part", "x.part"}
+    assert [path.name for path in tmp_path.glob(".*")] == [f".a.b.{os.getpid()}-7.part"]
+
+
 def test_text_of_a_time_is_a_time(tmp_path: Path, make_row: Any) -> None:
     """ISO 8601 with a zone, as it arrives from other processes."""
     store = ResultStore.create_or_open(tmp_path)
@@ -132,7 +150,7 @@ def test_rejects_unknown_kinds_of_events(tmp_path: Path, make_row: Any) -> None:
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [("0", "schema version 0; expected version 1"), (None, "no schema version")],
+    [("0", f"schema version 0; expected version {VERSION}"), (None, "no schema version")],
 )
 @pytest.mark.parametrize("folder", ["results", "traces"])
 def test_refuses_other_schema_versions(
@@ -252,6 +270,7 @@ def test_killed_at_any_step_loses_nothing(
         if operation == "append":
             store.append(row, [EVENT])
             stored.add("new")
+        store.remove_partial_files()
         store.compact()
         assert set(store.finished()) == stored
         assert sorted(store.traces()["task_id"]) == sorted(stored)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
 from boundmark.benchmarks.cli.report import report
@@ -50,7 +51,7 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    commands=[run, report, verify, export, solve, problems, methods, datasets, suites],
+    commands=[run, report, verify, export, solve, problems, methods, datasets, devices, suites],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="boundmark")

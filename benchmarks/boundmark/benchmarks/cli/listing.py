@@ -18,7 +18,7 @@ def problems(as_json: bool) -> None:
     """List the registered problems; of several that suit, `solve` takes the first."""
     from boundmark.problems.catalog import problems as registered
 
-    _print(
+    print_rows(
         [
             {
                 "problem": problem.name,
@@ -38,7 +38,7 @@ def methods(as_json: bool) -> None:
     """List the registered methods."""
     from boundmark.problems.catalog import methods as registered
 
-    _print(
+    print_rows(
         [
             {
                 "method": method.name,
@@ -64,9 +64,9 @@ def datasets(as_json: bool, members: str | None) -> None:
 
     if members is not None:
         chosen = find("data set", members, registered())
-        _print([{"member": f"{chosen.name}/{member}"} for member in chosen.members()], as_json)
+        print_rows([{"member": f"{chosen.name}/{member}"} for member in chosen.members()], as_json)
         return
-    _print(
+    print_rows(
         [
             {
                 "data set": dataset.name,
@@ -103,7 +103,7 @@ def suites(as_json: bool) -> None:
     from boundmark.benchmarks.suite_file import load_suite, suite_names
 
     loaded = [load_suite(name) for name in suite_names()]
-    _print(
+    print_rows(
         [
             {
                 "suite": suite.name,
@@ -118,7 +118,8 @@ def suites(as_json: bool) -> None:
     )
 
 
-def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
+def print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
+    """Print a table with a column for each key of the first row, or a JSON list."""
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return

@@ -18,8 +18,9 @@ def print_answer(answer: Answer) -> None:
     """Print the solution, the best bound, and what is between them."""
     instance = answer.source.instance
     presentation = presentation_of(instance.problem)
+    device = f", device {answer.source.device}" if answer.source.device else ""
     click.echo(
-        f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges, "
+        f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges{device}, "
         f"instance {instance.sha256[:12]}"
     )
     presentation.print_solution(answer)

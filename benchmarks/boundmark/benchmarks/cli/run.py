@@ -1,6 +1,5 @@
 """`boundmark run`: a suite into a results folder."""
 
-import dataclasses
 from pathlib import Path
 
 import click
@@ -70,15 +69,10 @@ def run(
     from boundmark.benchmarks.engines import make_engine
     from boundmark.benchmarks.planning import plan_tasks
     from boundmark.benchmarks.runner import run_planned
-    from boundmark.benchmarks.settings import GIB
     from boundmark.benchmarks.suite_file import load_suite
 
     chosen = load_suite(suite)
-    settings = chosen.settings
-    if time_limit is not None:
-        settings = dataclasses.replace(settings, time_limit_seconds=time_limit)
-    if memory_limit is not None:
-        settings = dataclasses.replace(settings, memory_limit_bytes=int(memory_limit * GIB))
+    settings = chosen.settings.with_limits(time_limit, memory_limit)
     engine = make_engine(engine_name, workers, scheduler)
     console = Console(stderr=True, quiet=quiet)
     with task_progress(console, chosen.name) as (on_start, on_finish):

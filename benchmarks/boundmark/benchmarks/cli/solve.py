@@ -28,6 +28,10 @@ def _problems() -> "Iterable[Problem]":
     help="Which problem, if MODEL suits several; see `boundmark problems`.",
 )  # fmt: skip
 @click.option(
+    "--device", metavar="NAME|FILE",
+    help="Device or cluster that a model without costs runs on; see `boundmark devices`.",
+)  # fmt: skip
+@click.option(
     "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
     show_default=True, metavar="SECONDS", help="Wall-clock limit of each method.",
 )  # fmt: skip
@@ -53,6 +57,7 @@ def _problems() -> "Iterable[Problem]":
 def solve(
     model: str,
     problem: str | None,
+    device: str | None,
     time_limit: float,
     memory_limit: float,
     methods: tuple[str, ...],
@@ -78,12 +83,15 @@ def solve(
     from boundmark.benchmarks.cli.progress import task_progress
     from boundmark.benchmarks.execution.local_engine import LocalEngine
     from boundmark.benchmarks.instance_choice import named_instance
-    from boundmark.benchmarks.settings import GIB, RunSettings
+    from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.solve import rounds_of
     from boundmark.benchmarks.solve import solve as solve_instance
     from boundmark.problems.catalog import problems
 
-    source = named_instance(model, given_texts(parameters), problem)
+    settings = RunSettings.checked(
+        time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
+    )
+    source = named_instance(model, given_texts(parameters), problem, device)
     rounds = rounds_of(problems()[source.instance.problem], methods)
     folder = nullcontext(str(out)) if out else tempfile.TemporaryDirectory(prefix="boundmark-")
     console = Console(stderr=True, quiet=quiet or as_json)
@@ -92,7 +100,7 @@ def solve(
             source,
             rounds,
             Path(directory),
-            RunSettings(time_limit, int(memory_limit * GIB), seeds=(seed,)),
+            settings,
             LocalEngine(workers),
             on_start=on_start,
             on_finish=on_finish,

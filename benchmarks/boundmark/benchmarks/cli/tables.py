@@ -10,6 +10,7 @@ from rich.table import Table
 
 from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.supported import supported_results
 from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.text.natural_order import natural_order
 from boundmark.reports.text.number_text import integer, percent
@@ -20,7 +21,7 @@ NODES_WIDTH, NUMBER_WIDTH = 9, 5
 
 def print_certified_table(directory: Path) -> None:
     """Print the gaps of each problem: a line a graph or layout, a column a set of parameters."""
-    certified = certified_table(ResultStore.open(directory).results())
+    certified = certified_table(supported_results(ResultStore.open(directory)).results)
     console = Console()
     for problem, part in certified.groupby("problem"):
         console.print(

@@ -1,6 +1,7 @@
 """What a forked child is: an isolated process that does one job, says how it went, and exits."""
 
 import contextlib
+import errno
 import faulthandler
 import os
 import resource
@@ -13,10 +14,16 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 from boundmark.benchmarks.execution import frames, processes
+from boundmark.benchmarks.execution.text import printable
 from boundmark.problems.errors import BoundmarkError, UnsupportedError
 
-# What a child tells its server when its job starts: `time.monotonic()`, CPU seconds used before.
-START = struct.Struct("<dd")
+# What a child tells its server when its job starts and ends, so that what comes before and after is
+# not the job's time: which of both, `time.monotonic()`, CPU seconds used until then.
+CLOCK = struct.Struct("<cdd")
+START, END = b"s", b"e"
+
+# By the last frame's status.
+EXIT_CODES: Mapping[str, int] = {"ok": 0, "oom": 1, "unsupported": 1, "error": 1}
 
 LONGEST_DETAIL = 1000
 
@@ -43,14 +50,14 @@ class Descriptors:
         Pipe for standard output and standard error.
     documents
         File with what the job is about, beyond its request.
-    started
-        Pipe to the server, which starts its clock when the job does.
+    clock
+        Pipe to the server, which times the job.
     """
 
     reports: int
     output: int
     documents: int
-    started: int
+    clock: int
 
 
 class Channel:
@@ -58,22 +65,32 @@ class Channel:
 
     def __init__(self, descriptors: Descriptors) -> None:
         self._descriptors = descriptors
-        self.started: float | None = None
 
     def start(self) -> float:
         """Start the clock: what came before was preparation. Returns `time.monotonic()`."""
-        self.started = time.monotonic()
-        os.write(self._descriptors.started, START.pack(self.started, time.process_time()))
-        return self.started
+        started = self._stamp(START)
+        # The client must know of it even if the job stops the server.
+        self.report({"kind": "start"})
+        return started
+
+    def stop(self) -> None:
+        """Stop the clock: what follows is not the job's time."""
+        self._stamp(END)
 
     def report(self, header: dict[str, Any], body: bytes = b"") -> None:
         """Send a frame; once this returns it counts, even if the process dies."""
         frames.write_all(self._descriptors.reports, frames.encode(header, body))
 
     def documents(self) -> bytes:
-        """Return what the client sent along with the request."""
-        size = os.fstat(self._descriptors.documents).st_size
-        return os.pread(self._descriptors.documents, size, 0)
+        """Return what the client sent along with the request; may be called once."""
+        with open(self._descriptors.documents, "rb") as file:
+            file.seek(0)
+            return file.read()
+
+    def _stamp(self, which: bytes) -> float:
+        now = time.monotonic()
+        os.write(self._descriptors.clock, CLOCK.pack(which, now, time.process_time()))
+        return now
 
 
 Job: TypeAlias = Callable[[Mapping[str, Any], Channel], None]
@@ -82,30 +99,34 @@ Job: TypeAlias = Callable[[Mapping[str, Any], Channel], None]
 def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: int) -> NoReturn:
     """Do a job and end the process, whatever happens.
 
-    The last frame is ``{"kind": "end", "status": ..., "detail": ..., "seconds": ...}``, where the
-    seconds may be null; a child that dies sends none.
+    The last frame is ``{"kind": "end", "status": ..., "detail": ...}``; a child that dies sends
+    none.
     """
-    code = 1
+    code = EXIT_CODES["error"]
     try:
         _isolate(server, descriptors.output)
         _limit(request["threads"], request["memory_bytes"])
         channel = Channel(descriptors)
         # Encoded before memory is short.
-        out_of_memory = _end("oom", "an allocation failed under the memory limit", None)
+        out_of_memory = _end("oom", "an allocation failed under the memory limit")
         try:
-            job(request["job"], channel)
-        except MemoryError:
-            frames.write_all(descriptors.reports, out_of_memory)
+            try:
+                job(request["job"], channel)
+            finally:
+                channel.stop()
+        except UnsupportedError as error:
+            frames.write_all(descriptors.reports, _end("unsupported", str(error)))
+        except BaseException as error:
+            no_memory = isinstance(error, MemoryError) or (
+                isinstance(error, OSError) and error.errno == errno.ENOMEM
+            )
+            last_word = out_of_memory if no_memory else _end("error", _sentence(error))
+            frames.write_all(descriptors.reports, last_word)
             with contextlib.suppress(MemoryError):
                 traceback.print_exc()
-        except UnsupportedError as error:
-            frames.write_all(descriptors.reports, _end("unsupported", str(error), _age(channel)))
-        except BaseException as error:
-            frames.write_all(descriptors.reports, _end("error", _sentence(error), _age(channel)))
-            traceback.print_exc()
         else:
-            frames.write_all(descriptors.reports, _end("ok", "", _age(channel)))
-            code = 0
+            frames.write_all(descriptors.reports, _end("ok", ""))
+            code = EXIT_CODES["ok"]
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
@@ -130,14 +151,10 @@ def _limit(threads: int, memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
 
 
-def _end(status: str, detail: str, seconds: float | None) -> bytes:
+def _end(status: str, detail: str) -> bytes:
     # What a method raises may be long, or no valid text.
-    short = detail.encode(errors="replace")[:LONGEST_DETAIL].decode(errors="ignore")
-    return frames.encode({"kind": "end", "status": status, "detail": short, "seconds": seconds})
-
-
-def _age(channel: Channel) -> float:
-    return 0.0 if channel.started is None else time.monotonic() - channel.started
+    short = printable(detail, LONGEST_DETAIL)
+    return frames.encode({"kind": "end", "status": status, "detail": short})
 
 
 def _sentence(error: BaseException) -> str:

@@ -5,18 +5,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from boundmark.benchmarks.execution.child_process import EXIT_CODES, LONGEST_DETAIL
 from boundmark.benchmarks.execution.server_process import PREPARATION_SECONDS
+from boundmark.benchmarks.execution.text import printable
 from boundmark.reports.stored.statuses import Status
 
-# What the server says about a child; this if the server has died itself.
-SERVER_DIED: Mapping[str, Any] = {
-    "exit_code": None,
-    "exit_signal": None,
-    "killed_by": "server",
-    "seconds": 0.0,
-    "cpu_seconds": 0.0,
-    "peak_rss_bytes": 0,
-}
+
+def _unmeasured(killed_by: str) -> Mapping[str, Any]:
+    """Return what the client says about a child in the server's place."""
+    return {
+        "exit_code": None,
+        "exit_signal": None,
+        "killed_by": killed_by,
+        "cpu_seconds": 0.0,
+        "peak_rss_bytes": 0,
+    }
+
+
+SERVER_DIED = _unmeasured("server")
+SERVER_STOPPED = _unmeasured("stop")
+SERVER_HANGS = _unmeasured("watch")
 
 
 @dataclass(frozen=True)
@@ -36,8 +44,8 @@ class Ending:
     ----------
     exit_code, exit_signal
         Both None if not known.
-    seconds
-        From the child's start.
+    started, seconds
+        When the job began, by `time.monotonic()`, and how long it took.
     output_tail
         End of standard output and standard error.
     """
@@ -46,6 +54,7 @@ class Ending:
     detail: str
     exit_code: int | None
     exit_signal: int | None
+    started: float
     seconds: float
     cpu_seconds: float
     peak_rss_bytes: int
@@ -56,35 +65,35 @@ class Ending:
         cls,
         server_report: Mapping[str, Any],
         own_words: Mapping[str, Any] | None,
-        is_damaged: bool,
+        fault: str | None,
         output_tail: str,
         limits: Limits,
     ) -> "Ending":
-        """Put together what is known.
+        """Put together what is known. All numbers are the server's.
 
         Parameters
         ----------
         server_report
-            What the server says, or `SERVER_DIED`.
+            What the server says, or one of the above.
         own_words
             Header of the child's last frame, if it came to that.
-        is_damaged
-            Whether the child's reports became unreadable at some point.
+        fault
+            Why the child's reports are no reports, if some are not.
         """
         status, detail = _reason(server_report, output_tail, limits)
-        seconds = server_report["seconds"]
-        if is_damaged:
-            status, detail = "error", "the reports are unreadable; expected one process to report"
-        elif own_words is not None:
+        if fault is not None:
+            status, detail = "error", f"its reports are unreadable: {fault}"
+        elif (
+            own_words is not None and server_report["exit_code"] == EXIT_CODES[own_words["status"]]
+        ):
             status, detail = own_words["status"], own_words["detail"]
-            if own_words["seconds"] is not None:
-                seconds = own_words["seconds"]
         return cls(
             status,
-            detail,
+            printable(detail, LONGEST_DETAIL),
             server_report["exit_code"],
             server_report["exit_signal"],
-            seconds,
+            server_report["started"],
+            server_report["seconds"],
             server_report["cpu_seconds"],
             server_report["peak_rss_bytes"],
             output_tail,
@@ -102,6 +111,10 @@ def _reason(report: Mapping[str, Any], output_tail: str, limits: Limits) -> tupl
             return "error", f"killed after {PREPARATION_SECONDS:g} s of preparation"
         case "server":
             return "crashed", "the supervising process died"
+        case "stop":
+            return "error", "killed because the supervising process had been stopped"
+        case "watch":
+            return "timeout", f"killed some time after {limits.seconds:g} s by the runner"
     if report["exit_signal"] is None:
         return "crashed", f"exited with code {report['exit_code']} before it was done"
     if report["exit_signal"] == signal.SIGABRT and "std::bad_alloc" in output_tail:

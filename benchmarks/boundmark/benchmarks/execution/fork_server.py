@@ -7,19 +7,33 @@ import select
 import socket
 import subprocess
 import sys
+import time
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from boundmark.benchmarks.execution import frames, processes
-from boundmark.benchmarks.execution.child_process import THREAD_VARIABLES
-from boundmark.benchmarks.execution.ending import SERVER_DIED, Ending, Limits
-from boundmark.benchmarks.execution.server_process import PREPARATION_SECONDS
+from boundmark.benchmarks.execution import processes
+from boundmark.benchmarks.execution.child_process import EXIT_CODES, THREAD_VARIABLES
+from boundmark.benchmarks.execution.ending import (
+    SERVER_DIED,
+    SERVER_HANGS,
+    SERVER_STOPPED,
+    Ending,
+    Limits,
+)
+from boundmark.benchmarks.execution.frames import BadReportError, Frame, FrameReader, write_all
+from boundmark.benchmarks.execution.server_process import KILL, PREPARATION_SECONDS
+from boundmark.benchmarks.execution.text import printable
 from boundmark.problems.errors import BoundmarkError
 
 TAIL_BYTES = 2**14
 _CHUNK_BYTES = 2**16
-# Beyond every limit that the server enforces: then it is the server that hangs.
-_PATIENCE_SECONDS = 60.0
+# In the environment of a warm process and of everything that it starts.
+_MARK = "BOUNDMARK_SERVER"
+# Beyond the limits that the server enforces: then it is the server that hangs.
+_PATIENCE_SECONDS = 5.0
+# How often somebody looks whether the server has been stopped.
+_LOOK_SECONDS = 1.0
 
 
 class ServerStoppedError(Exception):
@@ -29,26 +43,48 @@ class ServerStoppedError(Exception):
 _Sink: TypeAlias = Callable[[bytes], None]
 
 
-class _Reports:
-    """Hands on frames until they become unreadable, and keeps the last one, on the end."""
+class _Stream:
+    """Hands on a child's reports, until one of them is none.
 
-    def __init__(self, on_frame: Callable[[frames.Frame], None]) -> None:
+    Attributes
+    ----------
+    started
+        Whether the job has begun.
+    end
+        The report on the job's end, if it came to that.
+    fault
+        Why the reports cannot be believed from some point on, else None.
+    """
+
+    def __init__(self, on_frame: Callable[[Frame], None]) -> None:
+        self.started: float | None = None
         self.end: Mapping[str, Any] | None = None
-        self.is_damaged = False
+        self.fault: str | None = None
         self._on_frame = on_frame
-        self._reader = frames.FrameReader()
+        self._reader = FrameReader()
 
     def __call__(self, data: bytes) -> None:
-        if self.is_damaged:
+        if self.fault is not None:
             return
         try:
             for frame in self._reader.feed(data):
-                if frame.header["kind"] == "end":
-                    self.end = frame.header
-                else:
-                    self._on_frame(frame)
-        except frames.DamagedStreamError:
-            self.is_damaged = True
+                self._take(frame)
+        except BadReportError as error:
+            self.fault = str(error)
+
+    def _take(self, frame: Frame) -> None:
+        if self.end is not None:
+            raise BadReportError("one came after the end")
+        if frame.kind == "start":
+            self.started = self.started or time.monotonic()
+        elif frame.kind != "end":
+            self._on_frame(frame)
+        elif frame.header.get("status") not in list(EXIT_CODES):
+            raise BadReportError("the one on the end has no known status")
+        elif not isinstance(frame.header.get("detail"), str):
+            raise BadReportError("the one on the end has no detail")
+        else:
+            self.end = frame.header
 
 
 class _Tail:
@@ -71,21 +107,26 @@ class ForkServer:
     """
 
     def __init__(self, job_module: str, argument: str = "") -> None:
+        # Should even the guard be killed, what it has adopted comes here.
+        processes.adopt_orphans()
+        self._mark = f"{_MARK}={uuid.uuid4().hex}"
+        lifeline_end, self._lifeline = os.pipe()
         self._control, end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with end:
-            self._process = subprocess.Popen(
+            self._guard = subprocess.Popen(
                 [
                     sys.executable,
                     "-P",
                     "-m",
                     "boundmark.benchmarks.execution.server_process",
                     str(end.fileno()),
+                    str(lifeline_end),
                     job_module,
                     argument,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                pass_fds=[end.fileno()],
+                pass_fds=[end.fileno(), lifeline_end],
                 # Ctrl-C in a terminal is for the client alone.
                 start_new_session=True,
                 env={
@@ -95,26 +136,36 @@ class ForkServer:
                     "PYTHONHASHSEED": "0",
                     # Solvers import pandas, and that pyarrow, whose allocator would start a thread.
                     "JE_ARROW_MALLOC_CONF": "background_thread:false",
+                    **dict([self._mark.split("=")]),
                 },
             )
-        self._ready = False
+        os.close(lifeline_end)
+        self._server: int | None = None
         self._stopped = False
+        self._closed = False
 
     @property
     def is_dead(self) -> bool:
         """Whether the warm process has ended."""
-        return self._process.poll() is not None
+        if self._closed:
+            return True
+        try:
+            return not self._control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     @property
-    def pid(self) -> int:
-        """Number of the warm process."""
-        return self._process.pid
+    def pids(self) -> tuple[int, ...]:
+        """Numbers of the guard and, once it is ready, of the warm process."""
+        return (self._guard.pid,) if self._server is None else (self._guard.pid, self._server)
 
     def run(
         self,
         job: Mapping[str, Any],
         limits: Limits,
-        on_frame: Callable[[frames.Frame], None],
+        on_frame: Callable[[Frame], None],
         documents: bytes = b"",
     ) -> Ending:
         """Do one job in a child and wait for its end.
@@ -124,7 +175,8 @@ class ForkServer:
         job
             JSON values for the job.
         on_frame
-            Called for every report, as it comes, except the one on the child's end.
+            Called for every report, as it comes, except those on the child's start and end. If it
+            raises `BadReportError`, the child is killed.
         documents
             Bytes that the job can read, of any size.
 
@@ -150,21 +202,25 @@ class ForkServer:
                 sent.callback(os.close, output_end)
                 file = os.memfd_create("documents")
                 sent.callback(os.close, file)
-                frames.write_all(file, documents)
+                write_all(file, documents)
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     socket.send_fds(
                         self._control,
                         [json.dumps(request).encode()],
                         [reports_end, output_end, file],
                     )
-            patience = PREPARATION_SECONDS + limits.seconds + _PATIENCE_SECONDS
-            child_reports, tail = _Reports(on_frame), _Tail()
-            server_report = self._attend({reports: child_reports, output: tail}, patience)
+            stream, tail = _Stream(on_frame), _Tail()
+            try:
+                server_report = self._attend({reports: stream, output: tail}, stream, limits)
+            except BaseException:
+                # The child may still run, and the server is out of step.
+                self.close()
+                raise
         return Ending.of(
             server_report,
-            child_reports.end,
-            child_reports.is_damaged,
-            tail.kept.decode(errors="replace"),
+            stream.end,
+            stream.fault,
+            printable(tail.kept.decode(errors="replace"), 4 * TAIL_BYTES),
             limits,
         )
 
@@ -175,19 +231,26 @@ class ForkServer:
             self._control.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Stop, wait for the warm process to end, and free everything."""
+        """Stop, wait until nothing is left below this handle, and free everything."""
         self.stop()
-        if not self._ready:  # It may be busy importing, and has no children yet.
-            self._process.kill()
+        if self._closed:
+            return
+        self._closed = True
+        # The guard ends all that is there, and then itself.
+        os.close(self._lifeline)
         try:
-            self._process.wait(_PATIENCE_SECONDS)
+            self._guard.wait(_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            # Somebody has stopped it.
+            processes.kill_descendants(self._guard.pid)
+            self._guard.kill()
+            self._guard.wait()
+        if self._guard.returncode != 0:
+            processes.end_marked_descendants(self._mark)
         self._control.close()
 
     def _wait_until_ready(self) -> None:
-        if self._ready:
+        if self._server is not None:
             return
         message = self._receive()
         if message is None:
@@ -198,42 +261,64 @@ class ForkServer:
             raise BoundmarkError(
                 f"the process that runs the tasks cannot start: {message['failed']}."
             )
-        self._ready = True
+        self._server = message["pid"]
 
-    def _attend(self, pipes: Mapping[int, _Sink], patience: float) -> Mapping[str, Any]:
-        """Read what the child reports and prints until the server says how it ended."""
-        child: int | None = None
+    def _attend(
+        self, pipes: Mapping[int, _Sink], stream: _Stream, limits: Limits
+    ) -> Mapping[str, Any]:
+        """Read what the child reports and prints until the server says how it ended.
+
+        The server enforces the limits, but the child could have stopped it. So this process keeps
+        a deadline of its own, and looks whether the server still runs.
+        """
+        sent = time.monotonic()
+        next_look = sent + _LOOK_SECONDS
+        told = False
         poller = select.poll()
         for source in (*pipes, self._control.fileno()):
             poller.register(source, select.POLLIN)
         while True:
-            ready = [source for source, _ in poller.poll(patience * 1000)]
-            if not ready:
-                self._process.kill()
+            ready = [source for source, _ in poller.poll(_LOOK_SECONDS * 1000)]
             for source in ready:
-                if source in pipes and _drain(source, pipes[source]):
+                if source in pipes and _pass_on(source, pipes[source]):
                     poller.unregister(source)
             if self._control.fileno() in ready:
-                message = self._receive()
-                if message is None:
-                    self.close()
-                    # The kernel has killed the child, but not what the child had started.
-                    if child is not None:
-                        processes.kill_group(child)
-                    message = SERVER_DIED
-                if "pid" in message:
-                    child = message["pid"]
-                else:
+                report = self._receive() or SERVER_DIED
+                break
+            if stream.fault is not None and not told:
+                told = True
+                with contextlib.suppress(OSError):
+                    self._control.send(KILL)
+            now = time.monotonic()
+            if stream.started is None:
+                deadline = sent + PREPARATION_SECONDS
+            else:
+                deadline = stream.started + limits.seconds
+            if now > deadline + _PATIENCE_SECONDS:
+                report = SERVER_HANGS
+                break
+            if now > next_look:
+                if any(map(processes.is_stopped, self.pids)):
+                    report = SERVER_STOPPED
                     break
+                next_look = now + _LOOK_SECONDS
+        if "seconds" not in report:
+            ended = time.monotonic()
+            self.close()
+            started = stream.started or sent
+            report = {**report, "started": started, "seconds": ended - started}
+        # All writers are gone.
         for source, sink in pipes.items():
-            _drain(source, sink)
-        return message
+            while not _pass_on(source, sink):
+                if not select.select([source], [], [], 0)[0]:
+                    break
+        return report
 
     def _receive(self) -> Mapping[str, Any] | None:
         """Return the server's next message, or None if it has died."""
         try:
             data = self._control.recv(_CHUNK_BYTES)
-        except ConnectionResetError:
+        except OSError:
             data = b""
         if self._stopped:
             raise ServerStoppedError
@@ -251,13 +336,13 @@ def _pipe(stack: contextlib.ExitStack) -> tuple[int, int]:
     return reading, writing
 
 
-def _drain(descriptor: int, sink: _Sink) -> bool:
-    """Hand on what is in the pipe; return whether that was the last of it."""
-    while True:
-        try:
-            data = os.read(descriptor, _CHUNK_BYTES)
-        except BlockingIOError:
-            return False
-        if not data:
-            return True
-        sink(data)
+def _pass_on(descriptor: int, sink: _Sink) -> bool:
+    """Hand on a part of what is in the pipe; return whether that was the last of it."""
+    try:
+        data = os.read(descriptor, _CHUNK_BYTES)
+    except BlockingIOError:
+        return False
+    if not data:
+        return True
+    sink(data)
+    return False

@@ -1,7 +1,8 @@
 """The stream in which a child reports: frames of a JSON header and a body that stays as it is.
 
 The receiver can thus forward or drop a document without decoding it. A frame that was cut short,
-because its writer died, is dropped.
+because its writer died, is dropped. A receiver trusts nothing: what is no frame, too large, or too
+much, ends the stream.
 """
 
 import json
@@ -12,19 +13,30 @@ from dataclasses import dataclass
 from typing import Any
 
 _LENGTHS = struct.Struct("<II")
-LARGEST_FRAME = 2**30
+
+LARGEST_HEADER = 2**16
+LARGEST_BODY = 2**27
+# Of one stream, all together.
+MOST_FRAMES = 100_000
+MOST_BYTES = 2**32
 
 
-class DamagedStreamError(Exception):
-    """What came is no sequence of frames, e.g. because two processes wrote at once."""
+class BadReportError(Exception):
+    """What came is not what the other side may send; the message is a clause about one report."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One report."""
+    """One report; its header has a kind, and anything else."""
 
     header: dict[str, Any]
     body: bytes
+
+    @property
+    def kind(self) -> str:
+        """What the frame is about."""
+        kind: str = self.header["kind"]
+        return kind
 
 
 def encode(header: dict[str, Any], body: bytes = b"") -> bytes:
@@ -41,32 +53,63 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames."""
+    """Cuts a stream of bytes into frames; holds one frame at most.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    largest_body, most_frames, most_bytes
+        What the stream may hold in one frame, and in all.
+    """
+
+    def __init__(
+        self,
+        largest_body: int = LARGEST_BODY,
+        most_frames: int = MOST_FRAMES,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         self._buffer = bytearray()
+        self._largest_body = largest_body
+        self._frames_left = most_frames
+        self._bytes_left = most_bytes
+        self._most = f"{most_frames} reports and {most_bytes} bytes"
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         """Yield the frames that these bytes complete.
 
         Raises
         ------
-        DamagedStreamError
-            If the bytes cannot be frames.
+        BadReportError
+            If the bytes cannot be frames, or are more than the stream may hold.
         """
         self._buffer += data
+        self._bytes_left -= len(data)
         while len(self._buffer) >= _LENGTHS.size:
             head_length, body_length = _LENGTHS.unpack_from(self._buffer)
-            if head_length + body_length > LARGEST_FRAME:
-                raise DamagedStreamError(f"a frame of {head_length + body_length} bytes")
+            if head_length > LARGEST_HEADER or body_length > self._largest_body:
+                raise BadReportError(
+                    f"one has {head_length} + {body_length} bytes; expected at most "
+                    f"{LARGEST_HEADER} + {self._largest_body}"
+                )
             body_start = _LENGTHS.size + head_length
             end = body_start + body_length
             if len(self._buffer) < end:
                 break
-            try:
-                header = json.loads(self._buffer[_LENGTHS.size : body_start])
-            except ValueError as error:
-                raise DamagedStreamError(str(error)) from error
+            header = _header(bytes(self._buffer[_LENGTHS.size : body_start]))
             frame = Frame(header, bytes(self._buffer[body_start:end]))
             del self._buffer[:end]
+            self._frames_left -= 1
+            if self._frames_left < 0:
+                break
             yield frame
+        if self._frames_left < 0 or self._bytes_left < 0:
+            raise BadReportError(f"they are too many; expected at most {self._most}")
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadReportError(f"one has a header that is no JSON ({error})") from error
+    if not isinstance(header, dict) or not isinstance(header.get("kind"), str):
+        raise BadReportError("one has a header without a kind")
+    return header

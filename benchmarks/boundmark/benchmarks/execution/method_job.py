@@ -8,7 +8,6 @@ import logging
 import math
 import operator
 import threading
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -69,7 +68,7 @@ def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
 
 
 class StreamedProgress:
-    """Sends every improvement, with the time at which it came; threads may share it.
+    """Sends every improvement; threads may share it.
 
     A solution as good as the best one is sent, too: methods may improve what the objective does not
     count.
@@ -91,18 +90,16 @@ class StreamedProgress:
         InvalidInputError
             If it breaks a constraint.
         """
-        seconds = self._seconds()
         objective = self._instance.objective(solution)
         with self._lock:
             if self._objective is not None and objective > self._objective:
                 return
             self._objective = objective
             document = solution_document(self._instance, solution, objective)
-            self._send("solution", seconds, objective, document)
+            self._send("solution", objective, document)
 
     def bound(self, bound: Certificate | Claim) -> None:
         """Send a bound if it is the best so far of its sort."""
-        seconds = self._seconds()
         with self._lock:
             if isinstance(bound, Claim):
                 # Solvers report infinities while they know nothing.
@@ -111,21 +108,16 @@ class StreamedProgress:
                     self._channel.report(
                         {
                             "kind": "bound_claimed",
-                            "seconds": seconds,
                             "value": self._claimed,
                             "bound_kind": bound.kind,
                         }
                     )
             elif self._certified is None or bound.bound > self._certified:
                 self._certified = operator.index(bound.bound)
-                self._send("bound_certified", seconds, self._certified, bound.to_json())
+                self._send("bound_certified", self._certified, bound.to_json())
 
-    def _seconds(self) -> float:
-        assert self._channel.started is not None
-        return time.monotonic() - self._channel.started
-
-    def _send(self, kind: str, seconds: float, value: int, document: dict[str, Any]) -> None:
-        header = {"kind": kind, "seconds": seconds, "value": value}
+    def _send(self, kind: str, value: int, document: dict[str, Any]) -> None:
+        header = {"kind": kind, "value": value}
         self._channel.report(header, canonical_json(document).encode())
 
 

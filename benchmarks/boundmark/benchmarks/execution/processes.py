@@ -6,7 +6,6 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -54,13 +53,17 @@ def virtual_bytes() -> int:
     return int(Path("/proc/self/statm").read_bytes().split()[0]) * _PAGE_BYTES
 
 
-def resident_bytes(pids: Iterable[int]) -> int:
-    """Return what the processes hold in memory; shared pages count in each."""
-    pages = 0
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            pages += int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
-    return pages * _PAGE_BYTES
+def state(pid: int) -> str:
+    """Return the letter by which ``ps`` calls a process's state, ``"X"`` if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether somebody has stopped a process, so that it does not run."""
+    return state(pid) == "T"
 
 
 def kill_group(leader: int) -> None:
@@ -92,6 +95,47 @@ def end_children() -> list[resource.struct_rusage]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         time.sleep(0.001)
+
+
+def kill_descendants(pid: int) -> None:
+    """Kill everything below a process until nothing lives there, without its help.
+
+    Its descendants must stay its descendants, as those of a child subreaper do.
+    """
+    while living := [one for one in descendants(pid) if state(one) not in "ZX"]:
+        for one in living:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        time.sleep(0.001)
+
+
+def end_marked_descendants(mark: str) -> None:
+    """Kill what is below this process and has a text in its environment, and reap what comes here.
+
+    For when a parent has been killed before its children, and they are on their way to this
+    process, which adopts orphans.
+    """
+    ended: set[int] = set()
+    empty_looks = 0
+    while empty_looks < 3:
+        marked = [one for one in descendants(os.getpid()) if _is_marked(one, mark.encode())]
+        empty_looks = 0 if marked else empty_looks + 1
+        for one in marked:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        ended.update(marked)
+        for one in list(ended):
+            with contextlib.suppress(ChildProcessError):
+                if os.waitpid(one, os.WNOHANG)[0]:
+                    ended.discard(one)
+        time.sleep(0.001)
+
+
+def _is_marked(pid: int, mark: bytes) -> bool:
+    try:
+        return mark in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
 
 
 def cpu_seconds(usage: resource.struct_rusage) -> float:

@@ -5,7 +5,7 @@ and reports how it ended. As the child's parent it can kill it without ever hitt
 that got the same number. It runs no job itself and has one thread, so forking is safe.
 
 When the control socket closes, because the client stopped or was killed, it kills whatever the
-child has started and exits: nothing is left behind.
+child has started and exits. If it cannot, its guard does: nothing is left behind.
 """
 
 import contextlib
@@ -21,25 +21,34 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from boundmark.benchmarks.execution import child_process, processes
+from boundmark.benchmarks.execution.guard import stand_guard
+from boundmark.benchmarks.execution.memory import MemoryWatch
+from boundmark.benchmarks.execution.shared_memory import SharedMemory, shared_memory
 
 # Reading the instance is not the method's time, but must end too.
 PREPARATION_SECONDS = 120.0
 LOOK_MILLISECONDS = 25
 LARGEST_REQUEST = 2**17
 
+# All that a client ever says while a child runs: that it has heard enough.
+KILL = b"kill"
+
 
 class _ClientGoneError(Exception):
     """Nobody is left to report to."""
 
 
-def main(control_descriptor: str, job_module: str, argument: str) -> int:
+def main(control_descriptor: str, lifeline_descriptor: str, job_module: str, argument: str) -> int:
     """Serve until the control socket closes.
 
     Parameters
     ----------
+    lifeline_descriptor
+        Of a pipe that closes when the client goes; for the guard.
     job_module
         Its `prepare(argument)` imports everything a job needs and returns the job.
     """
+    stand_guard(int(lifeline_descriptor), int(control_descriptor))
     with (
         contextlib.suppress(_ClientGoneError, BrokenPipeError, ConnectionResetError),
         socket.socket(fileno=int(control_descriptor)) as control,
@@ -51,12 +60,13 @@ def main(control_descriptor: str, job_module: str, argument: str) -> int:
             control.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
             return 1
         processes.adopt_orphans()
+        shared = shared_memory()
         # Keeps the garbage collector of each child from writing to, thus copying, shared pages.
         gc.collect()
         gc.freeze()
-        control.send(json.dumps({"failed": None}).encode())
+        control.send(json.dumps({"failed": None, "pid": os.getpid()}).encode())
         try:
-            _serve(control, job)
+            _serve(control, job, shared)
         finally:
             processes.end_children()
     return 0
@@ -71,83 +81,120 @@ def _check_ready_to_fork() -> None:
         )
 
 
-def _serve(control: socket.socket, job: child_process.Job) -> NoReturn:
+def _serve(control: socket.socket, job: child_process.Job, shared: SharedMemory) -> NoReturn:
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, LARGEST_REQUEST, 3)
         if not message:
             raise _ClientGoneError
+        if not descriptors:  # A word about a child that had ended when it came.
+            continue
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
         request = json.loads(message)
         reports, output, documents = descriptors
-        started, started_end = os.pipe()
+        clock, clock_end = os.pipe()
         server = os.getpid()
+        shared.begin()
         pid = os.fork()
         if pid == 0:
             control.close()
-            os.close(started)
-            ends = child_process.Descriptors(reports, output, documents, started_end)
+            os.close(clock)
+            ends = child_process.Descriptors(reports, output, documents, clock_end)
             child_process.run(job, request, ends, server)
-        for descriptor in (*descriptors, started_end):
+        for descriptor in (*descriptors, clock_end):
             os.close(descriptor)
-        control.send(json.dumps({"pid": pid}).encode())
         try:
-            ending = _watch(pid, control, started, request)
+            ending = _watch(pid, control, clock, request, shared)
         finally:
-            os.close(started)
+            os.close(clock)
+        shared.end()
         control.send(json.dumps(ending).encode())
 
 
+class _Clock:
+    """When a child's job began and ended, by what the child says before and after it.
+
+    A job cannot end early by its own word: the last word counts.
+    """
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self.has_started = False
+        self.end: float | None = None
+        self.cpu_before = 0.0
+
+    def read(self, descriptor: int) -> bool:
+        """Take in what the child says; return whether it can say more."""
+        stamp = os.read(descriptor, child_process.CLOCK.size)
+        if len(stamp) != child_process.CLOCK.size:
+            return False
+        which, at, cpu_seconds = child_process.CLOCK.unpack(stamp)
+        if which == child_process.START and not self.has_started:
+            self.start, self.cpu_before, self.has_started = at, cpu_seconds, True
+        else:
+            self.end = time.monotonic()
+        return True
+
+
 def _watch(
-    pid: int, control: socket.socket, started: int, request: Mapping[str, Any]
+    pid: int,
+    control: socket.socket,
+    clock_descriptor: int,
+    request: Mapping[str, Any],
+    shared: SharedMemory,
 ) -> dict[str, Any]:
     """Wait for the child's end, or bring it about; then end all that it started."""
     handle = os.pidfd_open(pid)
     poller = select.poll()
-    for source in (handle, control.fileno(), started):
+    for source in (handle, control.fileno(), clock_descriptor):
         poller.register(source, select.POLLIN)
-    start, cpu_before = time.monotonic(), 0.0
-    deadline = start + PREPARATION_SECONDS
-    limit = "preparation"
+    clock, memory = _Clock(), MemoryWatch(request["memory_bytes"], shared.used_bytes)
     killed_by: str | None = None
-    peak = 0
+    next_look = clock.start + LOOK_MILLISECONDS / 1000
     try:
         while True:
             ready = {source for source, _ in poller.poll(LOOK_MILLISECONDS)}
             if control.fileno() in ready:
-                raise _ClientGoneError
-            if started in ready:
-                poller.unregister(started)
-                if stamp := os.read(started, child_process.START.size):
-                    start, cpu_before = child_process.START.unpack(stamp)
-                    deadline = start + request["seconds"]
-                    limit = "timeout"
+                if control.recv(LARGEST_REQUEST) != KILL:
+                    raise _ClientGoneError
+                killed_by = killed_by or "client"
+                processes.kill_group(pid)
+            if clock_descriptor in ready and not clock.read(clock_descriptor):
+                poller.unregister(clock_descriptor)
             if handle in ready:
                 break
-            if not ready and killed_by is None:
-                resident = processes.resident_bytes(processes.descendants(os.getpid()))
-                peak = max(peak, resident)
-                if resident > request["memory_bytes"]:
-                    killed_by = "oom"
-                elif time.monotonic() > deadline:
-                    killed_by = limit
-                if killed_by is not None:
-                    processes.kill_group(pid)
-        seconds = time.monotonic() - start
+            # Whatever a child does to keep this process busy, it is looked at.
+            if time.monotonic() < next_look or killed_by is not None:
+                continue
+            next_look = time.monotonic() + LOOK_MILLISECONDS / 1000
+            if memory.exceeds(processes.descendants(os.getpid())):
+                killed_by = "oom"
+            elif time.monotonic() > clock.start + (
+                request["seconds"] if clock.has_started else PREPARATION_SECONDS
+            ):
+                killed_by = "timeout" if clock.has_started else "preparation"
+            if killed_by is not None:
+                processes.kill_group(pid)
+        end = time.monotonic()
         # While the leader is not reaped, its group's number cannot belong to anybody else.
         processes.kill_group(pid)
+        while select.select([clock_descriptor], [], [], 0)[0] and clock.read(clock_descriptor):
+            pass
     finally:
         os.close(handle)
     _, status, usage = os.wait4(pid, 0)
     used = [usage, *processes.end_children()]
     exit_code = os.waitstatus_to_exitcode(status)
+    if exit_code >= 0 and clock.end is not None:
+        end = clock.end
     return {
         "exit_code": exit_code if exit_code >= 0 else None,
         "exit_signal": -exit_code if exit_code < 0 else None,
         "killed_by": killed_by,
-        "seconds": seconds,
-        "cpu_seconds": max(0.0, sum(map(processes.cpu_seconds, used)) - cpu_before),
-        "peak_rss_bytes": max(peak, *(one.ru_maxrss * 1024 for one in used)),
+        "started": clock.start,
+        "seconds": max(0.0, end - clock.start),
+        "cpu_seconds": max(0.0, sum(map(processes.cpu_seconds, used)) - clock.cpu_before),
+        "peak_rss_bytes": max(memory.peak, *(one.ru_maxrss * 1024 for one in used)),
     }
 
 

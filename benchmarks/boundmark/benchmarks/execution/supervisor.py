@@ -8,17 +8,16 @@ from types import TracebackType
 
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution import verification
+from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL
 from boundmark.benchmarks.execution.ending import Ending, Limits
 from boundmark.benchmarks.execution.fork_server import ForkServer, ServerStoppedError
-from boundmark.benchmarks.execution.frames import Frame
+from boundmark.benchmarks.execution.reports import Reports
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
-from boundmark.benchmarks.execution.verification import Candidate, CandidateKind, Verified
+from boundmark.benchmarks.execution.text import printable
+from boundmark.benchmarks.execution.verification import Verified
 
 # Between a method's soft budget and its death: enough to notice, too little to profit.
 GRACE_SECONDS = 1.0
-
-# If the best one is refused the next may count; a method that errs thrice has had its chance.
-KEPT_CANDIDATES = 3
 
 
 class Supervisor:
@@ -60,7 +59,7 @@ class Supervisor:
         ServerStoppedError
             If `stop` was called.
         """
-        reports = _Reports()
+        reports = Reports()
         started_at = datetime.now(UTC).isoformat()
         limits = Limits(
             task.time_limit_seconds + GRACE_SECONDS, task.memory_limit_bytes, task.threads
@@ -77,9 +76,9 @@ class Supervisor:
         )
         return _outcome(task, started_at, ending, reports, verified)
 
-    def pids(self) -> dict[str, int]:
-        """Return the numbers of the warm processes, ``"methods"`` and ``"checker"``."""
-        return {name: server.pid for name, server in self._servers.items()}
+    def pids(self) -> dict[str, tuple[int, ...]]:
+        """Return the numbers of guard and warm process, of ``"methods"`` and ``"checker"``."""
+        return {name: server.pids for name, server in self._servers.items()}
 
     def stop(self) -> None:
         """Kill what runs and refuse further tasks; another thread may be in `run`."""
@@ -129,47 +128,21 @@ class Supervisor:
             return server
 
 
-class _Reports:
-    """What a task has streamed, as far as it is still of interest."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.claim: tuple[float, str] | None = None
-        self._best: dict[CandidateKind, list[Candidate]] = {"solution": [], "certificate": []}
-
-    def take(self, frame: Frame) -> None:
-        """Take in one report; none is worse than those of its kind before it."""
-        header = frame.header
-        event = Event(header["seconds"], header["kind"], header["value"])
-        if header["kind"] == "bound_claimed":
-            self.claim = (header["value"], header["bound_kind"])
-            self.events.append(event)
-            return
-        kind: CandidateKind = "solution" if header["kind"] == "solution" else "certificate"
-        best = self._best[kind]
-        if not best or best[0].value != header["value"]:
-            # Traces tell when a value was first reached.
-            self.events.append(event)
-        best.insert(0, Candidate(kind, header["value"], frame.body))
-        del best[KEPT_CANDIDATES:]
-
-    def candidates(self) -> list[Candidate]:
-        """Return the solutions and certificates to verify, best first."""
-        return self._best["solution"] + self._best["certificate"]
-
-
 def _outcome(
     task: Task,
     started_at: str,
     ending: Ending,
-    reports: _Reports,
+    reports: Reports,
     verified: Verified,
 ) -> Outcome:
     objective = verified.solution.value if verified.solution else None
     bound = verified.certificate.value if verified.certificate else None
     status, detail = ending.status, ending.detail
     if verified.rejections:
-        status, detail = "error", "rejected: " + "; ".join(verified.rejections)
+        status = "error"
+        detail = printable("rejected: " + "; ".join(verified.rejections), LONGEST_DETAIL)
+
+    events = reports.events(ending.started, ending.seconds)
 
     def stands(event: Event) -> bool:
         if event.kind == "solution":
@@ -192,7 +165,7 @@ def _outcome(
         cpu_seconds=ending.cpu_seconds,
         peak_rss_bytes=ending.peak_rss_bytes,
         started_at=started_at,
-        events=tuple(event for event in reports.events if stands(event)),
+        events=tuple(event for event in events if stands(event)),
         solution=verified.solution.document if verified.solution else None,
         objective=objective,
         certificate=verified.certificate.document if verified.certificate else None,

@@ -11,6 +11,10 @@ from typing import Any, Protocol
 
 from boundmark.benchmarks.execution.child_process import Channel, Job
 from boundmark.benchmarks.execution.frames import Frame, FrameReader
+from boundmark.problems.canonical import canonical_json
+
+# Whoever reads the document later must not run out of stack.
+DEEPEST = 300
 
 
 class Checker(Protocol):
@@ -49,6 +53,10 @@ def _refusal(
     """Return why a document is not what was reported, None if it is."""
     try:
         document = json.loads(item.body)
+        if canonical_json(document).encode() != item.body:
+            return "its document is not canonical JSON"
+        if _is_nested_deeper(document, DEEPEST):
+            return f"its document is nested more than {DEEPEST} deep"
         if document["instance_sha256"] != instance_sha256:
             return "it is about another instance"
         if item.header["kind"] == "solution":
@@ -65,3 +73,18 @@ def _refusal(
     if stated != item.header["value"]:
         return f"its document states {stated!a:.60}"
     return None
+
+
+def _is_nested_deeper(value: Any, levels: int) -> bool:
+    """Whether there are more levels of lists and objects than allowed."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True

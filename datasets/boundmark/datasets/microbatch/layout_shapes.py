@@ -1,4 +1,4 @@
-"""Operator layout strategies with the shapes of papers/tessel, Figures 1 and 8.
+"""Operator layout strategies with the shapes of [TESSEL24], Figures 1 and 8.
 
 A shape is drawn with devices downwards and time to the right: in V, a micro-batch goes down the
 devices with its forward blocks and up again with its backward ones. For inference, the backward
@@ -12,19 +12,19 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import Block, BlockLayout
 from boundmark.problems.microbatch.block import Kind
 
-# Ticks of a block that all devices share, as in papers/tessel, Figure 8.
+# Ticks of a block that all devices share, as in [TESSEL24], Figure 8.
 SHARDED_DURATION = 1
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a stage's blocks take.
+    """Durations and memory of a stage's blocks.
 
     Attributes
     ----------
     forward, backward
         Ticks; with recomputation, a backward block takes three times as long as a forward block
-        (papers/tessel, Section VI-B).
+        ([TESSEL24], Section VI-B).
     activation
         Memory that a forward block allocates and its backward block releases.
     is_training
@@ -39,7 +39,7 @@ class Costs:
 
 @dataclass
 class _Drawing:
-    """Collects blocks and what they wait for."""
+    """Collects the blocks of a layout and their dependencies."""
 
     devices: int
     costs: Costs
@@ -73,14 +73,14 @@ class _Drawing:
 
 
 def v_shape(devices: int, costs: Costs) -> BlockLayout:
-    """One stage a device, forward down and backward up."""
+    """Draw V: one stage per device, forward blocks down the devices and backward blocks up."""
     drawing = _Drawing(devices, costs)
     _chain(drawing, "", list(range(devices)))
     return drawing.layout()
 
 
 def x_shape(devices: int, costs: Costs) -> BlockLayout:
-    """Two independent V's, the second one with the devices reversed (Chimera)."""
+    """Draw X: two independent V's, the second one with the devices reversed ([CHIMERA21])."""
     drawing = _Drawing(devices, costs)
     _chain(drawing, "a", list(range(devices)))
     _chain(drawing, "b", list(reversed(range(devices))))
@@ -88,14 +88,14 @@ def x_shape(devices: int, costs: Costs) -> BlockLayout:
 
 
 def interleaved(devices: int, costs: Costs) -> BlockLayout:
-    """Two stages a device: V with twice as many stages, dealt out in turn."""
+    """Draw two stages per device: V with twice as many stages, dealt out to the devices in turn."""
     drawing = _Drawing(devices, costs)
     _chain(drawing, "", [stage % devices for stage in range(2 * devices)])
     return drawing.layout()
 
 
 def m_shape(devices: int, costs: Costs) -> BlockLayout:
-    """V between a sharded block before the first forward and one after the last backward block."""
+    """Draw M: V with a sharded block before its first and one after its last block."""
     drawing = _Drawing(devices, costs)
     first = drawing.sharded("SF", "forward", 0)
     last = _chain(drawing, "", list(range(devices)), first)
@@ -105,27 +105,27 @@ def m_shape(devices: int, costs: Costs) -> BlockLayout:
 
 
 def nn_shape(devices: int, costs: Costs) -> BlockLayout:
-    """M with a second sharded pair halfway down and up."""
+    """Draw NN: M with a second sharded pair halfway down and up."""
     return _nn(devices, costs, is_eager=False)
 
 
 def nn_eager(devices: int, costs: Costs) -> BlockLayout:
-    """NN whose second sharded pair waits for, and holds up, only the lower half of the devices."""
+    """Draw NN whose second sharded pair depends on, and delays, only half of the devices."""
     return _nn(devices, costs, is_eager=True)
 
 
 def k_shape(devices: int, costs: Costs) -> BlockLayout:
-    """Two V's on half of the devices each, joined by a sharded block where they turn."""
+    """Draw K: two V's on half of the devices each, joined by a sharded block where they turn."""
     return _joined(devices, costs, branches=2)
 
 
 def multi_modal(devices: int, costs: Costs) -> BlockLayout:
-    """K with three branches, as for text, images and sound."""
+    """Draw K with three branches, as for text, images and sound."""
     return _joined(devices, costs, branches=3)
 
 
 def split_backward(devices: int, costs: Costs) -> BlockLayout:
-    """V whose backward blocks are split, as zero-bubble schedules ask for.
+    """Draw V with split backward blocks, as zero-bubble schedules ask for ([ZEROBUBBLE24]).
 
     The gradients of the weights take as long as a forward block, and nothing waits for them; they
     release the memory. What is left of the backward block passes the gradients on.

@@ -58,7 +58,7 @@ def load(member: str) -> BlockLayout:
 DATASET = Dataset(
     name="shapes",
     source=BlockLayout,
-    summary="Layouts with the shapes of papers/tessel, any number of devices and costs.",
+    summary="Layouts with the shapes of [TESSEL24], any number of devices and costs.",
     members=members,
     load=load,
 )

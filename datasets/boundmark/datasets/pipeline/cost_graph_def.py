@@ -75,7 +75,7 @@ def load(path: str | Path) -> PipelineGraph:
     """Read a graph; ticks are `compute_cost`, and a tensor takes `size` ticks to transfer.
 
     A field that is missing is 0, as in any protobuf. A node with several outputs has the size of
-    the first (papers/mtpp, Appendix C.2); one without has none. A control input is an edge like any
+    the first ([MTPP24], Appendix C.2); one without has none. A control input is an edge like any
     other: where it is all that a consumer takes from a producer, the producer's tensor counts all
     the same. `_SOURCE` and `_SINK` are left out.
 

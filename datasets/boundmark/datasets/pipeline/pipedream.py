@@ -1,7 +1,7 @@
 """`pipedream`: the layer graphs that PipeDream's authors measured.
 
-D. Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DNN Training", SOSP 2019. The
-files are profiler/*/profiles/*/graph.txt of msr-fiddle/pipedream, renamed to the model's name.
+The files are profiler/*/profiles/*/graph.txt of msr-fiddle/pipedream ([PIPEDREAM19]), renamed to
+the model's name.
 """
 
 from boundmark.datasets.pipeline import pipedream_profile

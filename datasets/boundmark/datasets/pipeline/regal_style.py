@@ -1,16 +1,15 @@
-"""`regal-style`: seeded random graphs after the synthetic ones of REGAL.
+"""`regal-style`: seeded random graphs in the style of the synthetic ones of REGAL.
 
-REGAL (A. Paliwal et al., "Reinforced Genetic Algorithm Learning for Optimizing Computation
-Graphs", ICLR 2020, Appendix A.1.4) turns classic random graphs into computation graphs, and
-papers/mtpp, Appendix C.2 describes them again. Neither gives everything that is needed to repeat
-the published set, and the published set was filtered besides: hence only its style.
+REGAL ([REGAL20], Appendix A.1.4) turns classic random graphs into computation graphs, and [MTPP24],
+Appendix C.2, describes them again. Neither gives everything that is needed to repeat the published
+set, and the published set was filtered besides: hence only its style.
 
 Members are called ``FAMILY-SEED`` and ``FAMILY-SEED-plain``, e.g. ``erdos-renyi-7``. Both have the
 same edges and tensor sizes and differ in the costs of nodes.
 
 Everything is drawn with `random.Random.random`, the only sampler whose sequence Python promises to
-keep. networkx and numpy leave themselves free to change theirs, and then an instance would change
-its identity with the version of a library.
+keep. networkx and numpy may change theirs, and then an instance would change its identity with the
+version of a library.
 """
 
 import hashlib
@@ -170,7 +169,7 @@ DATASET = Dataset(
     source=PipelineGraph,
     summary=(
         "Random graphs of 50 to 200 nodes in the style of REGAL's synthetic set "
-        "(Paliwal et al., ICLR 2020; papers/mtpp, Appendix C.2); any seed loads."
+        "([REGAL20]; [MTPP24], Appendix C.2); any seed loads."
     ),
     members=members,
     load=load,

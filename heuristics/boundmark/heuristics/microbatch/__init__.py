@@ -1,17 +1,17 @@
 """Schedules for `microbatch`: published searches and hand-made schedules."""
 
-from boundmark.heuristics.microbatch.constructors.chimera import CHIMERA_DIRECT
-from boundmark.heuristics.microbatch.constructors.gpipe import GPIPE
-from boundmark.heuristics.microbatch.constructors.interleaved import INTERLEAVED_1F1B
-from boundmark.heuristics.microbatch.constructors.one_forward_one_backward import (
+from boundmark.heuristics.microbatch.methods.chimera import CHIMERA_DIRECT
+from boundmark.heuristics.microbatch.methods.gpipe import GPIPE
+from boundmark.heuristics.microbatch.methods.interleaved import INTERLEAVED_1F1B
+from boundmark.heuristics.microbatch.methods.one_forward_one_backward import (
     ONE_FORWARD_ONE_BACKWARD,
 )
-from boundmark.heuristics.microbatch.constructors.one_forward_one_backward_plus import (
+from boundmark.heuristics.microbatch.methods.one_forward_one_backward_plus import (
     ONE_FORWARD_ONE_BACKWARD_PLUS,
 )
-from boundmark.heuristics.microbatch.constructors.zero_bubble import ZB_H1
-from boundmark.heuristics.microbatch.searches.tessel import TESSEL
-from boundmark.heuristics.microbatch.searches.time_optimal import TIME_OPTIMAL
+from boundmark.heuristics.microbatch.methods.tessel import TESSEL
+from boundmark.heuristics.microbatch.methods.time_optimal import TIME_OPTIMAL
+from boundmark.heuristics.microbatch.methods.zero_bubble import ZB_H1
 from boundmark.problems.method import Method
 
 METHODS: tuple[Method, ...] = (

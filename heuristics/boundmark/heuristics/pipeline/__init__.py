@@ -1,14 +1,14 @@
-"""Upper bounds for `pipeline`."""
+"""Heuristics for `pipeline`: they find partitions, hence upper bounds."""
 
-from boundmark.heuristics.pipeline.balanced_work import BALANCED_WORK
-from boundmark.heuristics.pipeline.brkga import BRKGA
-from boundmark.heuristics.pipeline.linear_arrangement import MLA
-from boundmark.heuristics.pipeline.memetic import MEMETIC
-from boundmark.heuristics.pipeline.pipedream import PIPEDREAM
-from boundmark.heuristics.pipeline.random_orders import RANDOM
-from boundmark.heuristics.pipeline.reslice import RESLICE
-from boundmark.heuristics.pipeline.slicegraph import SLICEGRAPH
-from boundmark.heuristics.pipeline.uniform import UNIFORM
+from boundmark.heuristics.pipeline.methods.balanced_work import BALANCED_WORK
+from boundmark.heuristics.pipeline.methods.brkga import BRKGA
+from boundmark.heuristics.pipeline.methods.linear_arrangement import MLA
+from boundmark.heuristics.pipeline.methods.memetic import MEMETIC
+from boundmark.heuristics.pipeline.methods.pipedream import PIPEDREAM
+from boundmark.heuristics.pipeline.methods.random_orders import RANDOM
+from boundmark.heuristics.pipeline.methods.reslice import RESLICE
+from boundmark.heuristics.pipeline.methods.slicegraph import SLICEGRAPH
+from boundmark.heuristics.pipeline.methods.uniform import UNIFORM
 from boundmark.problems.method import Method
 
 METHODS: tuple[Method, ...] = (

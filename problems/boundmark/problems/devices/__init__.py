@@ -2,6 +2,23 @@
 
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device, Link
-from boundmark.problems.devices.registry import default_device, find_device, shipped
+from boundmark.problems.devices.registry import (
+    Registry,
+    default_device,
+    find_device,
+    is_device_file,
+    load_device_file,
+    shipped,
+)
 
-__all__ = ["Cluster", "Device", "Link", "default_device", "find_device", "shipped"]
+__all__ = [
+    "Cluster",
+    "Device",
+    "Link",
+    "Registry",
+    "default_device",
+    "find_device",
+    "is_device_file",
+    "load_device_file",
+    "shipped",
+]

@@ -22,7 +22,7 @@ class Cluster:
     devices
         Which device it is.
     bandwidth
-        Bytes a second from row to column, shape (d, d); infinite on the diagonal.
+        Bytes per second from row to column, shape (d, d); infinite on the diagonal.
     latency
         Seconds from row to column, shape (d, d); 0 on the diagonal.
     source

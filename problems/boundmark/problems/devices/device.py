@@ -15,7 +15,7 @@ class Link:
     Attributes
     ----------
     bandwidth
-        Bytes a second.
+        Bytes per second.
     latency
         Seconds until the first byte arrives.
     source
@@ -38,9 +38,9 @@ class Device:
     Attributes
     ----------
     peak_rate
-        Arithmetic operations a second, by dtype; a multiply-add counts as two.
+        Arithmetic operations per second, by dtype; a multiply-add counts as two.
     memory_bandwidth
-        Bytes a second between the device and its own memory.
+        Bytes per second between the device and its own memory.
     memory_bytes
         Capacity of that memory.
     op_overhead

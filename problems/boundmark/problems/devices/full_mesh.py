@@ -1,7 +1,7 @@
-"""From the links that there are to one for every pair of devices (papers/moirai, Section III-A).
+"""Links for all pairs of devices, by paths over the links that exist ([MOIRAI24], Section III-A).
 
 Where two devices have no link, data takes several hops. A path is as wide as its narrowest link
-(papers/moirai, Section III-C) and its latencies add up; of all paths, the widest one is taken, and
+([MOIRAI24], Section III-C) and its latencies add up; of all paths, the widest one is taken, and
 among equally wide ones the one with the least latency. Where two devices do have a link, that link
 is used, even if a detour would be wider: what was measured stays as it was measured.
 """

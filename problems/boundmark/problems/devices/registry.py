@@ -73,6 +73,11 @@ def load_device_file(path: Path) -> Registry:
     return Registry(devices, clusters)
 
 
+def is_device_file(name: str) -> bool:
+    """Whether a user means a file by a name, which then ends in ``.toml``."""
+    return name.lower().endswith(SUFFIX)
+
+
 def find_device(name: str) -> Device | Cluster:
     """Return the device or cluster that a user names: by its name, or by a file that has one.
 
@@ -85,9 +90,9 @@ def find_device(name: str) -> Device | Cluster:
     InvalidInputError
         If the file is not what it should be, or has several clusters, or several devices only.
     """
-    path = Path(name)
-    if path.suffix.lower() != SUFFIX:
+    if not is_device_file(name):
         return find("device or cluster", name, shipped().all)
+    path = Path(name)
     found = load_device_file(path)
     chosen: list[Device | Cluster] = [*(found.clusters or found.devices).values()]
     if len(chosen) > 1:

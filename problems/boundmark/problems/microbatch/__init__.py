@@ -1,4 +1,4 @@
-"""`microbatch`: schedules of many micro-batches on a pipeline (papers/tessel)."""
+"""`microbatch`: schedules of many micro-batches on a pipeline ([TESSEL24])."""
 
 from boundmark.problems.microbatch.block import Block
 from boundmark.problems.microbatch.instance import MicrobatchInstance
@@ -9,7 +9,7 @@ from boundmark.problems.problem import Problem
 
 PROBLEM = Problem(
     name="microbatch",
-    description="Schedule micro-batches on placed stages: shortest period, or shortest makespan.",
+    description="Schedule micro-batches on a layout of blocks: shortest period or makespan.",
     sources=(BlockLayout,),
     adapt=lambda layout: layout,
     parameters=(

@@ -1,4 +1,4 @@
-"""The work of one stage on one micro-batch, as far as schedules need to know it."""
+"""Blocks: the forward or backward work of one stage on one micro-batch."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -15,7 +15,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Block:
-    """A block of one micro-batch (papers/tessel, Section III-A).
+    """A block of one micro-batch ([TESSEL24], Section III-A).
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The constraints of a schedule (papers/tessel, Equation 1)."""
+"""The constraints of a schedule ([TESSEL24], Equation 1)."""
 
 from collections.abc import Sequence
 
@@ -72,7 +72,7 @@ def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArra
 
 
 def check_for_every_count(layout: BlockLayout, capacity: Sequence[int], schedule: Schedule) -> None:
-    """Check a schedule with a repetend for all numbers of micro-batches from its own on.
+    """Check a schedule with a repetend for its own number of micro-batches and any larger one.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def check_for_every_count(layout: BlockLayout, capacity: Sequence[int], schedule
 
 
 def counts_that_decide(layout: BlockLayout, schedule: Schedule) -> range:
-    """Return numbers of micro-batches such that a schedule for all of these is one for any number.
+    """Return numbers of micro-batches that decide whether a schedule is feasible for any number.
 
     With r repetitions more, the warm-up is over before the last repetition starts if r periods are
     longer than the schedule, T. From then on, one repetition more brings no pair of blocks as close

@@ -1,4 +1,4 @@
-"""From a partition of a model into stages to a layout whose micro-batches can be scheduled."""
+"""Making a block layout, whose micro-batches can be scheduled, from a partition into stages."""
 
 from fractions import Fraction
 
@@ -24,7 +24,7 @@ def layout_of(
     activation: int = 1,
     ticks: int = DEFAULT_TICKS,
 ) -> BlockLayout:
-    """Return one forward and one backward block for each stage, a device each, in pipeline order.
+    """Return a layout with a device, a forward and a backward block per stage, in pipeline order.
 
     A forward block takes what the partition's objective says of the stage, f(S), scaled such that
     the slowest one takes `ticks`, and rounded up. It needs the results of all stages that its
@@ -33,15 +33,15 @@ def layout_of(
     Parameters
     ----------
     backward
-        Duration of backward blocks in those of forward blocks; 0 for inference, without any. 3 is
-        common with recomputation (papers/tessel, Section VI-B).
+        Duration of a backward block divided by that of the forward block; 0 for inference. 3 is
+        common with recomputation ([TESSEL24], Section VI-B).
     activation
         Memory that a forward block allocates and the backward block releases.
 
     Raises
     ------
     InvalidInputError
-        If the partition is none of the instance, or a number is out of range.
+        If the partition does not fit the instance, or a number is out of range.
     """
     if backward < 0:
         raise InvalidInputError(f"backward is {backward}; expected a ratio of at least 0.")

@@ -1,4 +1,4 @@
-"""An instance of `microbatch`: a layout, memory capacities, and what is to be short."""
+"""An instance of `microbatch`: a layout, memory capacities, and maybe a number of micro-batches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +13,12 @@ from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.schedule import Schedule
 from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.stored_fields import (
+    check_edges,
+    check_fields,
+    check_format,
+    check_lists,
+)
 
 # Methods and checkers keep an entry for every block of every micro-batch.
 MOST_MICRO_BATCHES = 2**16
@@ -29,11 +35,11 @@ class MicrobatchInstance:
     Attributes
     ----------
     capacity
-        Memory of each device, shape (D,); counted from the starts of blocks, as in papers/tessel,
+        Memory of each device, shape (D,); counted from the starts of blocks, as in [TESSEL24],
         Equation 1, constraint [2].
     micro_batches
-        N to make the makespan of N micro-batches short; 0 to make the period short in which a
-        schedule repeats that treats any number of micro-batches.
+        N if the makespan of N micro-batches is minimised; 0 if the period is, in which a schedule
+        for any number of micro-batches repeats.
     """
 
     layout: BlockLayout
@@ -159,28 +165,19 @@ class MicrobatchInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        if value.get("format") != INSTANCE_FORMAT:
-            raise InvalidInputError(
-                f"format is {value.get('format')!r}; expected {INSTANCE_FORMAT!r}."
-            )
-        for field in FIELDS:
-            if field not in value:
-                raise InvalidInputError(f"{field} is missing; expected {', '.join(FIELDS)}.")
-        for field in FIELDS[1:]:
-            if not isinstance(value[field], list):
-                raise InvalidInputError(f"{field} is not a list; expected one.")
+        check_format(value, INSTANCE_FORMAT)
+        check_fields(value, FIELDS)
+        check_lists(value, FIELDS[1:])
         columns = [value[field] for field in ("kinds", "duration", "memory", "device_sets")]
         if len({len(column) for column in columns}) != 1:
             raise InvalidInputError(
                 "kinds, duration, memory and device_sets differ in length; "
-                "expected one entry a block in each."
+                "expected one entry per block in each."
             )
         for devices in value["device_sets"]:
             if not isinstance(devices, list):
                 raise InvalidInputError(f"devices {devices!r} is not a list of device numbers.")
-        for edge in value["edges"]:
-            if not isinstance(edge, list) or [type(end) for end in edge] != [int, int]:
-                raise InvalidInputError(f"edge {edge!r} is not a pair of block numbers.")
+        check_edges(value["edges"], "block numbers")
         blocks = [
             Block(str(number), kind, duration, memory, tuple(devices))
             for number, (kind, duration, memory, devices) in enumerate(zip(*columns, strict=True))

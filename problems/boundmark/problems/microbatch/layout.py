@@ -1,4 +1,4 @@
-"""Where the blocks of a micro-batch run: what a schedule is searched for."""
+"""Block layouts: the blocks of one micro-batch, their dependencies, and the devices they occupy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LARGEST_LAYOUT = 2**12
 
 @dataclass(frozen=True, eq=False)
 class BlockLayout:
-    """An operator layout strategy (papers/tessel, Figure 1): blocks and what they wait for.
+    """An operator layout strategy ([TESSEL24], Figure 1): blocks and what they wait for.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class BlockLayout:
 
     @cached_property
     def memory(self) -> IntArray:
-        """What each block changes in the memory of its devices, shape (K,)."""
+        """The change of memory that each block makes on its devices, shape (K,)."""
         return frozen([block.memory for block in self.blocks])
 
     @cached_property

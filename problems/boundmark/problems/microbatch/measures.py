@@ -1,4 +1,4 @@
-"""What people ask about a schedule beside its objective."""
+"""Measures of a schedule beside its objective: bubble rates, makespan, memory."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from boundmark.problems.microbatch.layout import BlockLayout
 def steady_bubble_rate(layout: BlockLayout, period: int) -> Fraction:
     """Return the share of time that devices idle while a schedule repeats.
 
-    It is the mean over the devices, "considering numerous micro-batches" (papers/tessel, Table II).
+    It is the mean over the devices, "considering numerous micro-batches" ([TESSEL24], Table II).
     """
     return 1 - Fraction(sum(layout.loads), layout.devices * period)
 
@@ -27,7 +27,7 @@ def makespan(layout: BlockLayout, starts: IntArray) -> int:
 
 
 def peak_memory(layout: BlockLayout, starts: IntArray) -> tuple[int, ...]:
-    """Return the most that each device holds, shape (D,), with (N, K) start times."""
+    """Return the most memory that each device holds, shape (D,), with (N, K) start times."""
     peaks = []
     for members in layout.on_device:
         here = np.array(members, dtype=np.int64)

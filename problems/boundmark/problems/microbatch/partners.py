@@ -1,4 +1,4 @@
-"""Which blocks belong to the same layers of the network."""
+"""Pairs of blocks that belong to the same layers of the network."""
 
 from boundmark.problems.microbatch.layout import BlockLayout
 
@@ -8,7 +8,7 @@ def forward_partners(layout: BlockLayout) -> dict[int, int]:
 
     A backward block belongs to a forward block on the same devices whose result it needs. What is
     left on the same devices is paired from the outside in: the last backward block with the first
-    forward block, as in the sharded embeddings of papers/tessel, Figure 8.
+    forward block, as in the sharded embeddings of [TESSEL24], Figure 8.
     """
     blocks = layout.blocks
     order = layout.dag.topological_order.tolist()

@@ -1,6 +1,6 @@
 """A solution of `microbatch`: when each block of each micro-batch starts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.stored_fields import is_integer_list, is_integer_table
 
 LONGEST_PERIOD = 2**44
 
@@ -17,7 +18,7 @@ LATEST = 2**60
 
 @dataclass(frozen=True, eq=False)
 class Repetend:
-    """The part of a schedule that repeats (papers/tessel, Section III-C).
+    """The part of a schedule that repeats ([TESSEL24], Section III-C).
 
     Attributes
     ----------
@@ -41,11 +42,11 @@ class Repetend:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Start times, shape (N, K), and what to repeat for more than N micro-batches.
+    """Start times, shape (N, K), and the repetend to repeat for more than N micro-batches.
 
     Block i of micro-batch m is part of the warm-up if m is before the repetend's member, and of the
     cool-down if it is after. One micro-batch more means one repetition more: the cool-down comes a
-    period later, with micro-batch numbers higher by 1 (papers/tessel, Section III-C).
+    period later, with micro-batch numbers higher by 1 ([TESSEL24], Section III-C).
     """
 
     starts: IntArray
@@ -113,24 +114,21 @@ class Schedule:
             If a field is missing or malformed.
         """
         starts, repetend = value.get("starts"), value.get("repetend")
-        if not _is_table(starts):
+        if not is_integer_table(starts) or not _is_in_time(starts):
             raise InvalidInputError("starts of the solution is not a table of integers up to 2^60.")
         if repetend is None:
-            return cls(frozen(starts))
+            return cls(frozen(starts, "starts"))
         if (
             not isinstance(repetend, dict)
             or set(repetend) != {"period", "members"}
-            or not _is_table([repetend["members"]])
+            or not is_integer_list(repetend["members"])
         ):
             raise InvalidInputError(
                 "repetend of the solution is not a period and the members of the repetend."
             )
-        return cls(frozen(starts), Repetend(repetend["period"], frozen(repetend["members"])))
+        members = frozen(repetend["members"], "members")
+        return cls(frozen(starts, "starts"), Repetend(repetend["period"], members))
 
 
-def _is_table(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and all(isinstance(row, list) and len(row) == len(value[0]) for row in value)
-        and all(type(item) is int and abs(item) <= LATEST for row in value for item in row)
-    )
+def _is_in_time(starts: Sequence[Sequence[int]]) -> bool:
+    return all(abs(start) <= LATEST for row in starts for start in row)

@@ -1,6 +1,8 @@
-"""`pipeline`: max-throughput pipeline partitioning (papers/mtpp, Section 2)."""
+"""`pipeline`: max-throughput pipeline partitioning ([MTPP24], Section 2)."""
 
 from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.cost_model import CostModel
+from boundmark.problems.devices import default_device
 from boundmark.problems.parameter import IntegerParameter
 from boundmark.problems.pipeline.costs import pipeline_graph
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -12,7 +14,8 @@ PROBLEM = Problem(
     name="pipeline",
     description="Partition a graph into at most k stages and minimise the slowest stage's time.",
     sources=(ComputationGraph, PipelineGraph),
-    adapt=pipeline_graph,
+    adapt=lambda graph: graph,
+    cost_model=CostModel(pipeline_graph, default_device),
     parameters=(IntegerParameter("k", "number of stages", least=1, default=None),),
     instance=PipelineInstance,
     instance_from_json=PipelineInstance.from_json,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.devices import Cluster, Device, Link, default_device
+from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.roofline import operation_seconds, transfer_seconds
@@ -40,26 +40,21 @@ def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineG
     )
 
 
-def pipeline_graph(
-    source: ComputationGraph | PipelineGraph, hardware: Device | Cluster | None = None
-) -> PipelineGraph:
-    """Return the graph with costs: its own if it has any, else those on the hardware.
+def pipeline_graph(graph: ComputationGraph, hardware: Device | Cluster) -> PipelineGraph:
+    """Return the graph with its costs on the hardware.
 
     Parameters
     ----------
     hardware
-        A device, of which a stage has one each, or a cluster of equal devices; the default device
-        if there is none.
+        A device, of which every stage has one, or a cluster of equal devices.
 
     Raises
     ------
     InvalidInputError
-        If the hardware has several kinds of devices or links, or none, or cannot compute in the
-        graph's dtype.
+        If the hardware has several kinds of devices or links, or no link, or cannot compute in
+        the graph's dtype.
     """
-    if isinstance(source, PipelineGraph):
-        return source
-    return with_costs(source, *stage_hardware(hardware or default_device()))
+    return with_costs(graph, *stage_hardware(hardware))
 
 
 def stage_hardware(hardware: Device | Cluster) -> tuple[Device, Link]:

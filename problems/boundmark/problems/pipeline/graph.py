@@ -1,4 +1,4 @@
-"""What pipeline partitioning needs to know about a model: its graph with costs in ticks."""
+"""A model's graph with its costs in ticks, as pipeline partitioning needs it."""
 
 import operator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from boundmark.problems.ticks import check_total
 
 @dataclass(frozen=True, eq=False)
 class PipelineGraph:
-    """A graph with the costs of pipeline partitioning, all in the same tick (papers/mtpp, 2.1).
+    """A graph with the costs of pipeline partitioning, all in the same tick ([MTPP24], 2.1).
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class PipelineGraph:
     cache
         Ticks' worth of parameters that fit into one device.
     names
-        One name a node, for people; not part of an instance's identity.
+        One name per node, for people; not part of an instance's identity.
     tick
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
     """
@@ -61,7 +61,7 @@ class PipelineGraph:
             self.work.tolist(), self.transfer.tolist(), self.param_load.tolist(), [self.cache]
         )
 
-        # Some kernels add a transfer once an edge.
+        # Some kernels add a transfer once per edge.
         consumers = np.diff(self.dag.consumer_start).tolist()
         if sum(map(operator.mul, self.transfer.tolist(), consumers)) >= 2**62:
             raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""An instance of `pipeline`: a costed graph and a number of stages."""
+"""An instance of `pipeline`: a graph with costs, and a number of stages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,14 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.problems.pipeline.partition import Partition
 from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.stored_fields import (
+    check_edges,
+    check_fields,
+    check_format,
+    check_lists,
+)
 
-# Objectives and methods keep an array entry a stage.
+# Objectives and methods keep an array entry per stage.
 LARGEST_K = 2**20
 
 
@@ -112,20 +118,10 @@ class PipelineInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        if value.get("format") != INSTANCE_FORMAT:
-            raise InvalidInputError(
-                f"format is {value.get('format')!r}; expected {INSTANCE_FORMAT!r}."
-            )
-        fields = ("k", "work", "transfer", "param_load", "cache", "edges")
-        for field in fields:
-            if field not in value:
-                raise InvalidInputError(f"{field} is missing; expected {', '.join(fields)}.")
-        for field in ("work", "transfer", "param_load", "edges"):
-            if not isinstance(value[field], list):
-                raise InvalidInputError(f"{field} is not a list; expected one.")
-        for edge in value["edges"]:
-            if not isinstance(edge, list) or [type(end) for end in edge] != [int, int]:
-                raise InvalidInputError(f"edge {edge!r} is not a pair of node numbers.")
+        check_format(value, INSTANCE_FORMAT)
+        check_fields(value, ("k", "work", "transfer", "param_load", "cache", "edges"))
+        check_lists(value, ("work", "transfer", "param_load", "edges"))
+        check_edges(value["edges"], "node numbers")
         nodes = len(value["work"])
         names = tuple(str(v) for v in range(nodes))
         dag = Dag.from_edges(nodes, value["edges"])
@@ -141,7 +137,7 @@ def quotient_order(dag: Dag, partition: Partition, k: int) -> list[int]:
     Raises
     ------
     InvalidInputError
-        If the quotient graph has a cycle (papers/mtpp, Section 2.2).
+        If the quotient graph has a cycle ([MTPP24], Section 2.2).
     """
     pairs = partition.stages[dag.edge_pairs()]
     crossing = pairs[pairs[:, 0] != pairs[:, 1]]

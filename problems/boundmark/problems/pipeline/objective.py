@@ -1,4 +1,4 @@
-"""Cost of the stages of a partition (papers/mtpp, Equations 1 to 3).
+"""Cost of the stages of a partition ([MTPP24], Equations 1 to 3).
 
 The overflow term differs from the paper's Equation 2 in that the room left for parameters is a
 constant of the instance (`cache`) instead of M - peak(S); the paper makes the same simplification

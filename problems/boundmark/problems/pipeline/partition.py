@@ -6,11 +6,12 @@ from typing import Any
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.stored_fields import is_integer_list
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Stages ``0 .. k - 1``, one a node, shape (n,); stages may be empty."""
+    """The stage of each node, 0 to k - 1, shape (n,); stages may be empty."""
 
     stages: IntArray
 
@@ -34,7 +35,7 @@ class Partition:
             for node in order[first:end].tolist():
                 stages[node] = stage
             first = end
-        return cls(frozen(stages))
+        return cls(frozen(stages, "stages"))
 
     def to_json(self) -> dict[str, Any]:
         """Return ``{"stages": [...]}``."""
@@ -50,6 +51,6 @@ class Partition:
             If ``stages`` is missing or not a list of integers.
         """
         stages = value.get("stages")
-        if not isinstance(stages, list) or not all(type(stage) is int for stage in stages):
+        if not is_integer_list(stages):
             raise InvalidInputError("stages of the solution is not a list of integers.")
-        return cls(frozen(stages))
+        return cls(frozen(stages, "stages"))

@@ -1,6 +1,6 @@
 """The report of `microbatch`: schedules, how much devices idle in them, and how they are found."""
 
-from boundmark.reports.microbatch.sections.bubble_rates import bubble_rate_section, unknown_rates
+from boundmark.reports.microbatch.sections.bubble_rates import bubble_rate_section
 from boundmark.reports.microbatch.sections.communication import communication_section
 from boundmark.reports.microbatch.sections.drawings import drawing_section
 from boundmark.reports.microbatch.sections.instances import instance_section
@@ -23,7 +23,6 @@ REPORT = ProblemReport(
         drawing_section,
     ),
     headline=mean_gap,
-    limitations=unknown_rates,
 )
 
 __all__ = ["REPORT"]

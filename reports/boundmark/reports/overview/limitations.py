@@ -17,8 +17,20 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
     certified, record = folder.certified, folder.environment
     found = [
         "A gap bounds the distance from the optimum: the solution may be better, or the bound "
-        "weaker, than it suggests."
+        "weaker, than it suggests.",
+        "Costs and bounds count if their documents are in the folder, unchanged, about the same "
+        "instance and with the same value. What the documents prove was checked when they were "
+        "stored and not again; the command boundmark verify checks it again. Times and memory are "
+        "as measured.",
     ]
+    unsupported = folder.unsupported
+    if len(unsupported):
+        first = unsupported.iloc[0]
+        found.append(
+            f"{count(len(unsupported), 'stored value')} left out, because no document supports "
+            f"them: see tables/unsupported.parquet. The first is the {first['column']} of task "
+            f"{first['task_id']} ({first['method']}): {first['reason']}."
+        )
     if record is None:
         found.append("environment.json is missing: nothing is known of machine and software.")
     elif record.get("dirty"):

@@ -29,6 +29,7 @@ def settings(folder: FolderResults) -> Pairs:
     return (
         ("problems", ", ".join(folder.problems)),
         ("data sets", ", ".join(f"{name} ({number})" for name, number in sizes.items())),
+        *_devices(certified),
         *(
             (name, _values(certified[parameter_column(name)]))
             for name in parameter_names(certified)
@@ -47,6 +48,13 @@ def environment(folder: FolderResults) -> Pairs:
     """Return the record of machine and software, whatever it contains."""
     record = folder.environment or {}
     return tuple((_label(key), _value(key, record[key])) for key in record)
+
+
+def _devices(certified: Any) -> Pairs:
+    """Return on which devices the costs are, and of how many instances; nothing if on none."""
+    sizes = certified.groupby(certified["device"].fillna("")).size().drop("", errors="ignore")
+    named = ", ".join(f"{name} ({number})" for name, number in sizes.items())
+    return (("devices", named),) if named else ()
 
 
 def _values(column: Any) -> str:

@@ -54,6 +54,30 @@ def writing_durably(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
+def remove_partial_files(folder: Path, *, of_living: bool) -> None:
+    """Delete what interrupted writers have left in a folder; one that is not there has nothing.
+
+    Parameters
+    ----------
+    of_living
+        Whether files go whose writer's number is that of a living process. Right if there can be no
+        other writer: numbers are used again.
+
+    Raises
+    ------
+    StoreError
+        If a file cannot be deleted.
+    """
+    for path in folder.glob(f".*{PARTIAL_SUFFIX}"):
+        writer = path.name.removesuffix(PARTIAL_SUFFIX).rpartition(".")[2].partition("-")[0]
+        if not of_living and Path(f"/proc/{writer}").exists():
+            continue
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be deleted: {error.strerror}.") from error
+
+
 def sync_directory(directory: Path) -> None:
     """Make renames and removals in a directory survive a power cut."""
     descriptor = os.open(directory, os.O_RDONLY)

@@ -1,12 +1,13 @@
 """What one task leaves behind: the columns of `results/*.parquet` and `traces/*.parquet`.
 
-Costs are in ticks. Only `bound_claimed` is a floating-point number, because a claim is a solver's
-word.
+`device` names the device or cluster that the instance's costs are for, and is empty where costs
+come with the instance. Costs are in ticks. Only `bound_claimed` is a floating-point number, because
+a claim is a solver's word.
 """
 
 import pyarrow as pa
 
-VERSION = "1"
+VERSION = "2"
 VERSION_KEY = b"boundmark_schema"
 
 RESULTS = pa.schema(
@@ -16,6 +17,7 @@ RESULTS = pa.schema(
         pa.field("problem", pa.string(), nullable=False),
         pa.field("dataset", pa.string(), nullable=False),
         pa.field("instance", pa.string(), nullable=False),
+        ("device", pa.string()),
         pa.field("instance_sha256", pa.string(), nullable=False),
         ("instance_params", pa.string()),
         ("nodes", pa.int64()),

@@ -10,7 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.durable import PARTIAL_SUFFIX, sync_directory, write_durably
+from boundmark.reports.stored.durable import (
+    remove_partial_files,
+    sync_directory,
+    write_durably,
+)
 from boundmark.reports.stored.rows import result_shard, trace_shard
 from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.stored.shards import (
@@ -74,6 +78,7 @@ class ResultStore:
             store.instances,
             store.certificates,
             store.solutions,
+            store.environments,
         )
         try:
             for folder in folders:
@@ -113,6 +118,34 @@ class ResultStore:
     @property
     def _traces(self) -> Path:
         return self.directory / "traces"
+
+    @property
+    def environments(self) -> Path:
+        """Folder of the descriptions of machine and software, by hash."""
+        return self.directory / "environments"
+
+    def remove_partial_files(self) -> None:
+        """Delete what interrupted runs and reports have left; only for the one that writes rows.
+
+        Raises
+        ------
+        StoreError
+            If a file cannot be deleted.
+        """
+        own = (
+            self._results,
+            self._traces,
+            self.instances,
+            self.certificates,
+            self.solutions,
+            self.environments,
+        )
+        for folder in own:
+            remove_partial_files(folder, of_living=True)
+        # A report may be written at the same time.
+        for folder in (self.directory, *self.directory.iterdir()):
+            if folder not in own:
+                remove_partial_files(folder, of_living=False)
 
     def append(self, row: dict[str, Any], trace: Sequence[Mapping[str, Any]]) -> None:
         """Store a finished task; a task that is already there is replaced.
@@ -190,7 +223,7 @@ class ResultStore:
                 # From here on, the shards say nothing that the merged file does not.
                 write_durably(folder / MERGED, sink.getvalue())
                 try:
-                    for path in (*shards, *folder.glob(f".*{PARTIAL_SUFFIX}")):
+                    for path in shards:
                         path.unlink(missing_ok=True)
                     sync_directory(folder)
                 except OSError as error:

@@ -11,6 +11,7 @@ COLUMNS = [
     "problem",
     "dataset",
     "instance",
+    "device",
     "instance_sha256",
     "nodes",
     "edges",

@@ -9,10 +9,11 @@ from boundmark.reports.tables.parameters import json_object, parameter_text
 
 
 def with_names(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the tasks with `parameters`, and with `method` made unique to how it was run.
+    """Return the tasks with `parameters`, and with instances and methods told apart by name.
 
-    `parameters` is a text such as ``"a=6, b=8"``. Sorted by problem, data set, instance,
-    parameters, method and seed, so that equal results make equal pages.
+    `parameters` is a text such as ``"a=6, b=8"``. `method` is made unique to how it was run, and
+    `instance` says on which device where results of several are stored. Sorted by problem, data
+    set, instance, parameters, method and seed, so that equal results make equal pages.
 
     Raises
     ------
@@ -24,9 +25,16 @@ def with_names(results: pd.DataFrame) -> pd.DataFrame:
         parameter_text(json_object("instance_params", text)) for text in tasks["instance_params"]
     ]
     tasks["method"] = method_names(tasks)
+    tasks["instance"] = _instance_names(tasks)
     tasks["order"] = tasks["parameters"].map(_numbers_by_value)
     by = ["problem", "dataset", "instance", "order", "instance_sha256", "method", "seed", "task_id"]
     return tasks.sort_values(by).drop(columns="order").reset_index(drop=True)
+
+
+def _instance_names(tasks: pd.DataFrame) -> "pd.Series[str]":
+    devices = tasks["device"].fillna("")
+    several = devices.groupby([tasks["dataset"], tasks["instance"]]).transform("nunique") > 1
+    return tasks["instance"].where(~several | (devices == ""), tasks["instance"] + " on " + devices)
 
 
 def _numbers_by_value(text: str) -> str:

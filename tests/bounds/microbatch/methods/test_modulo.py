@@ -8,13 +8,13 @@ from other_process import call
 from recording import record
 
 from boundmark.bounds.microbatch.modulo.completion import completed
-from boundmark.bounds.microbatch.modulo.makespan import left_shifted
 from boundmark.bounds.microbatch.modulo.sequential import one_by_one
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, without_delay
 from boundmark.datasets.microbatch import shapes
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
+from boundmark.problems.microbatch.earliest_starts import left_shifted
 from boundmark.problems.microbatch.measures import makespan, peak_memory
 
 # Train and infer, the least memory with which the least period is the load of a device, and less.
@@ -122,7 +122,7 @@ def test_left_shifted_is_a_schedule_and_no_longer(sample: MicrobatchInstance) ->
     state = one_by_one(sample)
     assert state is not None
     starts = state.expanded(sample.micro_batches).starts
-    shifted = left_shifted(sample, starts)
+    shifted = left_shifted(sample.layout, starts)
     assert (shifted <= starts).all()
     assert sample.objective(Schedule(shifted)) <= sample.objective(Schedule(starts))
 

@@ -3,9 +3,9 @@ import pytest
 from layouts import shape
 
 from boundmark.heuristics.microbatch.constructors.device_orders import (
+    find_earliest_starts,
     fits,
     peak_memory,
-    starts_in_order,
 )
 from boundmark.problems.errors import UnsupportedError
 
@@ -21,7 +21,7 @@ def test_starts_by_hand() -> None:
         [(F1, 0), (B1, 0), (F1, 1), (B1, 1)],
     ]
     expected = [[0, 1, 2, 5], [1, 5, 6, 9]]
-    assert starts_in_order(V2, orders, 2).tolist() == expected
+    assert find_earliest_starts(V2, orders, 2).tolist() == expected
 
 
 def test_several_devices_start_together() -> None:
@@ -31,7 +31,7 @@ def test_several_devices_start_together() -> None:
         [(i, number) for number in range(2) for i in range(6) if device in layout.blocks[i].devices]
         for device in range(2)
     ]
-    starts = starts_in_order(layout, everything, 2)
+    starts = find_earliest_starts(layout, everything, 2)
     assert np.array_equal(starts[1], starts[0] + 10)
 
 
@@ -39,7 +39,7 @@ def test_deadlock_is_refused() -> None:
     """Devices that wait for each other are named, not waited for."""
     orders = [[(B0, 0), (F0, 0)], [(F1, 0), (B1, 0)]]
     with pytest.raises(UnsupportedError, match="device 0 waits for ever to run block 'B0'"):
-        starts_in_order(V2, orders, 1)
+        find_earliest_starts(V2, orders, 1)
 
 
 def test_memory_counts_from_the_start_of_a_block() -> None:

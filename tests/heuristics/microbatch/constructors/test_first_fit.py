@@ -4,9 +4,9 @@ from layouts import shape
 
 from boundmark.datasets.microbatch.layout_shapes import Costs, interleaved
 from boundmark.heuristics.microbatch.constructors.first_fit import (
-    first_fit,
-    in_slots,
-    loads_in_slots,
+    add_up_slots,
+    round_to_slots,
+    schedule_first_fit,
 )
 
 
@@ -17,7 +17,7 @@ def test_no_slot_is_used_twice(forward: int, backward: int, devices: int) -> Non
     slots = [block.duration for block in layout.blocks]
     order = list(range(len(slots)))
     for period in range(max(layout.loads), 2 * max(layout.loads)):
-        starts = first_fit(layout, [order], slots, period, (0,), {})
+        starts = schedule_first_fit(layout, [order], slots, period, (0,), {})
         if starts is None:
             continue
         assert all(starts[i + 1] >= starts[i] + slots[i] for i in order[:-1])
@@ -34,7 +34,7 @@ def test_limits_are_kept() -> None:
     found = [
         period
         for period in range(4, 9)
-        if first_fit(layout, [[0, 1, 2, 3]], slots, period, (0,), limits) is not None
+        if schedule_first_fit(layout, [[0, 1, 2, 3]], slots, period, (0,), limits) is not None
     ]
     assert found == [8]
 
@@ -42,6 +42,6 @@ def test_limits_are_kept() -> None:
 def test_slots_are_few_whatever_the_ticks() -> None:
     """The busiest device needs about 32 slots, and every block at least one."""
     layout = shape("v-4-train-f1-b999999").layout
-    slots = in_slots(layout)
+    slots = round_to_slots(layout)
     assert min(slots) == 1
-    assert 32 <= max(loads_in_slots(layout, slots)) <= 34
+    assert 32 <= max(add_up_slots(layout, slots)) <= 34

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from layouts import shape
 
 from boundmark.datasets.microbatch.layout_shapes import SHAPES, Costs
-from boundmark.heuristics.microbatch.constructors.device_orders import starts_in_order
+from boundmark.heuristics.microbatch.constructors.device_orders import find_earliest_starts
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.repetition import (
     repeating_schedule,
@@ -33,7 +33,7 @@ def patterns(draw: st.DrawFn) -> tuple[BlockLayout, Pattern]:
 
 def rate(layout: BlockLayout, pattern: Pattern) -> float:
     """Return the ticks a micro-batch takes in the long run when nothing is delayed."""
-    starts = starts_in_order(layout, pattern.orders(1000), 1000)
+    starts = find_earliest_starts(layout, pattern.orders(1000), 1000)
     return float((starts[940] - starts[100]).max()) / 840
 
 

@@ -5,7 +5,7 @@ import math
 from boundmark.bounds.best import Best
 from boundmark.bounds.microbatch.modulo.completion import completed
 from boundmark.bounds.microbatch.modulo.less_memory import with_less_memory
-from boundmark.bounds.microbatch.modulo.makespan import MOST_BLOCKS, left_shifted, minimise
+from boundmark.bounds.microbatch.modulo.makespan import MOST_BLOCKS, minimise
 from boundmark.bounds.microbatch.modulo.period_search import PeriodSearch
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
 from boundmark.bounds.microbatch.one_device import load, memory
@@ -14,6 +14,7 @@ from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+from boundmark.problems.microbatch.earliest_starts import left_shifted
 from boundmark.problems.microbatch.measures import makespan
 
 KIND = "modulo/1"
@@ -106,7 +107,9 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
             _polished(instance, state, budget),
         ):
             if schedule.micro_batches <= instance.micro_batches:
-                on_starts(left_shifted(instance, schedule.starts_for(instance.micro_batches)))
+                on_starts(
+                    left_shifted(instance.layout, schedule.starts_for(instance.micro_batches))
+                )
 
     steady = MicrobatchInstance(instance.layout, instance.capacity)
     least = load.certificate(steady, METHOD.name).bound

@@ -6,31 +6,12 @@ from collections.abc import Callable
 import numpy as np
 
 from boundmark.bounds.microbatch.modulo.cp_sat import new_model, new_solver
-from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.microbatch import MicrobatchInstance
+from boundmark.problems.microbatch.earliest_starts import left_shifted
 
 # Beyond, building the model takes seconds and its search gets nowhere.
 MOST_BLOCKS = 1500
-
-
-def left_shifted(instance: MicrobatchInstance, starts: IntArray) -> IntArray:
-    """Return the earliest starts, shape (N, K), that keep the order on each device.
-
-    What a device holds depends on that order alone.
-    """
-    layout = instance.layout
-    blocks, dag = layout.blocks, layout.dag
-    shifted = np.zeros_like(starts)
-    free = [0] * layout.devices
-    # What ends at a block's start began before it.
-    for at in np.argsort(starts, axis=None, kind="stable").tolist():
-        number, i = divmod(at, len(blocks))
-        ready = [int(shifted[number, u]) + blocks[u].duration for u in dag.producers_of(i).tolist()]
-        start = max([0, *ready, *(free[device] for device in blocks[i].devices)])
-        shifted[number, i] = start
-        for device in blocks[i].devices:
-            free[device] = start + blocks[i].duration
-    return frozen(shifted)
 
 
 def minimise(
@@ -90,7 +71,7 @@ def minimise(
             found = np.zeros((instance.micro_batches, len(blocks)), dtype=np.int64)
             for job, variable in start.items():
                 found[job] = self.value(variable)
-            on_starts(left_shifted(instance, found))
+            on_starts(left_shifted(instance.layout, found))
 
     solver = new_solver(seconds, threads)
     solver.best_bound_callback = lambda value: on_bound(round(value))

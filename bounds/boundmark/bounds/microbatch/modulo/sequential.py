@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from boundmark.bounds.microbatch.modulo.makespan import left_shifted
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
 from boundmark.problems.microbatch import MicrobatchInstance
+from boundmark.problems.microbatch.earliest_starts import left_shifted
 from boundmark.problems.microbatch.measures import makespan
 
 
@@ -33,5 +33,5 @@ def one_by_one(instance: MicrobatchInstance) -> SteadyState | None:
                 ready.add(v)
     rank = np.zeros((1, len(blocks)), dtype=np.int64)
     rank[0, order] = np.arange(len(blocks))
-    starts = left_shifted(instance, rank)
+    starts = left_shifted(instance.layout, rank)
     return SteadyState(makespan(layout, starts), tuple(starts[0].tolist()))

@@ -1,4 +1,4 @@
-"""What each device runs in turn, and when at the earliest."""
+"""The order in which each device runs its blocks, and the start times and memory that follow."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -10,13 +10,13 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts
 
-# For each device, its (block, micro-batch) pairs in turn; a block on several devices is in the
-# order of each of them.
+# For each device, (block, micro-batch) pairs in the order in which it runs them; a block on several
+# devices is in the order of each of them.
 DeviceOrders: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 
 
-def starts_in_order(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
-    """Return the earliest start times, shape (N, K), with which the devices keep to their orders.
+def find_earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
+    """Return the earliest start times, shape (N, K), if each device keeps to its order.
 
     Raises
     ------
@@ -24,13 +24,13 @@ def starts_in_order(layout: BlockLayout, orders: DeviceOrders, micro_batches: in
         If devices would wait for each other for ever.
     """
     starts = np.zeros((micro_batches, layout.dag.nodes), dtype=np.int64)
-    for job, start in earliest_starts(layout, _one_sequence(layout, orders)).items():
+    for job, start in earliest_starts(layout, _find_sequence(layout, orders)).items():
         starts[job] = start
     return frozen(starts)
 
 
-def _one_sequence(layout: BlockLayout, orders: DeviceOrders) -> list[Job]:
-    """Return a sequence of all jobs that agrees with the orders and with what waits for what.
+def _find_sequence(layout: BlockLayout, orders: DeviceOrders) -> list[Job]:
+    """Return one sequence of all jobs that agrees with all orders and dependencies.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def _one_sequence(layout: BlockLayout, orders: DeviceOrders) -> list[Job]:
 
 
 def peak_memory(layout: BlockLayout, order: Sequence[tuple[int, int]]) -> int:
-    """Return the most that a device holds which runs blocks in this order."""
+    """Return the most memory that a device holds if it runs blocks in this order."""
     changes = [layout.blocks[block].memory for block, _ in order]
     return max(0, int(np.cumsum(changes).max())) if changes else 0
 

@@ -1,25 +1,28 @@
-"""Modulo schedules by first fit: each block starts when its device is free in every period."""
+"""Repeating schedules by first fit: a block starts as soon as its device is free in every period.
+
+Time is counted in slots, a few ticks each, so that the search takes as long whatever the ticks.
+"""
 
 from collections.abc import Mapping, Sequence
 
 from boundmark.problems.microbatch import BlockLayout
 
-# The busiest device needs about this many slots, whatever the durations in ticks.
+# The busiest device needs about this many slots for one micro-batch.
 SLOTS = 32
 
 
-def in_slots(layout: BlockLayout) -> list[int]:
+def round_to_slots(layout: BlockLayout) -> list[int]:
     """Return the duration of each block in slots, rounded up."""
     ticks = -(-max(layout.loads) // SLOTS)
     return [-(-block.duration // ticks) for block in layout.blocks]
 
 
-def loads_in_slots(layout: BlockLayout, slots: Sequence[int]) -> list[int]:
-    """Return the slots that each device computes for one micro-batch."""
+def add_up_slots(layout: BlockLayout, slots: Sequence[int]) -> list[int]:
+    """Return for how many slots each device computes for one micro-batch."""
     return [sum(slots[i] for i in members) for members in layout.on_device]
 
 
-def first_fit(
+def schedule_first_fit(
     layout: BlockLayout,
     sequences: Sequence[Sequence[int]],
     slots: Sequence[int],
@@ -32,12 +35,16 @@ def first_fit(
     Parameters
     ----------
     sequences
-        Blocks on one device each; in a sequence, each waits for the one before. The sequences are
-        as long as each other and laid out side by side, first blocks first.
+        Equally long sequences of blocks on one device each; in a sequence, each block waits for the
+        one before. The first blocks of all sequences are scheduled first, then the second ones.
+    slots
+        Duration of each block.
+    period
+        In slots.
     leads
-        For each sequence the slot before which it does not start.
+        For each sequence, the slot before which it does not start.
     limits
-        For some blocks a block before, and the number of periods within which to start after it.
+        For some blocks, an earlier block and the number of periods within which to start after it.
     """
     busy = [[False] * period for _ in range(layout.devices)]
     starts = [0] * len(slots)
@@ -59,7 +66,10 @@ def first_fit(
 
 
 def _free_from(busy: Sequence[bool], ready: int, length: int) -> int | None:
-    """Return the first slot from `ready` on with as many free ones in every period, or None."""
+    """Return the first slot from `ready` on where `length` slots are free, None if there is none.
+
+    `busy` says of each slot of the period whether it is taken.
+    """
     period = len(busy)
     for start in range(ready, ready + period):
         if not any(busy[slot % period] for slot in range(start, start + length)):

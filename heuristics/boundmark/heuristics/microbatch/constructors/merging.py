@@ -1,4 +1,7 @@
-"""Device orders from those of parts: of several pipelines, and of blocks on several devices."""
+"""One order per device, merged from the orders of several pipelines and of distributed blocks.
+
+A distributed block runs on several devices together.
+"""
 
 import itertools
 from collections.abc import Sequence
@@ -10,10 +13,10 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout
 
 
-def merged(
+def merge_orders(
     layout: BlockLayout, parts: Sequence[DeviceOrders], micro_batches: int
 ) -> tuple[DeviceOrders, IntArray]:
-    """Return the device orders of all blocks, and their start times, shape (N, K).
+    """Merge orders into one per device; return these and the start times, shape (N, K).
 
     A distributed block is due as soon as what it waits for is done, and, if it waits for nothing,
     as soon as it is the turn of a block that needs it. From then on, its devices begin nothing
@@ -23,7 +26,7 @@ def merged(
     Parameters
     ----------
     parts
-        Orders of the blocks on one device; each of them in one part.
+        Orders of the blocks that run on one device; each of these blocks is in one part.
 
     Raises
     ------
@@ -43,7 +46,7 @@ def merged(
 
 
 class _Turn(NamedTuple):
-    """A block whose turn it is; the least one goes first."""
+    """A block whose turn it is in one of the parts; of several, the least one goes first."""
 
     is_forward: bool
     micro_batch: int
@@ -52,7 +55,7 @@ class _Turn(NamedTuple):
 
 
 class _Simulation:
-    """What has started so far; ends are -1 until then."""
+    """The state of all devices at some time; the end of a block that has not started is -1."""
 
     def __init__(
         self, layout: BlockLayout, parts: Sequence[DeviceOrders], micro_batches: int
@@ -106,7 +109,7 @@ class _Simulation:
             self.orders[device].append((i, number))
 
     def _turns(self, device: int) -> list[_Turn]:
-        """Return whose turn it is on a device, a block for each part that is not over."""
+        """Return the next block of each part that is not over on a device."""
         turns = []
         for part, orders in enumerate(self.parts):
             order, at = orders[device], self.position[part][device]

@@ -1,4 +1,4 @@
-"""Patterns: device orders that go through the same blocks once a micro-batch."""
+"""Patterns: what each device repeats, with every block of its own once per repetition."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from boundmark.problems.microbatch import BlockLayout
 
 @dataclass(frozen=True)
 class Pattern:
-    """What each device repeats.
+    """The order of blocks that each device repeats.
 
     Attributes
     ----------
@@ -29,12 +29,12 @@ class Pattern:
 
     @classmethod
     def aligned(cls, layout: BlockLayout, turns: Sequence[Sequence[tuple[int, int]]]) -> "Pattern":
-        """Count the repetitions of each device so that no lag exceeds those of its inputs.
+        """Return the pattern of some orders, lags shifted so that none exceeds its inputs'.
 
         Raises
         ------
         UnsupportedError
-            If that cannot be.
+            If no shift of the devices' repetitions achieves that.
         """
         lag = {block: value for order in turns for block, value in order}
         device = {block: number for number, order in enumerate(turns) for block, _ in order}
@@ -76,7 +76,7 @@ class Pattern:
         return 1 + max(lag for order in self.turns for _, lag in order)
 
     def orders(self, micro_batches: int) -> DeviceOrders:
-        """Return the device orders for a number of micro-batches: those that exist, in turn."""
+        """Return the device orders for a number of micro-batches, others left out."""
         return [
             [
                 (block, repetition + lag)
@@ -95,6 +95,6 @@ class Pattern:
 
 
 def mean_period(starts: IntArray) -> int:
-    """Return the ticks from a micro-batch to the next one in the middle half, rounded up."""
+    """Return the mean ticks from one micro-batch to the next in the middle half, rounded up."""
     first, last = len(starts) // 4, -(-3 * len(starts) // 4)
     return math.ceil(int((starts[last] - starts[first]).max()) / (last - first))

@@ -1,8 +1,9 @@
-"""From a pattern to the schedule that repeats it in the shortest period.
+"""The schedule that repeats a pattern in the shortest period.
 
-All conditions on start times say that one is at least another plus a constant that the period makes
-smaller. So they can be kept if and only if no cycle of them adds up to more than 0, a longer period
-keeps what a shorter one does, and the longest paths are the earliest start times.
+Each condition on start times says that one start is at least another plus a constant, which a
+longer period may make smaller. So the conditions can be kept if and only if no cycle of them adds
+up to more than 0; if they can with some period, they can with every longer one; and the longest
+paths are the earliest start times.
 """
 
 import itertools
@@ -17,7 +18,7 @@ from boundmark.problems.microbatch import BlockLayout, Repetend, Schedule
 
 
 class _Conditions(NamedTuple):
-    """``start[later] >= start[earlier] + ticks - periods * P``, an array entry each."""
+    """Conditions ``start[later] >= start[earlier] + ticks - periods * P``, one per array entry."""
 
     earlier: IntArray
     later: IntArray
@@ -67,7 +68,7 @@ def shortest_period(layout: BlockLayout, pattern: Pattern) -> int:
 
 
 def _in_repetition(layout: BlockLayout, pattern: Pattern) -> _Conditions:
-    """Return what holds between the blocks of one repetition."""
+    """Return the conditions between the blocks of one repetition."""
     duration = layout.durations.tolist()
     rows = [
         (first, second, duration[first], 0)
@@ -84,7 +85,7 @@ def _in_repetition(layout: BlockLayout, pattern: Pattern) -> _Conditions:
 
 
 def _in_schedule(layout: BlockLayout, pattern: Pattern) -> _Conditions:
-    """Return what holds in a schedule for as few micro-batches as can be, and when repeated."""
+    """Return the conditions of a schedule with the fewest micro-batches, and of repeating it."""
     duration = layout.durations
     count, blocks, lags = pattern.micro_batches, len(layout.blocks), pattern.lags
     parts = []

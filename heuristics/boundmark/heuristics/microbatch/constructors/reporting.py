@@ -1,12 +1,12 @@
-"""How methods that know the order of blocks report a schedule."""
+"""Reports of schedules by methods that know the order of blocks on each device."""
 
 from collections.abc import Sequence
 
 from boundmark.heuristics.microbatch.constructors.device_orders import (
     DeviceOrders,
+    find_earliest_starts,
     fits,
     peak_memory,
-    starts_in_order,
 )
 from boundmark.heuristics.microbatch.constructors.pattern import Pattern
 from boundmark.heuristics.microbatch.constructors.repetition import repeating_schedule
@@ -17,7 +17,7 @@ from boundmark.problems.microbatch.measures import makespan
 
 
 def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Progress) -> None:
-    """Report what a pattern gives: with a repetend, or for the instance's micro-batches.
+    """Report the schedule of a pattern: a repeating one, or for the instance's micro-batches.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Pro
 
 
 def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: Progress) -> None:
-    """Report the earliest schedule of the instance's micro-batches in these orders.
+    """Report the earliest schedule of the instance's micro-batches with these orders.
 
     Raises
     ------
@@ -40,14 +40,14 @@ def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: 
         If a device would hold more than its capacity, or wait for ever.
     """
     check_memory(instance, orders)
-    starts = starts_in_order(instance.layout, orders, instance.micro_batches)
+    starts = find_earliest_starts(instance.layout, orders, instance.micro_batches)
     progress.solution(Schedule(starts))
 
 
 def report_best(
     instance: MicrobatchInstance, candidates: Sequence[DeviceOrders], progress: Progress
 ) -> None:
-    """Report the shortest of the earliest schedules in some orders, as far as they fit.
+    """Report the shortest schedule among several orders, of those that fit into memory.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def report_best(
     if not fitting:
         check_memory(instance, candidates[0])
     layout, count = instance.layout, instance.micro_batches
-    schedules = [starts_in_order(layout, orders, count) for orders in fitting]
+    schedules = [find_earliest_starts(layout, orders, count) for orders in fitting]
     progress.solution(Schedule(min(schedules, key=lambda starts: makespan(layout, starts))))
 
 
@@ -68,7 +68,7 @@ def check_memory(instance: MicrobatchInstance, orders: DeviceOrders) -> None:
     Raises
     ------
     UnsupportedError
-        If there is one.
+        If a device would.
     """
     for device, order in enumerate(orders):
         peak = peak_memory(instance.layout, order)

@@ -11,7 +11,7 @@ from boundmark.problems.microbatch.partners import backward_partners, forward_pa
 
 @dataclass(frozen=True)
 class Stage:
-    """A forward block and what follows it on the same device; None where there is no such block."""
+    """A forward block, and its backward and weight blocks on the same device if it has any."""
 
     device: int
     forward: int
@@ -24,13 +24,13 @@ class Stage:
         return self.backward is not None
 
 
-def pipeline_stages(layout: BlockLayout, among: Collection[int] | None = None) -> tuple[Stage, ...]:
+def find_stages(layout: BlockLayout, among: Collection[int] | None = None) -> tuple[Stage, ...]:
     """Return the stages in the order in which data flows forward.
 
     Parameters
     ----------
     among
-        Blocks that count; all of them by default.
+        The blocks to look at; all of them by default.
 
     Raises
     ------
@@ -77,23 +77,23 @@ def backward_blocks(stages: Sequence[Stage]) -> list[int]:
     return [stage.backward for stage in reversed(stages) if stage.backward is not None]
 
 
-def one_stage_a_device(stages: Sequence[Stage]) -> None:
+def require_one_stage_per_device(stages: Sequence[Stage]) -> None:
     """Refuse stages that share a device.
 
     Raises
     ------
     UnsupportedError
-        If two do.
+        If two stages do.
     """
     devices = [stage.device for stage in stages]
     for device in devices:
         if devices.count(device) > 1:
             raise UnsupportedError(
-                f"device {device} has {devices.count(device)} stages; expected one a device."
+                f"device {device} has {devices.count(device)} stages; expected one per device."
             )
 
 
-def most_in_flight(instance: MicrobatchInstance, stage: Stage, most: int) -> int:
+def count_fitting(instance: MicrobatchInstance, stage: Stage, most: int) -> int:
     """Return how many forward blocks of a stage may run before the first backward block.
 
     Raises

@@ -1,1 +1,1 @@
-"""Published searches with Z3 (papers/tessel), a module a step."""
+"""The steps of the published searches with Z3 ([TESSEL24]), one per module."""

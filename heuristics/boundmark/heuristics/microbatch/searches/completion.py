@@ -1,4 +1,4 @@
-"""Warm-up and cool-down for a repetend (papers/tessel, Section IV-C)."""
+"""Warm-up and cool-down around a repetend ([TESSEL24], Section IV-C)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from boundmark.problems.microbatch.measures import makespan
 
 @dataclass(frozen=True)
 class Completion:
-    """A repetend with start times for what comes before and after it."""
+    """A repetend with start times of the blocks before and after it."""
 
     layout: BlockLayout
     repetend: TimedRepetend
@@ -36,7 +36,7 @@ class Completion:
 def complete(
     layout: BlockLayout, capacity: Sequence[int], repetend: TimedRepetend, find: Find
 ) -> Completion | None:
-    """Return a completion by one satisfiability check a phase, None if there is none."""
+    """Return a completion by one satisfiability check per phase, None if there is none."""
     warm_up = Phase.warm_up(layout, capacity, repetend.members)
     warm_up_starts = warm_up.any_starts(find)
     if warm_up_starts is None:

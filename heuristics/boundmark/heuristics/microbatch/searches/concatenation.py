@@ -1,4 +1,4 @@
-"""A schedule from warm-up, repetend and cool-down (Concat of papers/tessel, Algorithm 1)."""
+"""Joining warm-up, repetend and cool-down to a schedule (Concat of [TESSEL24], Algorithm 1)."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from boundmark.problems.microbatch import BlockLayout, Repetend, Schedule
 def concatenate(
     layout: BlockLayout, repetend: TimedRepetend, warm_up: Starts, cool_down: Starts
 ) -> Schedule:
-    """Return a schedule for any number of micro-batches from the repetend's on.
+    """Return a schedule for as many micro-batches as the repetend has, or any number more.
 
     Each part comes as early as the one before allows, as repetitions do (Figure 6b): a device runs
     its blocks of one part after the other, and no block starts before what it waits for is done.

@@ -34,7 +34,7 @@ class Phase:
     def warm_up(
         cls, layout: BlockLayout, capacity: Sequence[int], members: Sequence[int]
     ) -> "Phase":
-        """Return what comes before the repetend (papers/tessel, Equation 5)."""
+        """Return the blocks before the repetend ([TESSEL24], Equation 5)."""
         return cls(
             layout,
             tuple(
@@ -50,7 +50,7 @@ class Phase:
     def cool_down(
         cls, layout: BlockLayout, capacity: Sequence[int], members: Sequence[int]
     ) -> "Phase":
-        """Return what comes after the repetend (papers/tessel, Equation 6)."""
+        """Return the blocks after the repetend ([TESSEL24], Equation 6)."""
         held = held_before(layout, [member + 1 for member in members])
         return cls(
             layout,
@@ -108,7 +108,7 @@ class Phase:
 
     @cached_property
     def least_makespan(self) -> int:
-        """A lower bound: the load of a device, and the longest path."""
+        """A lower bound on the makespan: the load of a device, or the longest path."""
         loads = [sum(self.durations[a] for a in here) for here in self.on_device]
         ends = list(self.durations)
         for a, b in sorted(self.orders, key=lambda pair: self._topological_position(pair[0])):
@@ -134,10 +134,10 @@ class Phase:
         return None if starts is None else self.earliest(starts)
 
     def improve(self, starts: list[int], find: Find) -> Iterator[tuple[list[int], int]]:
-        """Yield start times and a lower bound on the makespan until there are none better.
+        """Yield better and better start times, each with a lower bound on the makespan.
 
-        Bisection over makespans (Section V), where start times found tighten the interval to the
-        makespan that they have.
+        Bisection over makespans (Section V); start times that are found tighten the interval to
+        their own makespan. It ends when bound and makespan meet.
         """
         if not self.jobs:
             return

@@ -1,4 +1,4 @@
-"""Repetends of papers/tessel, Section IV-B: their blocks, and their shortest schedule."""
+"""Repetends: which blocks they have, and their shortest schedule ([TESSEL24], Section IV-B)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class TimedRepetend:
 
 
 def most_in_flight(layout: BlockLayout, capacity: Sequence[int]) -> int:
-    """Return for how many micro-batches at a time there is memory (CalMaxInflight, Algorithm 1).
+    """Return how many micro-batches fit into memory at a time (CalMaxInflight, Algorithm 1).
 
     A device can hold what a block allocates for at most floor(capacity / memory) micro-batches;
     the least such number counts. Without allocations, it is the number of blocks on the longest
@@ -54,7 +54,7 @@ def longest_path(dag: Dag) -> int:
 
 
 def assignments(dag: Dag, micro_batches: int) -> Iterator[tuple[int, ...]]:
-    """Yield the micro-batches that blocks may have in a repetend (IterRepetendBlocks).
+    """Yield assignments of micro-batches to the blocks of a repetend (IterRepetendBlocks).
 
     They do not increase along dependencies (Property IV.2). The least one is 0, because a repetend
     with all numbers increased by 1 is the same, and the largest one is `micro_batches` - 1, because
@@ -106,7 +106,7 @@ def shortest_repetend(
     at_most: int,
     find: Find,
 ) -> TimedRepetend | None:
-    """Return the schedule of a repetend with the shortest period, if it is at most so long.
+    """Return the schedule of a repetend with the shortest period, None if that exceeds `at_most`.
 
     The period is t_R of Equation 4: the least number of ticks by which repetitions can follow one
     another such that each device finishes one repetition before it begins the next, and no block

@@ -1,4 +1,4 @@
-"""Start times under the constraints of papers/tessel, Equation 1, found by Z3."""
+"""Start times found by Z3, under the constraints of [TESSEL24], Equation 1."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ INTERRUPT_AGAIN = 0.05
 
 @dataclass(frozen=True)
 class Question:
-    """A question for start times, from 0 on, of some jobs.
+    """Jobs and constraints, for which start times from 0 on are asked.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def _unordered(question: Question) -> list[tuple[int, int]]:
 
 
 def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any]) -> Iterator[Any]:
-    """Add up what changes in each time slot (papers/tessel, Section V)."""
+    """Add up what changes in each time slot ([TESSEL24], Section V)."""
     import z3
 
     if question.horizon > LONGEST_TIMELINE:

@@ -1,4 +1,4 @@
-"""How the kernels are compiled: ahead of their first call, and kept on disk."""
+"""Decorators that compile the kernels when they are imported, and keep the result on disk."""
 
 from functools import partial
 

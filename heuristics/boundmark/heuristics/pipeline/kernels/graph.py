@@ -40,7 +40,7 @@ GRAPH = types.NamedTuple([INTEGERS] * 7 + [types.int64], Graph)  # type: ignore[
 
 
 def kernel_graph(graph: PipelineGraph) -> Graph:
-    """Return the arrays of a graph."""
+    """Return the arrays of a graph as kernels take them."""
     dag = graph.dag
     return Graph(
         dag.producer_start,

@@ -1,4 +1,4 @@
-"""Kahn's topological sort with node priorities (papers/mtpp, Algorithm 3)."""
+"""Topological sort by Kahn's algorithm with node priorities ([KAHN62]; [MTPP24], Algorithm 3)."""
 
 import numpy as np
 import numpy.typing as npt

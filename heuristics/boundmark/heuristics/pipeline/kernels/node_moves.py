@@ -41,7 +41,10 @@ _WALK = types.NamedUniTuple(_ROW, 3, Walk)  # type: ignore[no-untyped-call]
 
 @inlined([_TWO_INTEGERS(GRAPH, _ROW, types.int64, types.int64)])
 def cost_changes(graph: Graph, stages: IntArray, node: int, to: int) -> tuple[int, int]:
-    """Return what the node's own stage and stage `to` cost more if it moves; without overflow."""
+    """Return by how much a move raises the costs of the node's own stage and of stage `to`.
+
+    Overflow is left out.
+    """
     at = stages[node]
     leaving, entering = -graph.work[node], graph.work[node]
     for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
@@ -93,7 +96,7 @@ def anneal(
     best: int,
     best_stages: IntArray,
 ) -> int:
-    """Try a move for each row of draws, and accept it by Metropolis' rule.
+    """Try one move per row of draws, and accept it by the rule of [METROPOLIS53].
 
     What is minimised is the sum over stages of their excess over a level a little below the best
     cost known. The bottleneck stage alone would be a poor guide: most moves do not touch it.

@@ -1,7 +1,7 @@
-"""The paper's slicing of a topological order (papers/mtpp, Algorithms 1, 4 and 5, Appendix B.2).
+"""The paper's slicing of a topological order ([MTPP24], Algorithms 1, 4 and 5, Appendix B.2).
 
-It is the yardstick: what tests compare with and what published speed ratios are measured against.
-Hence it has what any careful implementation of the paper would have: rectangle updates of a
+Tests compare with it, and published speed ratios are measured against it. Hence it has what any
+careful implementation of the paper would have: rectangle updates of a
 two-dimensional Fenwick tree at its four corners, one O(n^2) pass that turns the tree into a table,
 a dynamic program that treats all stage counts of a prefix while the prefix's costs are in cache,
 inner loops that vectorise, and no more of the last layer than the one entry that is asked for.

@@ -1,4 +1,4 @@
-"""Slicing of a topological order when data only flows between adjacent stages."""
+"""Slicing of a topological order whose stages hand data on to their neighbours only."""
 
 import numpy as np
 from numba import types
@@ -32,7 +32,7 @@ def _fewest_stages(
 
 @compiled([_ROW(INTEGERS, INTEGERS, types.int64)])
 def best_relayed_slicing(work: IntArray, crossing: IntArray, k: int) -> IntArray:
-    """Return the ends of a slicing into at most k stages that minimises the dearest stage.
+    """Return the ends of the slicing into at most k stages whose bottleneck stage is cheapest.
 
     Parameters
     ----------

@@ -158,7 +158,10 @@ def _increment(segments: Segments, first: int, index: int) -> int:
 def _correct_in_one_go(
     bounds: IntArray, amounts: IntArray, costs: IntArray, first: int, end: int
 ) -> None:
-    """Apply many corrections to the stages first .. end - 1 to end - 1, added up right to left."""
+    """Apply many corrections to the costs of stages that begin at first .. end - 1.
+
+    They are added up from right to left.
+    """
     pending = np.zeros(end - first, np.int64)
     for event in range(len(bounds)):
         if bounds[event] >= first:
@@ -241,10 +244,10 @@ def fewest_stages(
 
 @internal([_INT(_SEGMENTS, _INT, _INT)])
 def _longest_stages(segments: Segments, k: int, threshold: int) -> int:
-    """Return the cost of cutting off the longest stage of cost <= threshold time and again.
+    """Return the cost of the slicing that always cuts off the longest stage of cost <= threshold.
 
-    That is a slicing, but not always one of fewest stages, because f is not monotone; nor is it
-    followed beyond twice the threshold. If k stages do not suffice, the result is negative: -1 -
+    It does not always have the fewest stages, because f is not monotone; nor is a stage followed
+    beyond twice the threshold. If k stages do not suffice, the result is negative: -1 -
     (number of positions that they cover).
     """
     nodes = len(segments.event_start) - 1
@@ -328,12 +331,15 @@ def _list_useful_stages(
         fewest_after[end] = best + 1
         if best > most:
             continue
-        for begin in range(first, end):
-            cost = costs[begin] + segments.gain_before[end] + _overflow(segments, begin, end)
-            if fewest_after[begin] <= most and cost <= threshold:
+        gain, room = segments.gain_before[end], segments.load_before[end] - segments.cache
+        row, after = costs[first:end], fewest_after[first:end]
+        load = segments.load_before[first:end]
+        for index in range(row.size):
+            cost = row[index] + gain + max(0, room - load[index])
+            if after[index] <= most and cost <= threshold:
                 if found == listed.end.size:
                     return -1
-                listed.end[found] = nodes - begin
+                listed.end[found] = nodes - first - index
                 listed.cost[found] = cost
                 found += 1
         listed.start[end] = found

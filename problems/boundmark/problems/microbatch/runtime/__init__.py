@@ -1,4 +1,4 @@
-"""What devices execute to follow a schedule (papers/tessel, Section IV-D)."""
+"""Instruction lists with which devices follow a schedule ([TESSEL24], Section IV-D)."""
 
 from boundmark.problems.microbatch.runtime.instructions import (
     Instruction,

@@ -1,4 +1,4 @@
-"""Instruction lists, one a device."""
+"""Instruction lists, one per device."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Send:
-    """Send a block's result to a device; without blocking, only begin to."""
+    """Send a block's result to a device; in a non-blocking program, only begin to."""
 
     block: int
     micro_batch: int
@@ -29,7 +29,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Receive:
-    """Receive a block's result from a device; without blocking, only make ready for it."""
+    """Receive a block's result from a device; in a non-blocking program, only get ready for it."""
 
     block: int
     micro_batch: int
@@ -41,7 +41,7 @@ class Receive:
 
 @dataclass(frozen=True)
 class Wait:
-    """Wait until a block's result has arrived; without blocking only."""
+    """Wait until a block's result has arrived; in non-blocking programs only."""
 
     block: int
     micro_batch: int
@@ -55,14 +55,14 @@ Instruction: TypeAlias = Run | Send | Receive | Wait
 
 @dataclass(frozen=True)
 class Program:
-    """What each device executes.
+    """The instruction lists of all devices.
 
     Attributes
     ----------
     devices
         The instructions of each device, in turn.
     is_blocking
-        Whether a device does nothing else from `Send` and `Receive` on until the tensor is over.
+        Whether a device does nothing else from `Send` and `Receive` on until the tensor arrives.
         Otherwise transfers run beside blocks, in the order in which they were begun on a device.
     """
 
@@ -70,7 +70,7 @@ class Program:
     is_blocking: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return the lists with an object an instruction, e.g. ``{"send": 3, "to": 1, ...}``."""
+        """Return the lists with one object per instruction, e.g. ``{"send": 3, "to": 1, ...}``."""
         return {
             "blocking": self.is_blocking,
             "devices": [[_to_json(item) for item in items] for items in self.devices],

@@ -1,4 +1,4 @@
-"""From start times to instruction lists.
+"""Lowering start times to instruction lists.
 
 A block on several devices leaves its result on each of them; what it takes to get it there is part
 of its duration. So a tensor travels to the devices of its consumers that have not run the producer,
@@ -22,7 +22,7 @@ def program_of(layout: BlockLayout, starts: IntArray, *, is_blocking: bool = Fal
 
     All blocks and transfers have one order, and each device has its part of it: a transfer comes
     when the block that produces the tensor ends, before what starts at that time. Both ends of a
-    transfer are in the same order with all others, so nobody waits for ever (papers/tessel,
+    transfer are in the same order with all others, so nobody waits for ever ([TESSEL24],
     Section IV-D, "Topological sort").
     """
     routes = _routes(layout)

@@ -1,4 +1,4 @@
-"""What instruction lists take when tensors need time to travel."""
+"""Simulation of instruction lists when tensors need time to travel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from boundmark.problems.microbatch.runtime.instructions import (
 
 @dataclass(frozen=True)
 class Simulation:
-    """How long the devices take.
+    """Times of a simulated execution.
 
     Attributes
     ----------
     makespan
-        When the last block ends, in ticks; transfers beside blocks may end later only if nothing
-        needs the tensor.
+        When the last block ends, in ticks; a transfer beside blocks ends later only if nothing
+        needs its tensor.
     busy
         Ticks in which each device runs blocks, shape (D,).
     transferring
@@ -47,11 +47,11 @@ class Simulation:
 
 
 def simulate(layout: BlockLayout, program: Program, transfer: Sequence[int]) -> Simulation:
-    """Execute instruction lists on paper.
+    """Simulate the execution of instruction lists.
 
     A transfer begins when both ends have come to it, have finished their transfers before, and the
-    tensor is there. Blocking, both devices are occupied until it is over; otherwise it runs beside
-    their blocks.
+    tensor is there. In a blocking program, both devices are occupied until it is over; otherwise it
+    runs beside their blocks.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def simulate(layout: BlockLayout, program: Program, transfer: Sequence[int]) -> 
 
 
 class _Machine:
-    """Clocks and positions of all devices."""
+    """The state of all devices: their clocks, and how far they are in their lists."""
 
     def __init__(self, layout: BlockLayout, program: Program, transfer: Sequence[int]) -> None:
         devices = layout.devices

@@ -19,7 +19,7 @@ from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import looks
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import MISSING, count, percent
+from boundmark.reports.text.number_text import MISSING, percent
 
 NOTES = (
     "From the verified period or makespan, seeds averaged; the form of Lin et al., Tessel (HPCA "
@@ -44,18 +44,6 @@ def bubble_rate_section(results: ProblemResults, tables: Tables) -> Section | No
         if part["bubble_rate"].notna().any()
     ]
     return Section("Bubble rates", tuple(found), _plots(tables)) if found else None
-
-
-def unknown_rates(results: ProblemResults, tables: Tables) -> tuple[str, ...]:
-    """Return a sentence if the bubble rate of a verified schedule is unknown."""
-    schedules = tables["schedules"]
-    missing = int((schedules["objective"].notna() & schedules["bubble_rate"].isna()).sum())
-    if not missing:
-        return ()
-    return (
-        f"The bubble rate of {count(missing, 'schedule')} is unknown, since the instance is not in "
-        "the folder.",
-    )
 
 
 def _cell(row: Any, own: pd.DataFrame) -> Cell:

@@ -1,0 +1,57 @@
+"""`memetic`: genetic search over orders, then annealed moves of single nodes and slicing anew.
+
+BRKGA searches orders and finds the rough shape of a partition, also where moves of single nodes
+would take long; `annealing.py` then has most of the time.
+"""
+
+import math
+
+import numpy as np
+
+from boundmark.heuristics.pipeline.searches.annealing import refine
+from boundmark.heuristics.pipeline.searches.evolution import evolve_slicings
+from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
+from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import PipelineInstance
+
+# Of the evaluations or, without a limit on these, of the time.
+EVOLVED_SHARE = 0.1
+POPULATION = 100
+MOST_EVOLVED = 10_000
+
+
+def run(
+    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, evaluations: int
+) -> None:
+    """Search until the evaluations are used up or, if they are 0, until the budget ends.
+
+    Two runs find the same only if a number of evaluations is given.
+    """
+    order = instance.graph.dag.topological_order
+    best = Incumbent(progress)
+    cost, ends = slice_order(instance, order)
+    best.offer_slices(cost, order, ends)
+    if budget.is_spent() or evaluations == 1:
+        return
+
+    if evaluations == 0:
+        evolved, left = MOST_EVOLVED, None
+        evolution_budget = budget.part(EVOLVED_SHARE)
+    else:
+        evolved = math.ceil(EVOLVED_SHARE * (evaluations - 1))
+        left = evaluations - 1 - evolved
+        evolution_budget = budget
+    evolve_slicings(instance, best, POPULATION, evolved, seed, evolution_budget)
+    refine(instance, best, budget, left, np.random.default_rng(seed))
+
+
+MEMETIC = Method(
+    name="memetic",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Genetic search over orders, refined by annealed node moves and slicing anew.",
+    run=run,
+    params={"evaluations": 0},
+    seeded=True,
+)

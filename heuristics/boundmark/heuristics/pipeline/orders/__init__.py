@@ -1,0 +1,1 @@
+"""Topological orders: from priorities, and near a partition."""

@@ -1,0 +1,1 @@
+"""Cutting a topological order into stages."""

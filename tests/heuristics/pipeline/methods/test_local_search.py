@@ -1,0 +1,97 @@
+"""Slicing anew and annealing: what each promises beyond what every heuristic does."""
+
+import numpy as np
+import pytest
+from brute_force import instance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from boundmark.heuristics.pipeline.methods import reslice
+from boundmark.heuristics.pipeline.methods.brkga import BRKGA
+from boundmark.heuristics.pipeline.methods.memetic import MEMETIC
+from boundmark.heuristics.pipeline.methods.reslice import RESLICE
+from boundmark.heuristics.pipeline.orders.noisy_order import noisy_order
+from boundmark.heuristics.pipeline.searches import annealing, evolution
+from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
+from boundmark.problems.pipeline import Partition
+
+
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100)
+def test_slicing_anew_never_gets_worse(instances, data, seed: int) -> None:
+    """With a noise of up to one stage, an order can be cut into the same stages again."""
+    sample = data.draw(instances())
+    generator = np.random.default_rng(seed)
+    order = noisy_order(sample, np.zeros(sample.nodes), 1.0, generator)
+    stages = data.draw(st.lists(st.integers(1, sample.nodes), max_size=sample.k - 1))
+    ends = np.array([*sorted(stages), sample.nodes])
+    partition = Partition.from_slices(order, ends)
+    again = noisy_order(sample, partition.stages, 1.0, generator)
+    assert slice_order(sample, again)[0] <= sample.objective(partition)
+
+
+def counted(monkeypatch, module, name: str, amount) -> list[float]:
+    """Replace a function of a module by one that also notes what its call amounts to."""
+    original, amounts = getattr(module, name), []
+
+    def call(*arguments):
+        amounts.append(amount(*arguments))
+        return original(*arguments)
+
+    monkeypatch.setattr(module, name, call)
+    return amounts
+
+
+@pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
+def test_reslice_spends_exactly_its_evaluations(
+    monkeypatch, run, random_instance, evaluations: int
+) -> None:
+    """An evaluation is an order; the graph's own comes first."""
+    orders = counted(monkeypatch, reslice, "noisy_order", lambda *_: 1)
+    run(RESLICE, random_instance(30, 4, 1), evaluations=evaluations)
+    assert 1 + sum(orders) == evaluations
+
+
+@pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
+def test_memetic_spends_exactly_its_evaluations(
+    monkeypatch, run, random_instance, evaluations: int
+) -> None:
+    """An evaluation is an order, whoever proposes it, or a number of moves."""
+    spent = [
+        counted(monkeypatch, evolution, "topological_order", lambda *_: 1),
+        counted(monkeypatch, annealing, "noisy_order", lambda *_: 1),
+        counted(
+            monkeypatch,
+            annealing,
+            "anneal",
+            lambda *arguments: len(arguments[2]) / annealing.MOVES_PER_EVALUATION,
+        ),
+    ]
+    run(MEMETIC, random_instance(30, 4, 1), evaluations=evaluations)
+    assert 1 + sum(map(sum, spent)) == evaluations
+
+
+def test_memetic_beats_evolution(run, random_instance) -> None:
+    """At equal evaluations, moves of nodes are worth more than orders."""
+    sample = random_instance(100, 8, 2)
+    evolved = run(BRKGA[1], sample, population=50, generations=40)
+    refined = run(MEMETIC, sample, evaluations=2000)
+    assert refined.objectives[-1] < evolved.objectives[-1]
+
+
+def test_reslice_improves_the_graphs_own_order(run, random_instance) -> None:
+    """A few hundred orders around it are enough."""
+    objectives = run(RESLICE, random_instance(100, 8, 2), evaluations=300).objectives
+    assert objectives[-1] < objectives[0]
+
+
+@pytest.mark.parametrize("method", [RESLICE, MEMETIC], ids=lambda method: method.name)
+def test_the_budget_ends_a_search_without_limit(run, random_instance, method) -> None:
+    """With 0 evaluations, the default, the clock alone decides."""
+    assert run(method, random_instance(60, 8, 1), seconds=0.2).objectives
+
+
+def test_a_partition_that_costs_nothing_is_not_refined(run) -> None:
+    """Without work or tensors there is nothing to gain."""
+    free = instance([0, 0, 0], [(0, 1), (1, 2)], 2, transfer=[0, 0, 0])
+    assert run(MEMETIC, free, evaluations=100).objectives == [0]

@@ -1,0 +1,67 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.stored_fields import (
+    check_edges,
+    check_fields,
+    check_format,
+    check_lists,
+    is_integer_list,
+    is_integer_table,
+)
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (lambda: check_format({}, "f/1"), "format is None; expected 'f/1'."),
+        (lambda: check_format({"format": "f/2"}, "f/1"), "format is 'f/2'; expected 'f/1'."),
+        (lambda: check_fields({"a": 0}, ("a", "b")), "b is missing; expected a, b."),
+        (lambda: check_lists({"a": [], "b": {}}, ("a", "b")), "b is not a list; expected one."),
+        (
+            lambda: check_edges([[0, 1], [2]], "node numbers"),
+            "edge [2] is not a pair of node numbers.",
+        ),
+        (lambda: check_edges([[0, 1, 2]], "ids"), "edge [0, 1, 2] is not a pair of ids."),
+        (lambda: check_edges([[0, True]], "ids"), "edge [0, True] is not a pair of ids."),
+        (lambda: check_edges(["01"], "ids"), "edge '01' is not a pair of ids."),
+    ],
+)
+def test_what_is_wrong_is_named(check: Callable[[], None], message: str) -> None:
+    """The error says which field or entry it is, and what was expected."""
+    with pytest.raises(InvalidInputError) as raised:
+        check()
+    assert str(raised.value) == message
+
+
+def test_what_is_right_passes() -> None:
+    """A good document raises nothing, whatever else it holds."""
+    document = {"format": "f/1", "edges": [[0, 1]], "more": 1}
+    check_format(document, "f/1")
+    check_fields(document, ("format", "edges"))
+    check_lists(document, ("edges",))
+    check_edges(document["edges"], "node numbers")
+
+
+@pytest.mark.parametrize(
+    ("value", "is_list", "is_table"),
+    [
+        ([], True, True),
+        ([1, -2], True, False),
+        ([[1, 2], [3, 4]], False, True),
+        ([[1, 2], [3]], False, False),
+        ([[1, 2.0]], False, False),
+        ([True], False, False),
+        ([[1], 2], False, False),
+        ((1, 2), False, False),
+        (None, False, False),
+        ("12", False, False),
+    ],
+)
+def test_lists_and_tables_of_integers(value: Any, is_list: bool, is_table: bool) -> None:
+    """Only lists as JSON has them count, and only integers in them."""
+    assert is_integer_list(value) == is_list
+    assert is_integer_table(value) == is_table

@@ -1,0 +1,35 @@
+"""Instances told apart."""
+
+from typing import Any
+
+from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.tables.tasks import with_names
+
+
+def test_a_graph_on_two_devices_is_two_instances(make_row: Any, frame: Any) -> None:
+    """Only then its name says on which; costs of its own are on none."""
+    rows = [
+        make_row("1", instance="a", device="fast", instance_sha256="1"),
+        make_row("2", instance="a", device="slow", instance_sha256="2"),
+        make_row("3", instance="b", device="fast", instance_sha256="3"),
+        make_row("4", instance="c", device="", instance_sha256="4"),
+        make_row("5", instance="d", device=None, instance_sha256="5"),
+        make_row("6", instance="a", dataset="other", device="fast", instance_sha256="6"),
+        make_row("7", instance="e", device="", instance_sha256="7"),
+        make_row("8", instance="e", device="slow", instance_sha256="8"),
+    ]
+    expected = {
+        "1": "a on fast",
+        "2": "a on slow",
+        "3": "b",
+        "4": "c",
+        "5": "d",
+        "6": "a",
+        "7": "e",
+        "8": "e on slow",
+    }
+    tasks = with_names(frame(rows))
+    assert tasks.set_index("task_id")["instance"].to_dict() == expected
+    certified = certified_table(frame(rows)).set_index("instance_sha256")
+    assert certified["instance"].to_dict() == expected
+    assert certified["device"].loc[["1", "2", "4"]].to_list() == ["fast", "slow", ""]
