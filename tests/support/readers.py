@@ -11,11 +11,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from certified import NAMES, PROBLEMS, certified
+from onnx import TensorProto, helper, numpy_helper
 
+from boundmark.benchmarks import suite_file
+from boundmark.benchmarks.stored import load_solution
 from boundmark.bounds import checker
+from boundmark.datasets import onnx_file
 from boundmark.datasets.any_file import load_file
+from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.microbatch import Repetend, Schedule
+from boundmark.problems.pipeline import Partition
 from boundmark.problems.problem import solution_document
 
 REFUSALS = (BoundmarkError, checker.Rejected)
@@ -74,12 +82,6 @@ def _check(path: Path) -> None:
 
 
 def _solutions() -> Sequence[bytes]:
-    import numpy as np
-
-    from boundmark.problems.arrays import frozen
-    from boundmark.problems.microbatch import Repetend, Schedule
-    from boundmark.problems.pipeline import Partition
-
     found = []
     for instance in _tight().values():
         if instance.problem == "pipeline":
@@ -92,8 +94,6 @@ def _solutions() -> Sequence[bytes]:
 
 
 def _read_solution(path: Path) -> None:
-    from boundmark.benchmarks.stored import load_solution
-
     for sha256, instance in _tight().items():
         try:
             load_solution(path, instance.problem, sha256)
@@ -103,22 +103,11 @@ def _read_solution(path: Path) -> None:
 
 
 def _suites() -> Sequence[bytes]:
-    from boundmark.benchmarks.suite_file import _shipped as shipped
-    from boundmark.benchmarks.suite_file import suite_names
-
-    return [(shipped() / f"{name}.toml").read_bytes() for name in suite_names()]
-
-
-def _read_suite(path: Path) -> None:
-    from boundmark.benchmarks.suite_file import read_suite
-
-    read_suite(path)
+    folder = Path(suite_file.__file__).with_name("suites")
+    return [path.read_bytes() for path in sorted(folder.glob("*.toml"))]
 
 
 def _onnx_models() -> Sequence[bytes]:
-    import numpy as np
-    from onnx import TensorProto, helper, numpy_helper
-
     def tensor(name: str, *shape: int) -> Any:
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
@@ -176,10 +165,10 @@ READERS = {
     "checker": Reader(".json", lambda: [*_instances(), *_certificates(), *_solutions()], _check),
     "instance": Reader(".json", _instances, load_file),
     "solution": Reader(".json", _solutions, _read_solution),
-    "onnx": Reader(".onnx", _onnx_models, load_file),
+    "onnx": Reader(".onnx", _onnx_models, onnx_file.load),
     "cost-graph-def": Reader(".pbtxt", _cost_graphs, load_file),
     "profile": Reader(".txt", _profiles, load_file),
-    "suite": Reader(".toml", _suites, _read_suite),
+    "suite": Reader(".toml", _suites, suite_file.read_suite),
 }
 
 
