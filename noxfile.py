@@ -1,4 +1,4 @@
-"""Sessions: demo, tests, lint; nightly and asv for slow evidence."""
+"""Sessions: demo, tests, lint; nightly, asv and faults for slow evidence."""
 
 import nox
 
@@ -71,3 +71,11 @@ def asv(session: nox.Session) -> None:
     install(session, "asv")
     session.run("asv", "machine", "--yes")
     session.run("asv", "run", "--python=same", "--show-stderr", *session.posargs)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Let methods do everything wrong and kill runs at random; pass e.g. `-- 10` for minutes."""
+    install(session, "test")
+    minutes = session.posargs[:1] or ["2"]
+    session.run("python", "tests/campaigns/faults.py", "--minutes", *minutes, *session.posargs[1:])

@@ -100,7 +100,7 @@ def meets(
 def leaves_a_note(
     instance: Any, budget: Budget, seed: int, progress: Progress, *, folder: str, seconds: float
 ) -> None:
-    Path(folder, f"{seed}-{os.getpid()}").touch()
+    Path(folder, f"{seed}-{os.getpid()}-{time.monotonic_ns()}").touch()
     time.sleep(seconds)
 
 
@@ -224,10 +224,10 @@ def hangs_in_a_group(instance: Any, budget: Budget, seed: int, progress: Progres
     sleep_for_ever()
 
 
-def floods(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+def floods(instance: Any, budget: Budget, seed: int, progress: Progress, *, megabytes: int) -> None:
     progress.solution(everything_in_one_stage(instance))
     line = b"warning: nothing is wrong\n" * 1000
-    for _ in range(800):
+    for _ in range(megabytes * 10**6 // len(line)):
         os.write(2, line)
     os.write(2, b"the last line\n")
 

@@ -260,7 +260,7 @@ def test_nothing_outlives_a_task(
 
 def test_a_flood_of_messages_is_kept_at_bay(run: Run) -> None:
     """Of 20 MB of output, the end is kept, and the method is not held up."""
-    outcome = run("floods")
+    outcome = run("floods", params={"megabytes": 20})
     assert outcome.status == "ok"
     assert outcome.stderr_tail.endswith("the last line\n")
     assert len(outcome.stderr_tail) <= 2**14

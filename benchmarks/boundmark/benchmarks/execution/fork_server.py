@@ -40,6 +40,10 @@ class ServerStoppedError(Exception):
     """The server was stopped from another thread."""
 
 
+class ServerDiedError(BoundmarkError):
+    """The server died, without a word, before it was ready."""
+
+
 _Sink: TypeAlias = Callable[[bytes], None]
 
 
@@ -187,7 +191,7 @@ class ForkServer:
         ServerStoppedError
             If `stop` was called.
         """
-        self._wait_until_ready()
+        self.wait_until_ready()
         request = {
             "job": dict(job),
             "seconds": limits.seconds,
@@ -249,13 +253,22 @@ class ForkServer:
             processes.end_marked_descendants(self._mark)
         self._control.close()
 
-    def _wait_until_ready(self) -> None:
+    def wait_until_ready(self) -> None:
+        """Return once the warm process has imported what it needs.
+
+        Raises
+        ------
+        BoundmarkError
+            If it cannot.
+        ServerStoppedError
+            If `stop` was called.
+        """
         if self._server is not None:
             return
         message = self._receive()
         if message is None:
             self.close()
-            raise BoundmarkError("the process that runs the tasks ended before it was ready.")
+            raise ServerDiedError("the process that runs the tasks ended before it was ready.")
         if message["failed"] is not None:
             self.close()
             raise BoundmarkError(

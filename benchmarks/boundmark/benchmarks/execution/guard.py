@@ -7,7 +7,7 @@ server or the client has gone, it kills all that is there.
 
 import os
 import select
-import sys
+import signal
 
 from boundmark.benchmarks.execution import processes
 
@@ -31,10 +31,12 @@ def stand_guard(lifeline: int, *others: int) -> None:
         return
     for descriptor in others:
         os.close(descriptor)
+    for polite in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # It goes when its server does.
+        signal.signal(polite, signal.SIG_IGN)
     poller = select.poll()
     poller.register(os.pidfd_open(server), select.POLLIN)
     poller.register(lifeline, select.POLLHUP)
     poller.poll()
     processes.end_children()
-    sys.stderr.flush()
     os._exit(0)

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 
@@ -10,7 +11,11 @@ from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution import verification
 from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL
 from boundmark.benchmarks.execution.ending import Ending, Limits
-from boundmark.benchmarks.execution.fork_server import ForkServer, ServerStoppedError
+from boundmark.benchmarks.execution.fork_server import (
+    ForkServer,
+    ServerDiedError,
+    ServerStoppedError,
+)
 from boundmark.benchmarks.execution.reports import Reports
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
 from boundmark.benchmarks.execution.text import printable
@@ -18,6 +23,9 @@ from boundmark.benchmarks.execution.verification import Verified
 
 # Between a method's soft budget and its death: enough to notice, too little to profit.
 GRACE_SECONDS = 1.0
+
+# A server that dies while it starts, this often in a row, cannot start here.
+STARTS = 3
 
 
 class Supervisor:
@@ -70,9 +78,12 @@ class Supervisor:
             # Solvers of different problems may not get along in one process.
             self._problem = task.problem
             self._forget("methods")
-        ending = self._server("methods").run(task.to_json(), limits, reports.take, instance)
+        ending = self._ready_server("methods").run(task.to_json(), limits, reports.take, instance)
         verified = verification.verify(
-            lambda: self._server("checker"), instance, task.instance_sha256, reports.candidates()
+            lambda: self._ready_server("checker"),
+            instance,
+            task.instance_sha256,
+            reports.candidates(),
         )
         return _outcome(task, started_at, ending, reports, verified)
 
@@ -126,6 +137,17 @@ class Supervisor:
             if server is None:
                 server = self._servers[name] = self._starters[name]()
             return server
+
+    def _ready_server(self, name: str) -> ForkServer:
+        """Return a server that waits for work; one that dies while it starts has a successor."""
+        for _ in range(STARTS - 1):
+            server = self._server(name)
+            with suppress(ServerDiedError):
+                server.wait_until_ready()
+                return server
+        server = self._server(name)
+        server.wait_until_ready()
+        return server
 
 
 def _outcome(
