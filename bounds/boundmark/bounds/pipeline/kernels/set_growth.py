@@ -1,0 +1,216 @@
+"""Grows heavy sets node by node, and packs the heaviest of them.
+
+A set grows by the neighbour that, with all nodes between it and the set, adds most weight less the
+price of what it adds to the cost; a little noise makes repetitions differ.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.cpython.unsafe.numbers import trailing_zeros
+
+from boundmark.bounds.pipeline.kernels.set_search import GRAPH, BitSets, TensorGraph
+from boundmark.problems.arrays import IntArray
+
+_INT = types.int64
+_FLOAT = types.float64
+_INPUT = types.Array(types.int64, 1, "C", readonly=True)
+_VECTOR = types.Array(types.int64, 1, "C")
+_WORDS = types.Array(types.uint64, 1, "C")
+_BITS = types.Array(types.uint64, 2, "C")
+_ONE = np.uint64(1)
+
+
+@njit([_INT(types.uint64)], inline="always")
+def _lowest(word: int) -> int:
+    return np.int64(trailing_zeros(word))  # type: ignore[return-value]
+
+
+@njit([_INT(_WORDS, _WORDS, _INT, GRAPH)], cache=True, nogil=True)
+def _cost(inside: BitSets, held: BitSets, cache: int, g: TensorGraph) -> int:
+    """Return what a set costs; `held` are the tensors with an end in it."""
+    cost, load = 0, 0
+    for word in range(len(inside)):
+        rest = inside[word]
+        while rest:
+            v = (word << 6) + _lowest(rest)
+            rest &= rest - _ONE
+            cost += g.work[v]
+            load += g.load[v]
+        rest = held[word]
+        while rest:
+            u = (word << 6) + _lowest(rest)
+            rest &= rest - _ONE
+            for j in range(len(inside)):
+                if g.ends[u, j] & ~inside[j]:
+                    cost += g.transfer[u]
+                    break
+    return cost + max(0, load - cache)
+
+
+@njit([_INT(_WORDS, _WORDS, _INPUT, GRAPH)], cache=True, nogil=True)
+def _join(held: BitSets, nodes: BitSets, weights: IntArray, g: TensorGraph) -> int:
+    """Add the tensors of nodes to those held; return what the nodes weigh."""
+    weight = 0
+    for word in range(len(nodes)):
+        rest = nodes[word]
+        while rest:
+            v = (word << 6) + _lowest(rest)
+            rest &= rest - _ONE
+            weight += weights[v]
+            for j in range(len(held)):
+                held[j] |= g.held[v, j]
+    return weight
+
+
+@njit(
+    [_INT(_INPUT, _INPUT, _FLOAT, _FLOAT, *(_INT,) * 4, GRAPH, _VECTOR, _BITS, _VECTOR)],
+    cache=True,
+    nogil=True,
+)
+def grow(
+    roots: IntArray,
+    weights: IntArray,
+    price: float,
+    noise: float,
+    seed: int,
+    unit: int,
+    limit: int,
+    cache: int,
+    g: TensorGraph,
+    front: IntArray,
+    found: BitSets,
+    found_cost: IntArray,
+) -> int:
+    """Grow a set from each root, as long as its cost may still be within the limit.
+
+    Parameters
+    ----------
+    price
+        Of a tick, in weight.
+    noise
+        Largest part of a gain in weight that is added to it at random.
+    front
+        Heaviest weight known up to each unit of cost; raised by what is found.
+    found, found_cost
+        Filled with the sets above the front, and what they cost.
+
+    Returns
+    -------
+    How many were found; no more than there is room for.
+    """
+    np.random.seed(seed)
+    words = found.shape[1]
+    inside, before, after, held, near, joined, all_held, all_inside = (
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+    )
+    count = 0
+    for root in roots:
+        for j in range(words):
+            inside[j], near[j], held[j] = 0, g.near[root, j], g.held[root, j]
+            before[j], after[j] = g.before[root, j], g.after[root, j]
+        inside[root >> 6] = _ONE << np.uint64(root & 63)
+        weight, work = weights[root], g.work[root]
+        cost = _cost(inside, held, cache, g)
+        while work <= limit:
+            if cost <= limit and weight > front[cost // unit] and count < len(found_cost):
+                found[count] = inside
+                found_cost[count] = cost
+                count += 1
+                i = cost // unit
+                while i < len(front) and front[i] < weight:
+                    front[i] = weight
+                    i += 1
+            best, best_gain, best_cost = -1, -np.inf, 0
+            for word in range(words):
+                rest = near[word]
+                while rest:
+                    v = (word << 6) + _lowest(rest)
+                    rest &= rest - _ONE
+                    for j in range(words):
+                        joined[j] = (
+                            (before[j] | g.before[v, j]) & (after[j] | g.after[v, j]) & ~inside[j]
+                        )
+                        all_held[j] = held[j]
+                    joined[v >> 6] |= _ONE << np.uint64(v & 63)
+                    for j in range(words):
+                        all_inside[j] = inside[j] | joined[j]
+                    more = _join(all_held, joined, weights, g)
+                    new_cost = _cost(all_inside, all_held, cache, g)
+                    gain = more * (1.0 + noise * np.random.random()) - price * (new_cost - cost)
+                    if gain > best_gain:
+                        best, best_gain, best_cost = v, gain, new_cost
+            if best < 0:
+                break
+            for j in range(words):
+                before[j] |= g.before[best, j]
+                after[j] |= g.after[best, j]
+                joined[j] = before[j] & after[j] & ~inside[j]
+            joined[best >> 6] |= _ONE << np.uint64(best & 63)
+            for word in range(words):
+                rest = joined[word]
+                while rest:
+                    v = (word << 6) + _lowest(rest)
+                    rest &= rest - _ONE
+                    work += g.work[v]
+                    for j in range(words):
+                        near[j] |= g.near[v, j]
+            weight += _join(held, joined, weights, g)
+            cost = best_cost
+            for j in range(words):
+                inside[j] |= joined[j]
+            for j in range(words):
+                near[j] &= ~inside[j]
+    return count
+
+
+@njit([types.void(_INPUT, _INPUT, _VECTOR, _VECTOR)], cache=True, nogil=True)
+def heaviest_by_unit(
+    units: IntArray, weights: IntArray, front: IntArray, heaviest: IntArray
+) -> None:
+    """Find the heaviest set of each number of units: its weight, and which one; 0 and -1 if none.
+
+    Parameters
+    ----------
+    units, weights
+        Of each set; those beyond the end of the front do not count.
+    """
+    front[:] = 0
+    heaviest[:] = -1
+    for i in range(len(units)):
+        if units[i] < len(front) and weights[i] > front[units[i]]:
+            front[units[i]] = weights[i]
+            heaviest[units[i]] = i
+
+
+@njit([types.void(_VECTOR, _VECTOR, _VECTOR)], cache=True, nogil=True)
+def pack(front: IntArray, best: IntArray, last: IntArray) -> None:
+    """Find the heaviest multisets of sets: an unbounded knapsack for each number of units.
+
+    Parameters
+    ----------
+    front
+        What a set of so many units weighs.
+    best, last
+        Filled with the most that sets of so many units together weigh, and the units of one of
+        those, 0 if fewer units do.
+    """
+    items = np.empty(len(front), np.int64)
+    count, top = 0, 0
+    best[0], last[0] = 0, 0
+    for room in range(1, len(front)):
+        if front[room] > top:
+            top = front[room]
+            items[count] = room
+            count += 1
+        best[room], last[room] = best[room - 1], 0
+        for i in range(count):
+            weight = best[room - items[i]] + front[items[i]]
+            if weight > best[room]:
+                best[room], last[room] = weight, items[i]
