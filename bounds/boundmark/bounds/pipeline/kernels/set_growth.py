@@ -62,6 +62,19 @@ def _join(held: BitSets, nodes: BitSets, weights: IntArray, g: TensorGraph) -> i
     return weight
 
 
+@njit([_INT(_WORDS, GRAPH)], cache=True, nogil=True)
+def _work(nodes: BitSets, g: TensorGraph) -> int:
+    """Return the work of nodes."""
+    work = 0
+    for word in range(len(nodes)):
+        rest = nodes[word]
+        while rest:
+            v = (word << 6) + _lowest(rest)
+            rest &= rest - _ONE
+            work += g.work[v]
+    return work
+
+
 @njit(
     [_INT(_INPUT, _INPUT, _FLOAT, _FLOAT, *(_INT,) * 4, GRAPH, _VECTOR, _BITS, _VECTOR)],
     cache=True,
@@ -141,6 +154,8 @@ def grow(
                     joined[v >> 6] |= _ONE << np.uint64(v & 63)
                     for j in range(words):
                         all_inside[j] = inside[j] | joined[j]
+                    if _work(joined, g) > limit - work:
+                        continue
                     more = _join(all_held, joined, weights, g)
                     new_cost = _cost(all_inside, all_held, cache, g)
                     gain = more * (1.0 + noise * np.random.random()) - price * (new_cost - cost)
@@ -191,7 +206,10 @@ def heaviest_by_unit(
 
 @njit([types.void(_VECTOR, _VECTOR, _VECTOR)], cache=True, nogil=True)
 def pack(front: IntArray, best: IntArray, last: IntArray) -> None:
-    """Find the heaviest multisets of sets: an unbounded knapsack for each number of units.
+    """Find the heaviest packings: an unbounded knapsack.
+
+    Sets of more than half the units are in a packing once at most. They are considered for the
+    packing of all units, and not for smaller ones.
 
     Parameters
     ----------
@@ -203,9 +221,10 @@ def pack(front: IntArray, best: IntArray, last: IntArray) -> None:
     """
     items = np.empty(len(front), np.int64)
     count, top = 0, 0
+    units = len(front) - 1
     best[0], last[0] = 0, 0
-    for room in range(1, len(front)):
-        if front[room] > top:
+    for room in range(1, units + 1):
+        if front[room] > top and 2 * room <= units:
             top = front[room]
             items[count] = room
             count += 1
@@ -214,3 +233,6 @@ def pack(front: IntArray, best: IntArray, last: IntArray) -> None:
             weight = best[room - items[i]] + front[items[i]]
             if weight > best[room]:
                 best[room], last[room] = weight, items[i]
+    for large in range(units // 2 + 1, units + 1):
+        if front[large] > 0 and front[large] + best[units - large] > best[units]:
+            best[units], last[units] = front[large] + best[units - large], large

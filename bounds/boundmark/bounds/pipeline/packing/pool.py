@@ -29,6 +29,7 @@ class Pool:
     _known: set[int] = field(default_factory=set)
     _nodes: list[int] = field(default_factory=list)
     _start: list[int] = field(default_factory=list)
+    _arrays: tuple[IntArray, IntArray, IntArray] | None = None
 
     def add(self, members: int, cost: int) -> bool:
         """Add a set; return False if it is known."""
@@ -39,11 +40,19 @@ class Pool:
         self.costs.append(cost)
         self._start.append(len(self._nodes))
         self._nodes += bits_of(members)
+        self._arrays = None
         return True
+
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the costs; the nodes of all sets, one set after the other; where each begins."""
+        if self._arrays is None:
+            self._arrays = frozen(self.costs), frozen(self._nodes), frozen(self._start)
+        return self._arrays
 
     def weights(self, weights: IntArray) -> IntArray:
         """Return what each set weighs, given what nodes weigh."""
-        return np.add.reduceat(weights[self._nodes], self._start)
+        _, nodes, start = self.arrays()
+        return np.add.reduceat(weights[nodes], start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +80,15 @@ class Front:
     def of(cls, pool: Pool, weights: IntArray, unit: int, units: int) -> "Front":
         """Pack sets of up to so many units of cost."""
         front, heaviest, packed, last = (np.zeros(units + 1, dtype=np.int64) for _ in range(4))
-        costs = frozen(pool.costs) // unit
+        costs = frozen(pool.arrays()[0] // unit)
         set_growth.heaviest_by_unit(costs, frozen(pool.weights(weights)), front, heaviest)
         set_growth.pack(front, packed, last)
         return cls(front, heaviest, packed, last)
+
+    @property
+    def most(self) -> int:
+        """What the heaviest packing weighs; 1 if nothing weighs anything."""
+        return max(1, int(self.packed[-1]))
 
     def packing(self, units: int) -> Packing:
         """Return the heaviest packing of at most so many units."""
