@@ -1,26 +1,32 @@
 """The kind packing: weights, and a search for sets of nodes that weigh more than they may."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..graph import topological_order
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .instance import Instance
 
-# Where time for a certificate ends: decisions about one node, additions, bits of the graph.
+# Where time for a certificate ends. A step of the search decides about one node; a step of the
+# knapsack is an addition.
 MOST_PACKING_STEPS = 4_000_000
 MOST_KNAPSACK_STEPS = 2**24
+MOST_PACKING_UNITS = 2**13
 LARGEST_PACKING_GRAPH = 2**12
+
+# In a plan: the sets are split in two.
+SPLIT = -1
 
 
 def packing(graph: Instance, payload: Any) -> int:
     """Return what weights prove if they refute a threshold."""
-    names = {"threshold", "loaded", "unit", "weights", "front", "searches"}
+    names = {"threshold", "loaded", "unit", "weights", "front", "order", "flows", "plan"}
     payload = fields(payload, "the payload", names)
     n = len(graph.work)
     if n > LARGEST_PACKING_GRAPH:
         raise Rejected("the instance is too large for a packing")
-    limit = threshold = integer(payload["threshold"], "threshold", 0, LARGEST_AMOUNT)
+    threshold = integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
+    limit = threshold
     if integer(payload["loaded"], "loaded of the payload", 0, 1):
         # A stage has work + io + param_load of at most threshold + cache.
         work = [work + load for work, load in zip(graph.work, graph.param_load, strict=True)]
@@ -29,29 +35,22 @@ def packing(graph: Instance, payload: Any) -> int:
     unit = integer(payload["unit"], "unit of the payload", 1, LARGEST_AMOUNT)
     weights = integers(payload["weights"], "weights of the payload", 0, LARGEST_AMOUNT)
     front = integers(payload["front"], "front of the payload", 0, LARGEST_AMOUNT)
+    order = integers(payload["order"], "order of the payload", 0, n - 1)
+    flows = payload["flows"]
     if len(weights) != n:
         raise Rejected("weights of the payload is not one for each node")
+    if len(front) > MOST_PACKING_UNITS:
+        raise Rejected("front of the payload is too long")
     if len(front) != limit // unit + 1 or front[0] != 0:
         raise Rejected("front of the payload is not 0 and one for each unit up to the limit")
     if sum(weights) <= graph.k * _heaviest(front):
         raise Rejected("the weights do not refute the threshold")
-    if type(payload["searches"]) is not list:
-        raise Rejected("searches of the payload is not a list")
-    searches, order = [], []
-    for search in payload["searches"]:
-        search = fields(search, "a search", {"roots", "price", "edges", "amounts"})
-        roots = integers(search["roots"], "roots of a search", 0, n - 1)
-        searches += [(root, search) for root in range(len(order), len(order) + len(roots))]
-        order += roots
     if sorted(order) != list(range(n)):
-        raise Rejected("roots of the searches are not each node once")
-    sets = _Sets(graph, order, weights, front, limit, unit)
-    used = None
-    for root, search in searches:
-        if search is not used:
-            used = search
-            sets.use(search["price"], search["edges"], search["amounts"])
-        sets.search(root)
+        raise Rejected("order of the payload is not each node once")
+    if type(flows) is not list:
+        raise Rejected("flows of the payload is not a list")
+    plan = integers(payload["plan"], "plan of the payload", SPLIT, len(flows) - 1)
+    _Sets(graph, order, weights, front, limit, unit).search_all(flows, plan)
     return threshold + 1
 
 
@@ -69,14 +68,40 @@ def _heaviest(front: list[int]) -> int:
     return best[-1]
 
 
+class _Flow(NamedTuple):
+    """Bounds the weight of a set by its cost.
+
+    Attributes
+    ----------
+    price
+        Of a tick, in weight.
+    left
+        What the weight of each node has in excess of the price of its work and of what tensors
+        take from it.
+    taken
+        For each tensor, by the number of its producer, its ends and what it takes from them, which
+        adds up to 0.
+    tensors
+        For each node, the tensors that it is an end of, each as a bit, and what it takes.
+    short
+        Least that the front is above the price of the cost, for sets of so many units or more.
+    """
+
+    price: int
+    left: list[int]
+    taken: list[list[tuple[int, int]]]
+    tensors: list[list[tuple[int, int, int]]]
+    short: list[int]
+
+
 class _Partial:
-    """Some nodes that are in a set, and some that are not.
+    """Nodes that are in a set, and nodes that are not.
 
     Nodes and tensors are bit sets: `inside` and `outside`; `before` and `after`, what nodes inside
     depend on, and what depends on them, at any distance; `near`, their neighbours; `held` and
     `missed`, tensors with an end inside, and with one outside. `work`, `load` and `weight` are
     those of the nodes inside, and `cut` is the transfer of tensors that are both held and missed.
-    No set with these nodes weighs more than its cost times the price, plus `excess`.
+    No set with these nodes weighs more than the price of its cost and `excess`.
     """
 
     def __init__(self, other: "_Partial | None" = None) -> None:
@@ -88,7 +113,7 @@ class _Partial:
 
 
 class _Sets:
-    """The connected convex sets of a graph, each found from its first node in an order."""
+    """The connected convex sets of a graph; nodes are numbered in the order they are searched."""
 
     def __init__(
         self,
@@ -122,79 +147,101 @@ class _Sets:
             self.least[i] = min(front[i], self.least[i + 1])
         self.steps = 0
 
-    def use(self, price: Any, edges: Any, amounts: Any) -> None:
-        """Bound weights by cost, with a price and a flow.
-
-        An edge (u, w) carries an amount, positive from u to w. What a node has left is its weight
-        less its work times the price, plus what it receives, less what it sends.
-        """
-        self.price = integer(price, "price of a search", 0, LARGEST_AMOUNT)
-        used = integers(edges, "edges of a search", 0, len(self.edges) - 1)
-        sent = integers(amounts, "amounts of a search", -LARGEST_AMOUNT, LARGEST_AMOUNT)
-        if len(used) != len(sent):
-            raise Rejected("edges and amounts of a search are not of one length")
-        # What the tensor of each node takes from its ends; it adds up to 0.
+    def flow(self, payload: Any) -> _Flow:
+        """Read a flow: an edge (u, w) carries an amount, positive from u to w."""
+        payload = fields(payload, "a flow", {"price", "edges", "amounts"})
+        price = integer(payload["price"], "price of a flow", 0, LARGEST_AMOUNT)
+        edges = integers(payload["edges"], "edges of a flow", 0, len(self.edges) - 1)
+        amounts = integers(payload["amounts"], "amounts of a flow", -LARGEST_AMOUNT, LARGEST_AMOUNT)
+        if len(edges) != len(amounts):
+            raise Rejected("edges and amounts of a flow are not of one length")
         by_node = [dict.fromkeys(_bits(ends), 0) for ends in self.ends]
-        for edge, amount in zip(used, sent, strict=True):
+        for edge, amount in zip(edges, amounts, strict=True):
             u, w = self.edges[edge]
             by_node[u][u] += amount
             by_node[u][w] -= amount
-        self.taken = [list(taken.items()) for taken in by_node]
-        self.left = [w - self.price * work for w, work in zip(self.weights, self.work, strict=True)]
-        self.tensors: list[list[tuple[int, int, int]]] = [[] for _ in self.work]
-        for u, taken in enumerate(self.taken):
+        taken = [list(of_tensor.items()) for of_tensor in by_node]
+        left = [weight - price * work for weight, work in zip(self.weights, self.work, strict=True)]
+        tensors: list[list[tuple[int, int, int]]] = [[] for _ in self.work]
+        for u, of_tensor in enumerate(taken):
             for sign in (1, -1):
-                through = sum(max(0, sign * amount) for v, amount in taken if v != u)
-                if through > self.price * self.transfer[u]:
-                    raise Rejected("a search sends more than a tensor lets through")
-            for v, amount in taken:
-                self.left[v] -= amount
-                self.tensors[v].append((u, 1 << u, amount))
-        # Least that a set of so many units or more falls short of the front, without `excess`.
-        self.short = [0] * len(self.front)
-        least = self.front[-1] - self.price * self.limit
-        for i in reversed(range(len(self.front))):
-            largest = min(self.limit, (i + 1) * self.unit - 1)
-            least = min(least, self.front[i] - self.price * largest)
-            self.short[i] = least
+                through = sum(max(0, sign * amount) for v, amount in of_tensor if v != u)
+                if through > price * self.transfer[u]:
+                    raise Rejected("a flow sends more than a tensor lets through")
+            for v, amount in of_tensor:
+                left[v] -= amount
+                tensors[v].append((u, 1 << u, amount))
+        largest = [min(self.limit, (i + 1) * self.unit - 1) for i in range(len(self.front))]
+        short = [most - price * cost for most, cost in zip(self.front, largest, strict=True)]
+        for i in reversed(range(len(short) - 1)):
+            short[i] = min(short[i], short[i + 1])
+        return _Flow(price, left, taken, tensors, short)
 
-    def search(self, root: int) -> None:
-        """Raise `Rejected` if a set with this node and none before it weighs more than the front.
+    def search_all(self, flows: list[Any], plan: list[int]) -> None:
+        """Raise `Rejected` if a set weighs more than the front, or the plan is not for all sets.
 
-        A set that is larger than the nodes inside has a neighbour of theirs. Hence, for one after
-        the other: either that node is in the set, with all nodes between it and those inside; or
-        it is outside.
+        Every set has a first node, and none of the nodes before it. Sets with some nodes inside and
+        some outside are searched, or split into those with their first neighbour and those without.
         """
-        first = _Partial()
-        first.excess = sum(left for left in self.left if left > 0)
-        self.exclude(first, (1 << root) - 1)
-        self.include(first, 1 << root)
-        waiting = [first] if self.may_exceed(first) else []
+        waiting = [(1 << root, (1 << root) - 1) for root in reversed(range(len(self.work)))]
+        number, flow = SPLIT, self.flow({"price": 0, "edges": [], "amounts": []})
+        for entry in plan:
+            if not waiting:
+                raise Rejected("plan of the payload goes on when all sets are searched")
+            if entry not in (SPLIT, number):
+                number, flow = entry, self.flow(flows[entry])
+            self.count(steps_of_a_plan(len(self.work), len(self.edges)))
+            inside, outside = waiting.pop()
+            first = _Partial()
+            first.excess = sum(max(0, left) for left in flow.left)
+            self.exclude(first, outside, flow)
+            self.include(first, inside, flow)
+            if entry != SPLIT:
+                self.search(first, flow)
+                continue
+            candidates = first.near & ~inside & ~first.outside
+            if not candidates:
+                raise Rejected("plan of the payload splits what cannot be split")
+            bit, joined = self.join(first, candidates)
+            waiting.append((inside, first.outside | bit))
+            if not joined & first.outside:
+                waiting.append((inside | joined, first.outside))
+        if waiting:
+            raise Rejected("plan of the payload ends before all sets are searched")
+
+    def search(self, first: _Partial, flow: _Flow) -> None:
+        """Raise `Rejected` if one of the sets with these nodes weighs more than the front.
+
+        A set that is larger than the nodes inside has a neighbour of theirs. So for one neighbour
+        after the other: either it is in the set, with all nodes between it and those inside, or it
+        is not.
+        """
+        waiting = [first] if self.may_exceed(first, flow) else []
         while waiting:
             partial = waiting.pop()
-            if partial.weight > self.least[self.least_cost(partial) // self.unit]:
-                self.check(partial)
+            self.check(partial)
             candidates = partial.near & ~partial.inside & ~partial.outside
             while candidates:
-                self.steps += 1
-                bit = candidates & -candidates
-                node = bit.bit_length() - 1
-                before = partial.before | self.before[node]
-                after = partial.after | self.after[node]
-                joined = before & after & ~partial.inside | bit
+                self.count(1)
+                bit, joined = self.join(partial, candidates)
                 if not joined & partial.outside:
                     larger = _Partial(partial)
-                    self.include(larger, joined)
-                    if self.may_exceed(larger):
+                    self.include(larger, joined, flow)
+                    if self.may_exceed(larger, flow):
                         waiting.append(larger)
-                self.exclude(partial, bit)
-                if not self.may_exceed(partial):
+                self.exclude(partial, bit, flow)
+                if not self.may_exceed(partial, flow):
                     break
                 candidates &= ~partial.outside
-            if self.steps > MOST_PACKING_STEPS:
-                raise Rejected("the graph has too many sets to check")
 
-    def include(self, partial: _Partial, nodes: int) -> None:
+    def join(self, partial: _Partial, candidates: int) -> tuple[int, int]:
+        """Return the first candidate as a bit, and what joins the nodes inside if it does."""
+        bit = candidates & -candidates
+        node = bit.bit_length() - 1
+        between = (partial.before | self.before[node]) & (partial.after | self.after[node])
+        return bit, between & ~partial.inside | bit
+
+    def include(self, partial: _Partial, nodes: int, flow: _Flow) -> None:
         """Put nodes inside, and what cannot be in a convex set with them outside."""
         before, after = partial.before, partial.after
         for v in _bits(nodes):
@@ -205,67 +252,84 @@ class _Sets:
             partial.work += self.work[v]
             partial.load += self.load[v]
             partial.weight += self.weights[v]
-            partial.excess += min(0, self.left[v])
-            for u, tensor, taken in self.tensors[v]:
+            if flow.left[v] < 0:
+                partial.excess += flow.left[v]
+            for u, tensor, taken in flow.tensors[v]:
                 if partial.missed & tensor:
-                    if partial.held & tensor:
-                        partial.excess += min(0, taken)
-                    else:
-                        self.cut(partial, u)
+                    if not partial.held & tensor:
+                        self.cut(partial, u, flow)
+                    elif taken < 0:
+                        partial.excess += taken
                 partial.held |= tensor
-        between = 0
+        beyond = 0
         for v in _bits(partial.outside & after & ~partial.after):
-            between |= self.after[v]
+            beyond |= self.after[v]
         for v in _bits(partial.outside & before & ~partial.before):
-            between |= self.before[v]
+            beyond |= self.before[v]
         partial.before, partial.after = before, after
-        if between & ~partial.outside:
-            self.exclude(partial, between & ~partial.outside)
+        self.put_outside(partial, beyond, flow)
 
-    def exclude(self, partial: _Partial, nodes: int) -> None:
+    def exclude(self, partial: _Partial, nodes: int, flow: _Flow) -> None:
         """Put nodes outside, and what cannot be in a convex set without them."""
+        beyond = nodes
         for v in _bits(nodes & partial.after):
-            nodes |= self.after[v]
+            beyond |= self.after[v]
         for v in _bits(nodes & partial.before):
-            nodes |= self.before[v]
+            beyond |= self.before[v]
+        self.put_outside(partial, beyond, flow)
+
+    def put_outside(self, partial: _Partial, nodes: int, flow: _Flow) -> None:
+        """Put nodes outside."""
         for v in _bits(nodes & ~partial.outside):
             partial.outside |= 1 << v
-            partial.excess -= max(0, self.left[v])
-            for u, tensor, taken in self.tensors[v]:
+            if flow.left[v] > 0:
+                partial.excess -= flow.left[v]
+            for u, tensor, taken in flow.tensors[v]:
                 if partial.held & tensor:
-                    if partial.missed & tensor:
-                        partial.excess -= max(0, taken)
-                    else:
-                        self.cut(partial, u)
+                    if not partial.missed & tensor:
+                        self.cut(partial, u, flow)
+                    elif taken > 0:
+                        partial.excess -= taken
                 partial.missed |= tensor
 
-    def cut(self, partial: _Partial, u: int) -> None:
-        """Count the tensor of a node as cut: what the flow does not use of it is not in excess."""
+    def cut(self, partial: _Partial, u: int, flow: _Flow) -> None:
+        """Count the tensor of a node as cut: the part that the flow does not use is no excess."""
         partial.cut += self.transfer[u]
-        partial.excess -= self.price * self.transfer[u]
-        for v, taken in self.taken[u]:
-            if partial.inside >> v & 1:
-                partial.excess += taken
-            elif taken > 0 and not partial.outside >> v & 1:
+        partial.excess -= flow.price * self.transfer[u]
+        for v, taken in flow.taken[u]:
+            if partial.inside >> v & 1 or (taken > 0 and not partial.outside >> v & 1):
                 partial.excess += taken
 
     def least_cost(self, partial: _Partial) -> int:
         """Return what every set with these nodes costs at least."""
         return partial.work + partial.cut + max(0, partial.load - self.cache)
 
-    def may_exceed(self, partial: _Partial) -> bool:
+    def may_exceed(self, partial: _Partial, flow: _Flow) -> bool:
         """Whether a set with these nodes might cost no more than the limit, and exceed the front."""
         cost = self.least_cost(partial)
-        return cost <= self.limit and partial.excess > self.short[cost // self.unit]
+        return cost <= self.limit and partial.excess > flow.short[cost // self.unit]
 
     def check(self, partial: _Partial) -> None:
         """Raise `Rejected` if the nodes inside are a set that weighs more than the front."""
         cost = self.least_cost(partial)
+        if partial.weight <= self.least[cost // self.unit]:
+            return
         for u in _bits(partial.held & ~partial.missed):
             if self.ends[u] & ~partial.inside:
                 cost += self.transfer[u]
         if cost <= self.limit and partial.weight > self.front[cost // self.unit]:
             raise Rejected("a set of nodes weighs more than the front allows")
+
+    def count(self, steps: int) -> None:
+        """Raise `Rejected` if there are too many steps."""
+        self.steps += steps
+        if self.steps > MOST_PACKING_STEPS:
+            raise Rejected("the graph has too many sets to check")
+
+
+def steps_of_a_plan(nodes: int, edges: int) -> int:
+    """Return how many steps an entry of a plan counts for."""
+    return 50 + (nodes + edges) // 5
 
 
 def _bits(nodes: int) -> Iterator[int]:

@@ -3,9 +3,9 @@
 At a price per tick, a set S weighs at most ``price f(S)`` plus what its nodes weigh beyond their
 work's price and their part of the tensors. The parts are a flow: what tensors take from some ends
 they give to others, at most the price of the tensor in all, either from the producer to consumers
-or the opposite. The flow that leaves the least excess, among sets that contain a root and none of
-the nodes before it, is a maximum flow from nodes that weigh more than their work's price, and from
-the root, to nodes that weigh less, and to those before the root (Dinic's algorithm).
+or the opposite. The flow that leaves the least excess, among sets with some nodes inside and some
+outside, is a maximum flow from nodes that weigh more than their work's price, and from those inside,
+to nodes that weigh less, and to those outside (Dinic's algorithm).
 """
 
 import numpy as np
@@ -107,14 +107,16 @@ def _block(
             v = to[path[length] ^ 1]
 
 
-@njit([types.int64(_INT, _INT, _INPUT, GRAPH, _VECTOR, _VECTOR)], cache=True, nogil=True)
+@njit([_INT(_INT, _INPUT, _INPUT, GRAPH, _VECTOR, _VECTOR)], cache=True, nogil=True)
 def split(
-    root: int, price: int, weights: IntArray, g: TensorGraph, taken: IntArray, left: IntArray
+    price: int, sides: IntArray, weights: IntArray, g: TensorGraph, taken: IntArray, left: IntArray
 ) -> int:
-    """Find the flow for a root; return the cost of a set that has all of the excess.
+    """Find the flow for some decisions; return the cost of a set that has all of the excess.
 
     Parameters
     ----------
+    sides
+        1 for nodes inside, at least one, -1 for nodes outside, 0 for others, shape (n,).
     taken
         Filled with what tensors take from their ends, in the order of ``g.end``.
     left
@@ -133,7 +135,7 @@ def split(
     arc = 0
     for v in range(n):
         left[v] = weights[v] - price * g.work[v]
-        supply = _UNBOUNDED if v == root else -_UNBOUNDED if v < root else left[v]
+        supply = sides[v] * _UNBOUNDED if sides[v] else left[v]
         if supply >= 0:
             room[arc] = supply
             _join(first, after, to, room, arc, source, v)

@@ -138,6 +138,7 @@ _PRICE, _UNIT, _LIMIT, _CACHE = range(4)
 _INT = types.int64
 _BITS = types.Array(types.uint64, 2, "C", readonly=True)
 _VECTOR = types.Array(types.int64, 1, "C", readonly=True)
+_ROW = types.Array(types.uint64, 1, "C", readonly=True)
 _OPEN_BITS = types.Array(types.uint64, 2, "C")
 _OPEN_VECTOR = types.Array(types.int64, 1, "C")
 GRAPH = types.NamedTuple([_BITS] * 5 + [_VECTOR] * 8, TensorGraph)  # type: ignore[no-untyped-call]
@@ -274,21 +275,17 @@ def _check(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
             s.found_cost[at] = cost
 
 
-@njit([types.void(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
-def start(root: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
-    """Begin the search of sets whose first node is the root."""
+@njit([types.void(_ROW, _ROW, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
+def start(inside: BitSets, outside: BitSets, g: TensorGraph, rule: Rule, s: Stack) -> None:
+    """Begin the search of sets with some nodes inside, at least one, and some outside."""
     for bits in (s.inside, s.outside, s.before, s.after, s.held, s.missed, s.open):
         bits[0] = 0
-    s.work[0] = s.load[0] = s.weight[0] = s.cut[0] = 0
-    s.excess[0] = 0
+    s.work[0] = s.load[0] = s.weight[0] = s.cut[0] = s.excess[0] = 0
     for v in range(len(g.work)):
         s.excess[0] += max(0, rule.left[v])
-    s.decided[0] = 0
-    for v in range(root):
-        s.decided[0, v >> 6] |= _ONE << np.uint64(v & 63)
+    s.decided[0] = outside
     _exclude(0, g, rule, s)
-    s.decided[0] = 0
-    s.decided[0, root >> 6] = _ONE << np.uint64(root & 63)
+    s.decided[0] = inside
     _include(0, g, rule, s)
     s.counts[DEPTH] = 0 if _may_exceed(0, rule, s) else -1
     s.counts[IS_NEW] = 1

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from boundmark.bounds.checker.pipeline.packing import MOST_PACKING_UNITS
 from boundmark.bounds.pipeline.packing.allowance import allowance
 from boundmark.bounds.pipeline.packing.pool import Front, Pool
 from boundmark.bounds.pipeline.packing.search import Task, search
@@ -10,8 +11,6 @@ from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 
-# Costs are counted in units, of which a stage has so many at most.
-MOST_UNITS = 2**12
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ def attempt(
     limit
         What a stage costs at most.
     """
-    unit = max(1, -(-limit // MOST_UNITS))
+    unit = max(1, -(-limit // (MOST_PACKING_UNITS - 1)))
     units = limit // unit
     most = (int(weights.sum()) - 1) // k
     front = allowance(Front.of(pool, weights, unit, units), most)
@@ -73,6 +72,8 @@ def attempt(
         "unit": unit,
         "weights": weights.tolist(),
         "front": front.tolist(),
-        "searches": outcome.searches(tensors),
+        "order": outcome.order,
+        "flows": outcome.flows,
+        "plan": outcome.plan,
     }
     return Attempt(payload, [], outcome.steps)

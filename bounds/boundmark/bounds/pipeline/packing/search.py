@@ -6,25 +6,34 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.bounds.checker.pipeline.packing import SPLIT, steps_of_a_plan
 from boundmark.bounds.pipeline.kernels import set_flow, set_search
 from boundmark.bounds.pipeline.kernels.set_search import Rule, Stack, TensorGraph
-from boundmark.bounds.pipeline.packing.tensors import Tensors, unpacked
+from boundmark.bounds.pipeline.packing.tensors import (
+    Tensors,
+    bits_of,
+    packed,
+    renumbered,
+    unpacked,
+)
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Sets found after which a search stops: the weights have to change anyway.
 MOST_FOUND = 500
 
-# Steps that the flow of the root before may take instead of a root's own flow, which makes a
-# certificate longer by as many amounts as the graph has edges.
-STEPS_WITH_OLD_FLOW = 300
+# Steps that the last flow may take where a flow of its own makes a certificate longer by as many
+# amounts as the graph has edges, and steps that this may take before the sets are split in two.
+STEPS_WITH_LAST_FLOW = 300
+STEPS_WITH_OWN_FLOW = 1000
+
+# As flows become many, a part of all steps that each may take.
+STEPS_FRACTION = 0.002
 
 # Prices tried for a root's flow, and how far apart the first ones are.
 PRICE_TRIALS = 6
 PRICE_STEP = 0.1
-
-# Steps between looks at the clock: about a tenth of a second.
-STEPS_AT_A_TIME = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,65 +56,29 @@ class Task:
 
 
 @dataclass(eq=False)
-class Group:
-    """Roots that are searched with one flow.
-
-    Attributes
-    ----------
-    price
-        Of a tick, in weight.
-    taken
-        What tensors take from their ends, by the searched order of nodes.
-    """
-
-    roots: list[int]
-    price: int
-    taken: IntArray
-
-
-@dataclass(eq=False)
 class Outcome:
     """What a search came to.
 
     Attributes
     ----------
-    groups
-        All roots, if the search ended.
+    flows, plan
+        The search as certificates hold it, if it ended. The plan says for all sets from one root,
+        and then for those from the next, which flow they are searched with; or `SPLIT`, followed
+        by the plans for those with the first neighbour inside, and for the others.
     found
-        Sets that exceed the front and what they cost.
+        Sets that exceed the front, and what they cost.
     steps
         As the checker counts them.
     has_ended
-        Whether all sets were met, so that there are no others than those found.
+        Whether all sets were met, so that no others exceed the front.
     """
 
-    graph: TensorGraph
-    groups: list[Group] = field(default_factory=list)
+    order: list[int]
+    flows: list[dict[str, Any]] = field(default_factory=list)
+    plan: list[int] = field(default_factory=list)
     found: list[tuple[int, int]] = field(default_factory=list)
     steps: int = 0
     has_ended: bool = False
-
-    def searches(self, tensors: Tensors) -> list[dict[str, Any]]:
-        """Return the groups in the form in which certificates hold them."""
-        return [self._search(group, tensors) for group in self.groups]
-
-    def _search(self, group: Group, tensors: Tensors) -> dict[str, Any]:
-        start, edges, amounts = tensors.graph.dag.consumer_start, [], []
-        order = [root for each in self.groups for root in each.roots]
-        for i, v in enumerate(order):
-            first = int(self.graph.end_start[i])
-            for j in range(int(start[v + 1] - start[v])):
-                amount = -int(group.taken[first + 1 + j])
-                if amount:
-                    edges.append(int(start[v]) + j)
-                    amounts.append(amount)
-        by_edge = sorted(range(len(edges)), key=edges.__getitem__)
-        return {
-            "roots": group.roots,
-            "price": group.price,
-            "edges": [edges[i] for i in by_edge],
-            "amounts": [amounts[i] for i in by_edge],
-        }
 
 
 def search(task: Task, price: int, budget: Budget, most_steps: int) -> Outcome:
@@ -116,7 +89,7 @@ def search(task: Task, price: int, budget: Budget, most_steps: int) -> Outcome:
     price
         About what a tick is worth, in weight.
     """
-    return _Search(task, price, most_steps).run(budget)
+    return _Search(task, price).run(budget, most_steps)
 
 
 def _order(tensors: Tensors, weights: IntArray) -> list[int]:
@@ -135,110 +108,144 @@ def _order(tensors: Tensors, weights: IntArray) -> list[int]:
 
 
 class _Search:
-    """A search under way."""
+    """A search under way; nodes are numbered in the order in which they are searched from.
 
-    def __init__(self, task: Task, price: int, most_steps: int) -> None:
-        self.task = task
+    Attributes
+    ----------
+    rule
+        That of the last flow.
+    """
+
+    def __init__(self, task: Task, price: int) -> None:
         self.order = _order(task.tensors, task.weights)
-        self.graph = task.tensors.arrays(self.order)
+        self.outcome = Outcome(self.order)
+        self.task = task
+        self.tensors = Tensors.of(renumbered(task.tensors.graph, self.order))
+        self.graph = self.tensors.arrays()
+        self.edges = _edges(task.tensors.graph, self.order, self.graph)
         self.weights = frozen(task.weights[self.order])
         self.front = frozen(task.front)
         self.least = frozen(np.minimum.accumulate(task.front[::-1])[::-1])
         units = np.arange(1, len(task.front) + 1)
         self.largest = np.minimum(units * task.unit - 1, task.limit)
-        self.price = price
-        self.most_steps = most_steps
-        self.stack = _stack(task.tensors.nodes)
-        self.outcome = Outcome(self.graph)
+        self.stack = _stack(self.tensors.nodes)
+        self.rule, _ = self._rule(price, frozen(np.zeros(len(self.order), dtype=np.int64)))
+        self.is_in_flows = False
+        self.entry_steps = steps_of_a_plan(self.tensors.nodes, task.tensors.graph.dag.edges)
 
-    def run(self, budget: Budget) -> Outcome:
+    def run(self, budget: Budget, most_steps: int) -> Outcome:
         """Search from one root after the other."""
         outcome, counts = self.outcome, self.stack.counts
-        rule: Rule | None = None
-        for root, node in enumerate(self.order):
-            steps, found = int(counts[set_search.STEPS]), int(counts[set_search.FOUND])
-            if rule is not None and self._ends(root, rule, STEPS_WITH_OLD_FLOW, budget):
-                outcome.groups[-1].roots.append(node)
+        waiting = [(1 << root, (1 << root) - 1) for root in reversed(range(len(self.order)))]
+        while waiting and outcome.steps <= most_steps and not budget.is_spent():
+            inside, outside = waiting.pop()
+            outside = self.tensors.kept_out(inside, outside)
+            outcome.steps += self.entry_steps
+            if self._ends(inside, outside):
+                outcome.plan.append(self._flow())
+                outcome.steps += int(counts[set_search.STEPS])
             else:
-                counts[set_search.STEPS], counts[set_search.FOUND] = steps, found
-                rule = self._best_rule(root)
-                left = self.most_steps - steps
-                outcome.groups.append(Group([node], int(rule.scalars[0]), rule.taken))
-                if not self._ends(root, rule, left, budget):
-                    break
+                outcome.plan.append(SPLIT)
+                waiting += self._halves(inside, outside)
             if counts[set_search.FOUND] > MOST_FOUND:
                 break
-        else:
-            outcome.has_ended = True
-        outcome.steps = int(counts[set_search.STEPS])
+        outcome.has_ended = not waiting and outcome.steps <= most_steps
         for row in range(min(int(counts[set_search.FOUND]), MOST_FOUND)):
-            members = unpacked(self.stack.found[row], self.order)
-            outcome.found.append((members, int(self.stack.found_cost[row])))
+            members = unpacked(self.stack.found[row])
+            in_graph = sum(1 << self.order[i] for i in bits_of(members))
+            outcome.found.append((in_graph, int(self.stack.found_cost[row])))
         return outcome
 
-    def _ends(self, root: int, rule: Rule, most_steps: int, budget: Budget) -> bool:
-        """Search from a root; return whether that ended within so many steps and the time."""
-        counts = self.stack.counts
-        last = counts[set_search.STEPS] + most_steps
-        set_search.start(root, self.graph, rule, self.stack)
-        while not budget.is_spent() and counts[set_search.FOUND] <= MOST_FOUND:
-            pause = min(last, counts[set_search.STEPS] + STEPS_AT_A_TIME)
-            if set_search.search(pause, self.graph, rule, self.stack):
-                return True
-            if pause == last:
-                return False
-        return False
+    def _ends(self, inside: int, outside: int) -> bool:
+        """Search sets with the last flow or one of their own; return whether few steps do."""
+        if self._search(inside, outside, STEPS_WITH_LAST_FLOW):
+            return True
+        self.rule = self._best_rule(inside, outside)
+        self.is_in_flows = False
+        part = int(STEPS_FRACTION * self.outcome.steps)
+        return self._search(inside, outside, max(STEPS_WITH_OWN_FLOW, part))
 
-    def _best_rule(self, root: int) -> Rule:
-        """Return the price and flow that leave a root's sets the least excess over the front."""
-        best, best_gap = None, 0
-        low = high = None
-        base = int(self.graph.work[root]) // self.task.unit
-        price = self.price
+    def _search(self, inside: int, outside: int, most_steps: int) -> bool:
+        """Search sets by the rule; return whether that takes no more than so many steps."""
+        self._start(inside, outside)
+        self.stack.counts[set_search.STEPS] = 0
+        return bool(set_search.search(most_steps, self.graph, self.rule, self.stack))
+
+    def _start(self, inside: int, outside: int) -> None:
+        words = packed((inside, outside), self.tensors.nodes)
+        set_search.start(words[0], words[1], self.graph, self.rule, self.stack)
+
+    def _halves(self, inside: int, outside: int) -> list[tuple[int, int]]:
+        """Return the sets without the first neighbour, and those with it if there can be any."""
+        near = self.tensors.near_to(inside) & ~outside
+        node = (near & -near).bit_length() - 1
+        joined = self.tensors.hull(inside, node)
+        halves = [(inside, outside | 1 << node)]
+        return halves if joined & outside else [*halves, (joined, outside)]
+
+    def _best_rule(self, inside: int, outside: int) -> Rule:
+        """Return the price and flow that leave the sets the least excess over the front."""
+        sides = np.zeros(len(self.order), dtype=np.int64)
+        sides[list(bits_of(inside))], sides[list(bits_of(outside))] = 1, -1
+        price, low, high = int(self.rule.scalars[0]), 0, 0
+        best, best_gap = self.rule, None
         for _ in range(PRICE_TRIALS):
-            rule, cost = self._rule(root, price)
-            set_search.start(root, self.graph, rule, self.stack)
-            gap = int(self.stack.excess[0] - rule.short[min(base, len(rule.short) - 1)])
-            if best is None or gap < best_gap:
-                best, best_gap = rule, gap
+            self.rule, cost = self._rule(price, frozen(sides))
+            self._start(inside, outside)
             if self.stack.counts[set_search.DEPTH] < 0:
-                best = rule
-                break
-            # The gap is convex in the price, and this is its slope.
-            at = int(np.argmin((self.front - price * self.largest)[base:])) + base
-            if cost > self.largest[at]:
+                return self.rule
+            first = int(self.stack.work[0] + self.stack.cut[0]) // self.task.unit
+            # By how much the heaviest set may exceed the front is convex in the price.
+            over = (price * self.largest - self.front)[first:]
+            gap = int(self.stack.excess[0] + over.max())
+            if best_gap is None or gap < best_gap:
+                best, best_gap = self.rule, gap
+            if cost > self.largest[first + int(over.argmax())]:
                 low = price
             else:
                 high = price
-            if low is None:
-                price = int(price / (1 + PRICE_STEP))
-            elif high is None:
-                price = int(price * (1 + PRICE_STEP)) + 1
-            else:
+            if low and high:
                 price = (low + high) // 2
-        if best is None:
-            raise AssertionError("no price was tried")
-        self.price = int(best.scalars[0])
+            else:
+                price = int(price * (1 + PRICE_STEP)) + 1 if low else int(price / (1 + PRICE_STEP))
         return best
 
-    def _rule(self, root: int, price: int) -> tuple[Rule, int]:
+    def _rule(self, price: int, sides: IntArray) -> tuple[Rule, int]:
         """Return the rule for a price, and the cost of a set that has all of the excess."""
         taken = np.zeros(len(self.graph.end), dtype=np.int64)
         left = np.zeros(len(self.order), dtype=np.int64)
-        cost = set_flow.split(root, price, self.weights, self.graph, taken, left)
+        cost = set_flow.split(price, sides, self.weights, self.graph, taken, left)
         short = np.minimum.accumulate((self.front - price * self.largest)[::-1])[::-1]
         task = self.task
         scalars = frozen([price, task.unit, task.limit, task.tensors.graph.cache])
-        rule = Rule(
-            self.weights,
-            self.front,
-            self.least,
-            frozen(short),
-            frozen(left),
-            frozen(taken),
-            scalars,
-        )
-        return rule, int(cost)
+        costs = map(frozen, (short, left, taken))
+        return Rule(self.weights, self.front, self.least, *costs, scalars), int(cost)
+
+    def _flow(self) -> int:
+        """Return the number of the rule's flow in the certificate."""
+        if not self.is_in_flows:
+            used = np.flatnonzero((self.rule.taken != 0) & (self.edges >= 0))
+            used = used[np.argsort(self.edges[used])]
+            flow = {
+                "price": int(self.rule.scalars[0]),
+                "edges": self.edges[used].tolist(),
+                "amounts": (-self.rule.taken[used]).tolist(),
+            }
+            self.outcome.flows.append(flow)
+            self.is_in_flows = True
+        return len(self.outcome.flows) - 1
+
+
+def _edges(graph: PipelineGraph, order: list[int], ends: TensorGraph) -> IntArray:
+    """Return the edge of the graph that each end of a tensor stands for, -1 for producers."""
+    dag = graph.dag
+    pairs = zip(dag.sources.tolist(), dag.targets.tolist(), strict=True)
+    number = {edge: i for i, edge in enumerate(pairs)}
+    result = []
+    for u, v in enumerate(order):
+        of_tensor = ends.end[ends.end_start[u] : ends.end_start[u + 1]].tolist()
+        result += [number.get((v, order[w]), -1) for w in of_tensor]
+    return frozen(np.array(result, dtype=np.int64))
 
 
 def _stack(nodes: int) -> Stack:

@@ -7,6 +7,7 @@ import numpy as np
 
 from boundmark.bounds.pipeline.kernels.set_search import BitSets, TensorGraph
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
@@ -80,30 +81,50 @@ class Tensors:
         overflow = max(0, int(graph.param_load[nodes].sum()) - graph.cache)
         return int(graph.work[nodes].sum()) + moved + overflow
 
-    def arrays(self, order: Sequence[int]) -> TensorGraph:
-        """Return the form that kernels take, node ``order[i]`` with the number i."""
-        number = [0] * self.nodes
-        for i, v in enumerate(order):
-            number[v] = i
+    def near_to(self, members: int) -> int:
+        """Return the nodes outside a set that share a tensor with one in it."""
+        near = 0
+        for v in bits_of(members):
+            near |= self.near[v]
+        return near & ~members
 
-        def renumbered(sets: tuple[int, ...]) -> BitSets:
-            return packed(
-                (sum(1 << number[u] for u in bits_of(sets[v])) for v in order), self.nodes
-            )
+    def hull(self, members: int, node: int) -> int:
+        """Return the smallest convex set with a convex set and a node."""
+        before, after = self.before[node], self.after[node]
+        for v in bits_of(members):
+            before |= self.before[v]
+            after |= self.after[v]
+        return members | 1 << node | before & after
 
-        lists = [[v, *bits_of(self.ends[v] & ~(1 << v))] if self.ends[v] else [] for v in order]
-        end = [number[v] for ends in lists for v in ends]
-        places: list[list[int]] = [[] for _ in order]
+    def kept_out(self, inside: int, outside: int) -> int:
+        """Return what no convex set contains that has some nodes and has not others."""
+        before = after = 0
+        for v in bits_of(inside):
+            before |= self.before[v]
+            after |= self.after[v]
+        result = outside
+        for v in bits_of(outside & after):
+            result |= self.after[v]
+        for v in bits_of(outside & before):
+            result |= self.before[v]
+        return result
+
+    def arrays(self) -> TensorGraph:
+        """Return the form that kernels take."""
+        graph, sources = self.graph, range(self.nodes)
+        lists = [[u, *bits_of(self.ends[u] & ~(1 << u))] if self.ends[u] else [] for u in sources]
+        end = [v for ends in lists for v in ends]
+        places: list[list[int]] = [[] for _ in sources]
         for i, v in enumerate(end):
             places[v].append(i)
-        tensor = np.repeat(np.arange(self.nodes), [len(ends) for ends in lists])
         place = [i for at in places for i in at]
-        graph, by_order = self.graph, list(order)
+        tensor = np.repeat(np.arange(self.nodes), [len(ends) for ends in lists])
+        sets = (self.before, self.after, self.near, self.ends, self.held)
         return TensorGraph(
-            *map(renumbered, (self.before, self.after, self.near, self.ends, self.held)),
-            work=frozen(graph.work[by_order]),
-            load=frozen(graph.param_load[by_order]),
-            transfer=frozen(graph.transfer[by_order]),
+            *(packed(rows, self.nodes) for rows in sets),
+            work=graph.work,
+            load=graph.param_load,
+            transfer=graph.transfer,
             end_start=_starts(lists),
             end=frozen(np.array(end, dtype=np.int64)),
             place_start=_starts(places),
@@ -121,10 +142,23 @@ def packed(sets: Iterable[int], nodes: int) -> BitSets:
     return result
 
 
-def unpacked(row: BitSets, order: Sequence[int]) -> int:
-    """Return a row of words as a bit set of nodes, bit i standing for node ``order[i]``."""
-    members = int.from_bytes(row.astype("<u8").tobytes(), "little")
-    return sum(1 << order[i] for i in bits_of(members))
+def unpacked(row: BitSets) -> int:
+    """Return a row of words as a bit set."""
+    return int.from_bytes(row.astype("<u8").tobytes(), "little")
+
+
+def renumbered(graph: PipelineGraph, order: Sequence[int]) -> PipelineGraph:
+    """Return the graph with node ``order[i]`` as node i."""
+    number = np.argsort(order)
+    ends = zip(number[graph.dag.sources].tolist(), number[graph.dag.targets].tolist(), strict=True)
+    nodes = list(order)
+    return PipelineGraph(
+        Dag.from_edges(len(nodes), ends),
+        *(frozen(costs[nodes]) for costs in (graph.work, graph.transfer, graph.param_load)),
+        graph.cache,
+        tuple(graph.names[v] for v in nodes),
+        graph.tick,
+    )
 
 
 def loaded(graph: PipelineGraph) -> PipelineGraph:

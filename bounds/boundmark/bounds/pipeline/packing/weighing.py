@@ -78,7 +78,7 @@ class Weigher:
     packings: Packings = field(default_factory=Packings)
 
     def __post_init__(self) -> None:
-        self._graph = self.tensors.arrays(range(self.tensors.nodes))
+        self._graph = self.tensors.arrays()
         for v in range(self.tensors.nodes):
             self.pool.add(1 << v, self.tensors.cost(1 << v))
 
@@ -140,7 +140,7 @@ class Weigher:
                 costs,
             )
             for row in range(count):
-                added += self.pool.add(unpacked(found[row], range(self.tensors.nodes)), int(costs[row]))
+                added += self.pool.add(unpacked(found[row]), int(costs[row]))
         return added
 
     def _front(self, weights: FloatArray, unit: int, units: int) -> Front:
