@@ -17,6 +17,7 @@ _INPUT = types.Array(types.int64, 1, "C", readonly=True)
 _VECTOR = types.Array(types.int64, 1, "C")
 _WORDS = types.Array(types.uint64, 1, "C")
 _BITS = types.Array(types.uint64, 2, "C")
+_BIT_SETS = types.Array(types.uint64, 2, "C", readonly=True)
 _ONE = np.uint64(1)
 
 
@@ -75,13 +76,38 @@ def _work(nodes: BitSets, g: TensorGraph) -> int:
     return work
 
 
+@njit([types.void(_WORDS, _INT, GRAPH)], cache=True, nogil=True)
+def _strip(inside: BitSets, most: int, g: TensorGraph) -> None:
+    """Take random nodes off a convex set that it stays convex without, at most so many."""
+    words = len(inside)
+    for _ in range(most):
+        chosen, count = -1, 0
+        for word in range(words):
+            rest = inside[word]
+            while rest:
+                v = (word << 6) + _lowest(rest)
+                rest &= rest - _ONE
+                has_before, has_after = False, False
+                for j in range(words):
+                    has_before |= (inside[j] & g.before[v, j]) != 0
+                    has_after |= (inside[j] & g.after[v, j]) != 0
+                if has_before and has_after:
+                    continue
+                count += 1
+                if np.random.random() * count < 1.0:
+                    chosen = v
+        if count < 2:
+            return
+        inside[chosen >> 6] &= ~(_ONE << np.uint64(chosen & 63))
+
+
 @njit(
-    [_INT(_INPUT, _INPUT, _FLOAT, _FLOAT, *(_INT,) * 4, GRAPH, _VECTOR, _BITS, _VECTOR)],
+    [_INT(_BIT_SETS, _INPUT, _FLOAT, _FLOAT, *(_INT,) * 4, GRAPH, _VECTOR, _BITS, _VECTOR)],
     cache=True,
     nogil=True,
 )
 def grow(
-    roots: IntArray,
+    starts: BitSets,
     weights: IntArray,
     price: float,
     noise: float,
@@ -94,10 +120,12 @@ def grow(
     found: BitSets,
     found_cost: IntArray,
 ) -> int:
-    """Grow a set from each root, as long as its cost may still be within the limit.
+    """Grow sets, each from what is left of a start without some nodes, within the limit of cost.
 
     Parameters
     ----------
+    starts
+        Convex sets; at least one node stays of each.
     price
         Of a tick, in weight.
     noise
@@ -124,12 +152,31 @@ def grow(
         np.zeros(words, np.uint64),
     )
     count = 0
-    for root in roots:
+    for start in range(len(starts)):
+        inside[:] = starts[start]
+        size = 0
+        for word in range(words):
+            rest = inside[word]
+            while rest:
+                size += 1
+                rest &= rest - _ONE
+        _strip(inside, int(size * np.random.random()), g)
+        before[:] = 0
+        after[:] = 0
+        near[:] = 0
+        held[:] = 0
+        for word in range(words):
+            rest = inside[word]
+            while rest:
+                v = (word << 6) + _lowest(rest)
+                rest &= rest - _ONE
+                for j in range(words):
+                    before[j] |= g.before[v, j]
+                    after[j] |= g.after[v, j]
+                    near[j] |= g.near[v, j]
         for j in range(words):
-            inside[j], near[j], held[j] = 0, g.near[root, j], g.held[root, j]
-            before[j], after[j] = g.before[root, j], g.after[root, j]
-        inside[root >> 6] = _ONE << np.uint64(root & 63)
-        weight, work = weights[root], g.work[root]
+            near[j] &= ~inside[j]
+        weight, work = _join(held, inside, weights, g), _work(inside, g)
         cost = _cost(inside, held, cache, g)
         while work <= limit:
             if cost <= limit and weight > front[cost // unit] and count < len(found_cost):

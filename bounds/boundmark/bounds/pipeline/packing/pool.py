@@ -100,6 +100,12 @@ class Front:
             units -= max(1, used)
         return result
 
+    def tight(self, least: int) -> Packing:
+        """Return the sets that are in packings of at least so much weight, one for each cost."""
+        together = self.weights + self.packed[::-1]
+        chosen = (self.weights > 0) & (together >= least)
+        return self.heaviest[chosen].tolist()  # type: ignore[no-any-return]
+
     def packings(self, more_than: int, most: int) -> list[Packing]:
         """Return packings that weigh more than a limit, each the heaviest with some set, best first.
 

@@ -120,7 +120,7 @@ class _Rise:
 
     def approach(self, table: ShareTable) -> None:
         """Find about the last threshold that weights refute, and weights for it."""
-        budget = self._part(WEIGHING_FRACTION)
+        budget = self.budget.part(WEIGHING_FRACTION)
         k, refuted = self.instance.k, self.refuted
         room = np.maximum(refuted + self.allowed - table.io(refuted), 1)
         self.weights = self.tensors.graph.work / room
@@ -180,10 +180,6 @@ class _Rise:
 
     def _weigh(self, threshold: int, budget: Budget) -> Weighing:
         return self.weigher.at(threshold + self.allowed, self.weights, budget)
-
-    def _part(self, fraction: float) -> Budget:
-        budget = self.budget
-        return Budget(fraction * budget.remaining(), budget.memory_bytes, budget.threads)
 
     def _report(self, threshold: int, result: Attempt) -> None:
         self.refuted = threshold

@@ -150,11 +150,14 @@ class _Search:
             if counts[set_search.FOUND] > MOST_FOUND:
                 break
         outcome.has_ended = not waiting and outcome.steps <= most_steps
-        for row in range(min(int(counts[set_search.FOUND]), MOST_FOUND)):
+        self._keep_found()
+        return outcome
+
+    def _keep_found(self) -> None:
+        for row in range(min(int(self.stack.counts[set_search.FOUND]), MOST_FOUND)):
             members = unpacked(self.stack.found[row])
             in_graph = sum(1 << self.order[i] for i in bits_of(members))
-            outcome.found.append((in_graph, int(self.stack.found_cost[row])))
-        return outcome
+            self.outcome.found.append((in_graph, int(self.stack.found_cost[row])))
 
     def _ends(self, inside: int, outside: int) -> bool:
         """Search sets with the last flow or one of their own; return whether few steps do."""

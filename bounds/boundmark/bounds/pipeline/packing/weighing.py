@@ -13,8 +13,8 @@ import numpy as np
 from boundmark.bounds.pipeline.kernels import set_growth
 from boundmark.bounds.pipeline.packing.master import FloatArray, Master, Packings
 from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool
-from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, unpacked
-from boundmark.problems.arrays import IntArray, frozen
+from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, packed, unpacked
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 
 # Weights are integers for all but the linear program; so much is 1.
@@ -29,12 +29,19 @@ UNITS = 2**11
 # Rows added in a round.
 MOST_ROWS = 30
 
-# Sums that differ by so much of a stage are the same.
+# Sums that differ by so much of a stage are the same, or by such a part of what is beyond k.
 PRECISION = 0.002
+LOOSENESS = 0.1
 
 # Prices of growth, as multiples of a stage's weight by a stage's cost, and its noise.
 GROWTH_PRICES = (0.85, 1.0, 1.15)
 GROWTH_NOISE = 0.15
+
+# Sets in packings of this part of the heaviest one's weight are grown again.
+NEARLY_TIGHT = 0.998
+
+# How often sets grow once more before weights are believed to be the best.
+LAST_GROWTHS = 5
 
 # Sets that one growth may find.
 MOST_GROWN = 5_000
@@ -97,7 +104,7 @@ class Weigher:
         program = _Program(self, limit, unit, budget.threads)
         while not budget.is_spent():
             front = self._front(looked_at, unit, units)
-            if front.packed[units] <= WHOLE and self.grow(looked_at, limit, unit, units):
+            if front.packed[units] <= WHOLE and self.grow(looked_at, limit, unit):
                 # The best weights may be worth less, now that there are other sets.
                 lower = _parts(best, self._front(best, unit, units))
                 front = self._front(looked_at, unit, units)
@@ -109,24 +116,38 @@ class Weigher:
             if solved is None:
                 break
             solution, upper = solved
-            if lower >= upper - PRECISION or upper <= self.k:
+            if upper <= self.k:
                 break
+            precision = max(PRECISION, LOOSENESS * (upper - self.k))
+            if lower >= upper - precision:
+                added = sum(self.regrow(best, limit, unit) for _ in range(LAST_GROWTHS))
+                lower = _parts(best, self._front(best, unit, units))
+                if not added or lower >= upper - precision:
+                    break
             looked_at = BEST_PART * best + (1 - BEST_PART) * solution
         return Weighing(best, lower, upper)
 
-    def grow(self, weights: FloatArray, limit: int, unit: int, units: int) -> int:
-        """Add heavy sets to the pool; return how many."""
+    def grow(self, weights: FloatArray, limit: int, unit: int) -> int:
+        """Add heavy sets to the pool, grown from single nodes; return how many."""
+        return self._grow([1 << v for v in range(self.tensors.nodes)], weights, limit, unit)
+
+    def regrow(self, weights: FloatArray, limit: int, unit: int) -> int:
+        """Add heavy sets to the pool, grown from parts of the heaviest; return how many."""
+        front = self._front(weights, unit, limit // unit)
+        tight = front.tight(int(NEARLY_TIGHT * front.most))
+        return self._grow([self.pool.members[i] for i in tight], weights, limit, unit)
+
+    def _grow(self, starts: list[int], weights: FloatArray, limit: int, unit: int) -> int:
         whole = integers(weights)
-        front = np.maximum.accumulate(Front.of(self.pool, whole, unit, units).weights)
+        front = np.maximum.accumulate(self._front(weights, unit, limit // unit).weights)
         words = self._graph.near.shape[1]
         found = np.zeros((MOST_GROWN, words), dtype=np.uint64)
         costs = np.zeros(MOST_GROWN, dtype=np.int64)
-        roots = frozen(np.arange(self.tensors.nodes))
         added = 0
         for price in GROWTH_PRICES:
             self.seed += 1
             count = set_growth.grow(
-                roots,
+                packed(starts, self.tensors.nodes),
                 whole,
                 price * WHOLE / max(1, limit),
                 GROWTH_NOISE,
