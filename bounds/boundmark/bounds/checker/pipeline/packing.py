@@ -43,7 +43,7 @@ def packing(graph: Instance, payload: Any) -> int:
         raise Rejected("front of the payload is too long")
     if len(front) != limit // unit + 1 or front[0] != 0:
         raise Rejected("front of the payload is not 0 and one for each unit up to the limit")
-    if sum(weights) <= graph.k * _heaviest(front):
+    if sum(weights) <= min(graph.k, n) * _heaviest(front):
         raise Rejected("the weights do not refute the threshold")
     if sorted(order) != list(range(n)):
         raise Rejected("order of the payload is not each node once")

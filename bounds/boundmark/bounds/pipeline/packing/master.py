@@ -46,8 +46,8 @@ class Master:
     a column, and the basis stays as small as there are nodes. Weights are the multipliers.
     """
 
-    def __init__(self, largest: FloatArray, threads: int) -> None:
-        """Begin with limits of the nodes' weights and nothing else, shape (n,)."""
+    def __init__(self, nodes: int, threads: int) -> None:
+        """Begin with weights of at most 1."""
         require_module("highspy")
         import highspy
 
@@ -63,9 +63,9 @@ class Master:
             self._solver.setOptionValue(option, value)
         self._packings: set[Row] = set()
         no_columns = np.zeros(0, dtype=np.int32)
-        for v, cost in enumerate(largest.tolist()):
+        for v in range(nodes):
             self._solver.addRow(1.0, self._infinite, 0, no_columns, np.zeros(0))
-            self._solver.addCol(cost, 0.0, self._infinite, 1, np.array([v]), np.ones(1))
+            self._solver.addCol(1.0, 0.0, self._infinite, 1, np.array([v]), np.ones(1))
 
     def add(self, row: Row) -> bool:
         """Add a packing; return False if it is there already."""
@@ -77,9 +77,9 @@ class Master:
         self._solver.addCol(1.0, 0.0, self._infinite, len(row), nodes, times)
         return True
 
-    def limit(self, node: int, largest: float) -> None:
-        """Change the limit of a node's weight."""
-        self._solver.changeColCost(node, largest)
+    def forbid(self, node: int) -> None:
+        """Give a node no weight."""
+        self._solver.changeColCost(node, 0.0)
 
     def solve(self, seconds: float) -> tuple[FloatArray, float] | None:
         """Return weights and their sum; None if the time was too short."""

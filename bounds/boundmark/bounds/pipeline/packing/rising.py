@@ -13,7 +13,7 @@ from boundmark.bounds.checker.pipeline.packing import LARGEST_PACKING_GRAPH, MOS
 from boundmark.bounds.pipeline.packing.master import FloatArray
 from boundmark.bounds.pipeline.packing.refutation import Attempt, attempt
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
-from boundmark.bounds.pipeline.packing.weighing import Weigher, Weighing, integers
+from boundmark.bounds.pipeline.packing.weighing import Weigher, Weighing, whole_of
 from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -115,13 +115,16 @@ class _Rise:
         graph = self.instance.graph
         self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
         self.allowed = graph.cache if self.is_loaded else 0
-        self.weigher = Weigher(self.tensors, self.instance.k)
+        limit = self.refuted + self.allowed
+        whole = whole_of(self.tensors.graph, limit)
+        self.k = min(self.instance.k, self.instance.nodes)
+        self.weigher = Weigher(self.tensors, self.k, whole)
         self.last = float(self.refuted)
 
     def approach(self, table: ShareTable) -> None:
         """Find about the last threshold that weights refute, and weights for it."""
         budget = self.budget.part(WEIGHING_FRACTION)
-        k, refuted = self.instance.k, self.refuted
+        k, refuted = self.k, self.refuted
         room = np.maximum(refuted + self.allowed - table.io(refuted), 1)
         self.weights = self.tensors.graph.work / room
         threshold = int(refuted * (1 + FIRST_STEP)) + 1
@@ -156,9 +159,9 @@ class _Rise:
 
     def prove(self, threshold: int) -> None:
         """Refute a threshold, or find that it is not refuted, or only by a search too long."""
-        k, limit = self.instance.k, threshold + self.allowed
+        k, limit = self.k, threshold + self.allowed
         while not self.budget.is_spent():
-            weights = integers(self.weights)
+            weights = self.weigher.integers(self.weights)
             result = attempt(
                 self.tensors, self.weigher.pool, weights, k, limit, self.budget, self.most_steps
             )

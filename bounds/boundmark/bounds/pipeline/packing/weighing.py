@@ -16,9 +16,13 @@ from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, packed, unpacked
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
+from boundmark.problems.pipeline.graph import PipelineGraph
 
-# Weights are integers for all but the linear program; so much is 1.
-WHOLE = 2**30
+# Weights are integers for all but the linear program. A stage weighs at least so much, and at least
+# so much for each tick; no sum of prices of all costs is larger than the last number.
+LEAST_WHOLE = 2**30
+WHOLE_OF_A_TICK = 2**14
+LARGEST_SUM = 2**59
 
 # Of the weights looked at, the part that is the best ones, and the rest the program's solution.
 BEST_PART = 0.7
@@ -72,6 +76,8 @@ class Weigher:
 
     Attributes
     ----------
+    whole
+        What a stage may weigh, in integers.
     pool
         The sets known.
     packings
@@ -80,6 +86,7 @@ class Weigher:
 
     tensors: Tensors
     k: int
+    whole: int
     seed: int = 0
     pool: Pool = field(default_factory=Pool)
     packings: Packings = field(default_factory=Packings)
@@ -100,18 +107,18 @@ class Weigher:
         unit = max(1, limit // UNITS)
         units = limit // unit
         best, looked_at, upper = start, start, np.inf
-        lower = _parts(best, self._front(best, unit, units))
+        lower = self._parts(best, self._front(best, unit, units))
         program = _Program(self, limit, unit, budget.threads)
         while not budget.is_spent():
             front = self._front(looked_at, unit, units)
-            if front.packed[units] <= WHOLE and self.grow(looked_at, limit, unit):
+            if front.packed[units] <= self.whole and self.grow(looked_at, limit, unit):
                 # The best weights may be worth less, now that there are other sets.
-                lower = _parts(best, self._front(best, unit, units))
+                lower = self._parts(best, self._front(best, unit, units))
                 front = self._front(looked_at, unit, units)
-            total = _parts(looked_at, front)
+            total = self._parts(looked_at, front)
             if total > lower:
                 best, lower = looked_at * (total / looked_at.sum()), total
-            program.add(front.packings(WHOLE, MOST_ROWS))
+            program.add(front.packings(self.whole, MOST_ROWS))
             solved = program.master.solve(budget.remaining())
             if solved is None:
                 break
@@ -121,7 +128,7 @@ class Weigher:
             precision = max(PRECISION, LOOSENESS * (upper - self.k))
             if lower >= upper - precision:
                 added = sum(self.regrow(best, limit, unit) for _ in range(LAST_GROWTHS))
-                lower = _parts(best, self._front(best, unit, units))
+                lower = self._parts(best, self._front(best, unit, units))
                 if not added or lower >= upper - precision:
                     break
             looked_at = BEST_PART * best + (1 - BEST_PART) * solution
@@ -138,7 +145,7 @@ class Weigher:
         return self._grow([self.pool.members[i] for i in tight], weights, limit, unit)
 
     def _grow(self, starts: list[int], weights: FloatArray, limit: int, unit: int) -> int:
-        whole = integers(weights)
+        whole = self.integers(weights)
         front = np.maximum.accumulate(self._front(weights, unit, limit // unit).weights)
         words = self._graph.near.shape[1]
         found = np.zeros((MOST_GROWN, words), dtype=np.uint64)
@@ -149,7 +156,7 @@ class Weigher:
             count = set_growth.grow(
                 packed(starts, self.tensors.nodes),
                 whole,
-                price * WHOLE / max(1, limit),
+                price * self.whole / max(1, limit),
                 GROWTH_NOISE,
                 self.seed % 2**31,
                 unit,
@@ -164,22 +171,29 @@ class Weigher:
                 added += self.pool.add(unpacked(found[row]), int(costs[row]))
         return added
 
+    def integers(self, weights: FloatArray) -> IntArray:
+        """Return weights as integers, rounded down."""
+        result: IntArray = np.floor(weights * self.whole).astype(np.int64)
+        return result
+
     def _front(self, weights: FloatArray, unit: int, units: int) -> Front:
-        return Front.of(self.pool, integers(weights), unit, units)
+        return Front.of(self.pool, self.integers(weights), unit, units)
+
+    def _parts(self, weights: FloatArray, front: Front) -> float:
+        """Return the sum of weights in parts of the heaviest packing."""
+        return float(weights.sum()) * self.whole / front.most
 
 
 class _Program:
-    """The linear program at one threshold, with limits that follow from single sets.
+    """The linear program at one threshold.
 
-    A node weighs 1 at most if it is in some set, and nothing if it is in one of no unit.
+    A node weighs 1 at most, and nothing if it is in a set that costs less than a unit.
     """
 
     def __init__(self, weigher: Weigher, limit: int, unit: int, threads: int) -> None:
-        self.weigher, self.limit, self.unit = weigher, limit, unit
-        nodes = weigher.tensors.nodes
-        self.master = Master(np.full(nodes, weigher.k + 1.0), threads)
+        self.weigher, self.unit = weigher, unit
+        self.master = Master(weigher.tensors.nodes, threads)
         self.looked_at = 0
-        self.is_in_a_set = self.is_free = 0
         for row, cost in weigher.packings.costs.items():
             if cost <= limit:
                 self.master.add(row)
@@ -189,26 +203,17 @@ class _Program:
         weigher = self.weigher
         for packing in packings:
             self.master.add(weigher.packings.add(weigher.pool, packing))
-        in_a_set, free = self.is_in_a_set, self.is_free
-        for i in range(self.looked_at, len(weigher.pool.members)):
-            if weigher.pool.costs[i] <= self.limit:
-                in_a_set |= weigher.pool.members[i]
-            if weigher.pool.costs[i] < self.unit:
-                free |= weigher.pool.members[i]
-        self.looked_at = len(weigher.pool.members)
-        for v in bits_of(in_a_set & ~self.is_in_a_set):
-            self.master.limit(v, 1.0)
-        for v in bits_of(free & ~self.is_free):
-            self.master.limit(v, 0.0)
-        self.is_in_a_set, self.is_free = in_a_set, free
+        pool = weigher.pool
+        for i in range(self.looked_at, len(pool.members)):
+            if pool.costs[i] < self.unit:
+                for v in bits_of(pool.members[i]):
+                    self.master.forbid(v)
+        self.looked_at = len(pool.members)
 
 
-def _parts(weights: FloatArray, front: Front) -> float:
-    """Return the sum of weights in parts of the heaviest packing."""
-    return float(weights.sum()) * WHOLE / front.most
-
-
-def integers(weights: FloatArray) -> IntArray:
-    """Return weights in parts of `WHOLE`, rounded down."""
-    result: IntArray = np.floor(weights * WHOLE).astype(np.int64)
-    return result
+def whole_of(graph: PipelineGraph, limit: int) -> int:
+    """Return what a stage of some cost may weigh, for weights that are precise and stay small."""
+    consumers = np.diff(graph.dag.consumer_start)
+    total = int(graph.work.sum()) + int((graph.transfer * (1 + consumers)).sum())
+    largest = LARGEST_SUM * max(1, limit) // max(1, total)
+    return max(1, min(largest, max(LEAST_WHOLE, WHOLE_OF_A_TICK * limit)))
