@@ -50,7 +50,7 @@ def packing(graph: Instance, payload: Any) -> int:
     if type(flows) is not list:
         raise Rejected("flows of the payload is not a list")
     plan = integers(payload["plan"], "plan of the payload", SPLIT, len(flows) - 1)
-    _Sets(graph, order, weights, front, limit, unit).search_all(flows, plan)
+    Sets(graph, order, weights, front, limit, unit).search_all(flows, plan)
     return threshold + 1
 
 
@@ -68,7 +68,7 @@ def _heaviest(front: list[int]) -> int:
     return best[-1]
 
 
-class _Flow(NamedTuple):
+class Flow(NamedTuple):
     """Bounds the weight of a set by its cost.
 
     Attributes
@@ -94,7 +94,7 @@ class _Flow(NamedTuple):
     short: list[int]
 
 
-class _Partial:
+class Partial:
     """Nodes that are in a set, and nodes that are not.
 
     Nodes and tensors are bit sets: `inside` and `outside`; `before` and `after`, what nodes inside
@@ -104,7 +104,7 @@ class _Partial:
     No set with these nodes weighs more than the price of its cost and `excess`.
     """
 
-    def __init__(self, other: "_Partial | None" = None) -> None:
+    def __init__(self, other: "Partial | None" = None) -> None:
         if other is not None:
             self.__dict__.update(other.__dict__)
             return
@@ -112,7 +112,7 @@ class _Partial:
         self.held = self.missed = self.work = self.load = self.cut = self.weight = self.excess = 0
 
 
-class _Sets:
+class Sets:
     """The connected convex sets of a graph; nodes are numbered in the order they are searched."""
 
     def __init__(
@@ -147,7 +147,7 @@ class _Sets:
             self.least[i] = min(front[i], self.least[i + 1])
         self.steps = 0
 
-    def flow(self, payload: Any) -> _Flow:
+    def flow(self, payload: Any) -> Flow:
         """Read a flow: an edge (u, w) carries an amount, positive from u to w."""
         payload = fields(payload, "a flow", {"price", "edges", "amounts"})
         price = integer(payload["price"], "price of a flow", 0, LARGEST_AMOUNT)
@@ -175,7 +175,7 @@ class _Sets:
         short = [most - price * cost for most, cost in zip(self.front, largest, strict=True)]
         for i in reversed(range(len(short) - 1)):
             short[i] = min(short[i], short[i + 1])
-        return _Flow(price, left, taken, tensors, short)
+        return Flow(price, left, taken, tensors, short)
 
     def search_all(self, flows: list[Any], plan: list[int]) -> None:
         """Raise `Rejected` if a set weighs more than the front, or the plan is not for all sets.
@@ -192,7 +192,7 @@ class _Sets:
                 number, flow = entry, self.flow(flows[entry])
             self.count(steps_of_a_plan(len(self.work), len(self.edges)))
             inside, outside = waiting.pop()
-            first = _Partial()
+            first = Partial()
             first.excess = sum(max(0, left) for left in flow.left)
             self.exclude(first, outside, flow)
             self.include(first, inside, flow)
@@ -209,7 +209,7 @@ class _Sets:
         if waiting:
             raise Rejected("plan of the payload ends before all sets are searched")
 
-    def search(self, first: _Partial, flow: _Flow) -> None:
+    def search(self, first: Partial, flow: Flow) -> None:
         """Raise `Rejected` if one of the sets with these nodes weighs more than the front.
 
         A set that is larger than the nodes inside has a neighbour of theirs. So for one neighbour
@@ -225,7 +225,7 @@ class _Sets:
                 self.count(1)
                 bit, joined = self.join(partial, candidates)
                 if not joined & partial.outside:
-                    larger = _Partial(partial)
+                    larger = Partial(partial)
                     self.include(larger, joined, flow)
                     if self.may_exceed(larger, flow):
                         waiting.append(larger)
@@ -234,14 +234,14 @@ class _Sets:
                     break
                 candidates &= ~partial.outside
 
-    def join(self, partial: _Partial, candidates: int) -> tuple[int, int]:
+    def join(self, partial: Partial, candidates: int) -> tuple[int, int]:
         """Return the first candidate as a bit, and what joins the nodes inside if it does."""
         bit = candidates & -candidates
         node = bit.bit_length() - 1
         between = (partial.before | self.before[node]) & (partial.after | self.after[node])
         return bit, between & ~partial.inside | bit
 
-    def include(self, partial: _Partial, nodes: int, flow: _Flow) -> None:
+    def include(self, partial: Partial, nodes: int, flow: Flow) -> None:
         """Put nodes inside, and what cannot be in a convex set with them outside."""
         before, after = partial.before, partial.after
         for v in _bits(nodes):
@@ -269,7 +269,7 @@ class _Sets:
         partial.before, partial.after = before, after
         self.put_outside(partial, beyond, flow)
 
-    def exclude(self, partial: _Partial, nodes: int, flow: _Flow) -> None:
+    def exclude(self, partial: Partial, nodes: int, flow: Flow) -> None:
         """Put nodes outside, and what cannot be in a convex set without them."""
         beyond = nodes
         for v in _bits(nodes & partial.after):
@@ -278,7 +278,7 @@ class _Sets:
             beyond |= self.before[v]
         self.put_outside(partial, beyond, flow)
 
-    def put_outside(self, partial: _Partial, nodes: int, flow: _Flow) -> None:
+    def put_outside(self, partial: Partial, nodes: int, flow: Flow) -> None:
         """Put nodes outside."""
         for v in _bits(nodes & ~partial.outside):
             partial.outside |= 1 << v
@@ -292,7 +292,7 @@ class _Sets:
                         partial.excess -= taken
                 partial.missed |= tensor
 
-    def cut(self, partial: _Partial, u: int, flow: _Flow) -> None:
+    def cut(self, partial: Partial, u: int, flow: Flow) -> None:
         """Count the tensor of a node as cut: the part that the flow does not use is no excess."""
         partial.cut += self.transfer[u]
         partial.excess -= flow.price * self.transfer[u]
@@ -300,16 +300,16 @@ class _Sets:
             if partial.inside >> v & 1 or (taken > 0 and not partial.outside >> v & 1):
                 partial.excess += taken
 
-    def least_cost(self, partial: _Partial) -> int:
+    def least_cost(self, partial: Partial) -> int:
         """Return what every set with these nodes costs at least."""
         return partial.work + partial.cut + max(0, partial.load - self.cache)
 
-    def may_exceed(self, partial: _Partial, flow: _Flow) -> bool:
+    def may_exceed(self, partial: Partial, flow: Flow) -> bool:
         """Whether a set with these nodes might cost no more than the limit, and exceed the front."""
         cost = self.least_cost(partial)
         return cost <= self.limit and partial.excess > flow.short[cost // self.unit]
 
-    def check(self, partial: _Partial) -> None:
+    def check(self, partial: Partial) -> None:
         """Raise `Rejected` if the nodes inside are a set that weighs more than the front."""
         cost = self.least_cost(partial)
         if partial.weight <= self.least[cost // self.unit]:

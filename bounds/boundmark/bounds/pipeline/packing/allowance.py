@@ -34,7 +34,7 @@ def allowance(front: Front, most: int) -> IntArray | None:
     packed, last = np.zeros_like(small), np.zeros_like(small)
     set_growth.pack(small, packed, last)
     large = most - packed[::-1]
-    if packed[units] > most or (large < known)[half + 1 :].any():
+    if known[0] or packed[units] > most or (large < known)[half + 1 :].any():
         return None
     small[half + 1 :] = large[half + 1 :]
     return small

@@ -102,9 +102,7 @@ class Front:
 
     def tight(self, least: int) -> Packing:
         """Return the sets that are in packings of at least so much weight, one for each cost."""
-        together = self.weights + self.packed[::-1]
-        chosen = (self.weights > 0) & (together >= least)
-        return self.heaviest[chosen].tolist()  # type: ignore[no-any-return]
+        return self.heaviest[self._together() >= least].tolist()  # type: ignore[no-any-return]
 
     def packings(self, more_than: int, most: int) -> list[Packing]:
         """Return packings that weigh more than a limit, each the heaviest with some set, best first.
@@ -114,8 +112,15 @@ class Front:
         most
             How many to return.
         """
-        together = self.weights + self.packed[::-1]
-        above = np.flatnonzero((self.weights > 0) & (together > more_than))
+        together = self._together()
+        above = np.flatnonzero(together > more_than)
         best = above[np.argsort(-together[above], kind="stable")][:most]
         whole = len(self.weights) - 1
         return [[int(self.heaviest[i]), *self.packing(whole - i)] for i in best.tolist()]
+
+    def _together(self) -> IntArray:
+        """Return what each set weighs with the heaviest packing beside it, -1 for no set."""
+        is_set = self.weights > 0
+        # What costs less than a unit would be packed without end.
+        is_set[0] = False
+        return np.where(is_set, self.weights + self.packed[::-1], -1)

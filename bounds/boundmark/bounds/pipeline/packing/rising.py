@@ -13,7 +13,7 @@ from boundmark.bounds.checker.pipeline.packing import LARGEST_PACKING_GRAPH, MOS
 from boundmark.bounds.pipeline.packing.master import FloatArray
 from boundmark.bounds.pipeline.packing.refutation import Attempt, attempt
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
-from boundmark.bounds.pipeline.packing.weighing import Weigher, Weighing, whole_of
+from boundmark.bounds.pipeline.packing.weighing import PRECISION, Weigher, Weighing, whole_of
 from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -130,16 +130,17 @@ class _Rise:
         threshold = int(refuted * (1 + FIRST_STEP)) + 1
         while refuted < self.above - 1 and not budget.is_spent():
             threshold = min(max(refuted + 1, threshold), self.above - 1)
-            weighing = self._weigh(threshold, budget)
-            if weighing.lower > k:
-                refuted, self.weights = threshold, weighing.weights
-                self.last = threshold * weighing.lower / k
-                if weighing.lower <= k * (1 + CLOSE):
-                    break
-                threshold = int(self.last * (1 - CLOSE / 2))
-            elif weighing.upper <= k:
+            weighing = self._weigh(threshold, budget, CLOSE * k / 2)
+            self.weights = weighing.weights
+            if weighing.upper <= k:
                 self.above = threshold
                 threshold = (refuted + threshold) // 2
+                continue
+            self.last = threshold * weighing.lower / k
+            if weighing.lower <= k * (1 + CLOSE):
+                break
+            refuted = threshold
+            threshold = int(self.last * (1 - CLOSE / 2))
         self.last = min(self.last, float(self.above))
 
     def prove_all(self) -> None:
@@ -181,8 +182,10 @@ class _Rise:
                 for members, cost in result.found:
                     self.weigher.pool.add(members, cost)
 
-    def _weigh(self, threshold: int, budget: Budget) -> Weighing:
-        return self.weigher.at(threshold + self.allowed, self.weights, budget)
+    def _weigh(
+        self, threshold: int, budget: Budget, precision: float = PRECISION
+    ) -> Weighing:
+        return self.weigher.at(threshold + self.allowed, self.weights, budget, precision)
 
     def _report(self, threshold: int, result: Attempt) -> None:
         self.refuted = threshold

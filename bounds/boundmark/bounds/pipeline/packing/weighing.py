@@ -33,7 +33,7 @@ UNITS = 2**11
 # Rows added in a round.
 MOST_ROWS = 30
 
-# Sums that differ by so much of a stage are the same, or by such a part of what is beyond k.
+# Sums that differ by so much are the same, or by such a part of what is beyond k.
 PRECISION = 0.002
 LOOSENESS = 0.1
 
@@ -96,25 +96,29 @@ class Weigher:
         for v in range(self.tensors.nodes):
             self.pool.add(1 << v, self.tensors.cost(1 << v))
 
-    def at(self, limit: int, start: FloatArray, budget: Budget) -> Weighing:
+    def at(
+        self, limit: int, start: FloatArray, budget: Budget, precision: float = PRECISION
+    ) -> Weighing:
         """Find weights for sets that cost up to a limit together.
 
         Parameters
         ----------
         start
             Weights to begin with.
+        precision
+            Difference of sums that makes no difference.
         """
         unit = max(1, limit // UNITS)
-        units = limit // unit
-        best, looked_at, upper = start, start, np.inf
-        lower = self._parts(best, self._front(best, unit, units))
         program = _Program(self, limit, unit, budget.threads)
+        best, upper = start, np.inf
+        looked_at, lower = program.allowed(best), 0.0
         while not budget.is_spent():
-            front = self._front(looked_at, unit, units)
-            if front.packed[units] <= self.whole and self.grow(looked_at, limit, unit):
-                # The best weights may be worth less, now that there are other sets.
-                lower = self._parts(best, self._front(best, unit, units))
-                front = self._front(looked_at, unit, units)
+            front = self._front(looked_at, unit, limit)
+            if front.packed[-1] <= self.whole and self.grow(looked_at, limit, unit):
+                # Weights may be worth less, now that there are other sets.
+                best, looked_at = program.allowed(best), program.allowed(looked_at)
+                lower = self._parts(best, self._front(best, unit, limit))
+                front = self._front(looked_at, unit, limit)
             total = self._parts(looked_at, front)
             if total > lower:
                 best, lower = looked_at * (total / looked_at.sum()), total
@@ -123,16 +127,20 @@ class Weigher:
             if solved is None:
                 break
             solution, upper = solved
-            if upper <= self.k:
+            is_close = lower >= upper - max(precision, LOOSENESS * (upper - self.k))
+            if upper <= self.k or (is_close and not self._found_heavier(best, limit, unit)):
                 break
-            precision = max(PRECISION, LOOSENESS * (upper - self.k))
-            if lower >= upper - precision:
-                added = sum(self.regrow(best, limit, unit) for _ in range(LAST_GROWTHS))
-                lower = self._parts(best, self._front(best, unit, units))
-                if not added or lower >= upper - precision:
-                    break
-            looked_at = BEST_PART * best + (1 - BEST_PART) * solution
+            best = program.allowed(best)
+            lower = self._parts(best, self._front(best, unit, limit))
+            looked_at = program.allowed(BEST_PART * best + (1 - BEST_PART) * solution)
         return Weighing(best, lower, upper)
+
+    def _found_heavier(self, weights: FloatArray, limit: int, unit: int) -> bool:
+        """Grow parts of the heaviest sets again; return whether that makes a difference."""
+        most = self._front(weights, unit, limit).most
+        for _ in range(LAST_GROWTHS):
+            self.regrow(weights, limit, unit)
+        return self._front(weights, unit, limit).most > most
 
     def grow(self, weights: FloatArray, limit: int, unit: int) -> int:
         """Add heavy sets to the pool, grown from single nodes; return how many."""
@@ -140,13 +148,13 @@ class Weigher:
 
     def regrow(self, weights: FloatArray, limit: int, unit: int) -> int:
         """Add heavy sets to the pool, grown from parts of the heaviest; return how many."""
-        front = self._front(weights, unit, limit // unit)
+        front = self._front(weights, unit, limit)
         tight = front.tight(int(NEARLY_TIGHT * front.most))
         return self._grow([self.pool.members[i] for i in tight], weights, limit, unit)
 
     def _grow(self, starts: list[int], weights: FloatArray, limit: int, unit: int) -> int:
         whole = self.integers(weights)
-        front = np.maximum.accumulate(self._front(weights, unit, limit // unit).weights)
+        front = np.maximum.accumulate(self._front(weights, unit, limit).weights)
         words = self._graph.near.shape[1]
         found = np.zeros((MOST_GROWN, words), dtype=np.uint64)
         costs = np.zeros(MOST_GROWN, dtype=np.int64)
@@ -176,12 +184,13 @@ class Weigher:
         result: IntArray = np.floor(weights * self.whole).astype(np.int64)
         return result
 
-    def _front(self, weights: FloatArray, unit: int, units: int) -> Front:
-        return Front.of(self.pool, self.integers(weights), unit, units)
+    def _front(self, weights: FloatArray, unit: int, limit: int) -> Front:
+        return Front.of(self.pool, self.integers(weights), unit, limit // unit)
 
     def _parts(self, weights: FloatArray, front: Front) -> float:
-        """Return the sum of weights in parts of the heaviest packing."""
-        return float(weights.sum()) * self.whole / front.most
+        """Return the sum of weights in parts of the heaviest packing, or of the heaviest node."""
+        heaviest = max(front.most / self.whole, float(weights.max()))
+        return float(weights.sum()) / heaviest
 
 
 class _Program:
@@ -194,21 +203,28 @@ class _Program:
         self.weigher, self.unit = weigher, unit
         self.master = Master(weigher.tensors.nodes, threads)
         self.looked_at = 0
+        self.forbidden: set[int] = set()
         for row, cost in weigher.packings.costs.items():
             if cost <= limit:
                 self.master.add(row)
 
     def add(self, packings: list[Packing]) -> None:
-        """Add rows for packings, and limits for sets that are new."""
-        weigher = self.weigher
+        """Add rows for packings."""
         for packing in packings:
-            self.master.add(weigher.packings.add(weigher.pool, packing))
-        pool = weigher.pool
+            self.master.add(self.weigher.packings.add(self.weigher.pool, packing))
+
+    def allowed(self, weights: FloatArray) -> FloatArray:
+        """Return weights without those of nodes in sets that cost less than a unit."""
+        pool = self.weigher.pool
         for i in range(self.looked_at, len(pool.members)):
             if pool.costs[i] < self.unit:
                 for v in bits_of(pool.members[i]):
                     self.master.forbid(v)
+                    self.forbidden.add(v)
         self.looked_at = len(pool.members)
+        result = weights.copy()
+        result[list(self.forbidden)] = 0.0
+        return result
 
 
 def whole_of(graph: PipelineGraph, limit: int) -> int:
