@@ -9,7 +9,7 @@ from typing import Any
 
 from boundmark.problems.problem import Instance
 
-FORMAT = "boundmark-certificate/1"
+CERTIFICATE_FORMAT = "boundmark-certificate/1"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """Return the stored form."""
         return {
-            "format": FORMAT,
+            "format": CERTIFICATE_FORMAT,
             "instance_sha256": self.instance_sha256,
             "problem": self.problem,
             "kind": self.kind,

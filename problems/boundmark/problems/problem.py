@@ -8,6 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.parameter import Parameter
 
+INSTANCE_FORMAT = "boundmark-instance/1"
+SOLUTION_FORMAT = "boundmark-solution/1"
+
 
 class Solution(Protocol):
     """An answer to an instance."""
@@ -61,9 +64,6 @@ class Instance(Protocol):
         InvalidInputError
             If the solution breaks a constraint.
         """
-
-
-SOLUTION_FORMAT = "boundmark-solution/1"
 
 
 def solution_document(instance: Instance, solution: Solution, objective: int) -> dict[str, Any]:

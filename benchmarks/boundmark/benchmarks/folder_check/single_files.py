@@ -28,7 +28,7 @@ def check_files(paths: Sequence[Path]) -> Iterator[Verdict]:
         document, reason = attempt(checker.read_document, path)
         if document is None:
             yield Verdict(str(path), reason)
-        elif document.get("format") == "boundmark-instance/1":
+        elif document.get("format") == checker.INSTANCE_FORMAT:
             instances[checker.instance_sha256(document)] = document
         else:
             documents.append((path, document))
@@ -51,6 +51,6 @@ def _check(path: Path, document: dict[str, Any], instances: Instances) -> int:
         instances[checker.instance_sha256(found)] = found
     if wanted not in instances:
         raise checker.Rejected(f"its instance {wanted} was not given")
-    if document.get("format") == "boundmark-solution/1":
+    if document.get("format") == checker.SOLUTION_FORMAT:
         return checker.check_solution(instances[wanted], document)
     return checker.check_certificate(instances[wanted], document)

@@ -10,17 +10,28 @@ The folders are named after the problems. Each says what its certificates prove,
 problems are checked by packages that bring them, if they are installed; see `third_party`.
 """
 
-from .documents import instance_sha256, read_document
+from .documents import (
+    CERTIFICATE_FORMAT,
+    INSTANCE_FORMAT,
+    SOLUTION_FORMAT,
+    instance_sha256,
+    read_document,
+)
 from .registry import KINDS
-from .values import Rejected
+from .values import Rejected, TooLarge, quoted
 from .verdicts import check_certificate, check_instance, check_solution
 
 __all__ = [
+    "CERTIFICATE_FORMAT",
+    "INSTANCE_FORMAT",
     "KINDS",
+    "SOLUTION_FORMAT",
     "Rejected",
+    "TooLarge",
     "check_certificate",
     "check_instance",
     "check_solution",
     "instance_sha256",
+    "quoted",
     "read_document",
 ]

@@ -1,6 +1,7 @@
 """Runs the checker: `python -m boundmark.bounds.checker`, or `python` on a copy of this folder."""
 
 import importlib
+import io
 import sys
 from pathlib import Path
 
@@ -10,6 +11,11 @@ if not __package__:
     # let nothing beside it take the place of the standard library.
     sys.path[0:1] = []
     sys.path.append(str(folder.parent))
+
+# A terminal that cannot show a character of a file's name gets its number.
+for stream in (sys.stdout, sys.stderr):
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
 
 command = importlib.import_module(f"{__package__ or folder.name}.command")
 sys.exit(command.main(sys.argv[1:]))

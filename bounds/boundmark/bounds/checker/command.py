@@ -18,14 +18,14 @@ def main(arguments: list[str]) -> int:
         instance = read_document(Path(arguments[0]))
         check_instance(instance)
     except Rejected as reason:
-        print(f"{arguments[0]}: {reason}", file=sys.stderr)
+        print(f"{_printable(arguments[0])}: {reason}", file=sys.stderr)
         return 2
     rejected = 0
     for name in arguments[1:]:
         try:
-            print(f"{name}: accepted, {check_file(instance, Path(name))}")
+            print(f"{_printable(name)}: accepted, {check_file(instance, Path(name))}")
         except Rejected as reason:
-            print(f"{name}: rejected, {reason}")
+            print(f"{_printable(name)}: rejected, {reason}")
             rejected += 1
     return 1 if rejected else 0
 
@@ -42,3 +42,8 @@ def check_file(instance: dict[str, Any], path: Path) -> str:
     if document.get("format") == SOLUTION_FORMAT:
         return f"OPT <= {check_solution(instance, document)}"
     return f"OPT >= {check_certificate(instance, document)}"
+
+
+def _printable(name: str) -> str:
+    """Return a file's name without characters that move the cursor or cannot be encoded."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)

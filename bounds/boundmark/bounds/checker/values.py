@@ -1,45 +1,82 @@
 """Reads values that nobody vouches for: integers, lists, objects."""
 
+import itertools
 import re
 from typing import Any
 
 LARGEST_COST = 2**53
 LARGEST_AMOUNT = 2**80
 
+# In messages, texts from a file are cut off here.
+LONGEST_QUOTE = 40
+
 
 class Rejected(Exception):  # noqa: N818 - it is a verdict
     """A file does not show what it claims; the message says why."""
 
 
-# Nothing from a file is printed: it may be long, or not printable.
+class TooLarge(Rejected):
+    """To check a file takes more time or memory than a check may take."""
+
+
+def quoted(value: Any) -> str:
+    """Return a value from a file for a message: short, and of printable ASCII characters."""
+    if value is None:
+        return "null"
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is int:
+        return str(value) if value.bit_length() <= 128 else "an integer of more than 128 bits"
+    if type(value) is str:
+        return ascii(value[:LONGEST_QUOTE]) + ("..." if len(value) > LONGEST_QUOTE else "")
+    names: dict[type, str] = {list: "a list", dict: "an object"}
+    return names.get(type(value), "what is no JSON that this checker reads")
 
 
 def fields(value: Any, what: str, names: set[str]) -> dict[str, Any]:
     """Return an object that has exactly these fields."""
-    if type(value) is not dict or set(value) != names:
-        raise Rejected(f"{what} is not an object with the fields {', '.join(sorted(names))}")
+    expected = f"{what} is not an object with the fields {', '.join(sorted(names)) or '(none)'}"
+    if type(value) is not dict:
+        raise Rejected(f"{expected}, but {quoted(value)}")
+    for name in sorted(names - set(value)):
+        raise Rejected(f"{expected}: it lacks {name}")
+    for name in value:
+        if name not in names:
+            raise Rejected(f"{expected}: it has {quoted(name)}")
     return value
 
 
 def integer(value: Any, what: str, low: int, high: int) -> int:
     """Return an integer in a range; it may be written as a text."""
+    read = value
     if type(value) is str and re.fullmatch("-?[0-9]{1,40}", value):
-        value = int(value)
-    if type(value) is not int or not low <= value <= high:
-        raise Rejected(f"{what} is not an integer from {low} to {high}")
-    return value
+        read = int(value)
+    if type(read) is not int or not low <= read <= high:
+        raise Rejected(f"{what} is not an integer from {low} to {high}, but {quoted(value)}")
+    return read
 
 
 def integers(value: Any, what: str, low: int, high: int) -> list[int]:
     """Return a list of integers in a range."""
     if type(value) is not list:
-        raise Rejected(f"{what} is not a list")
+        raise Rejected(f"{what} is not a list, but {quoted(value)}")
     if set(map(type, value)) <= {int} and (not value or low <= min(value) <= max(value) <= high):
         return value
     return [integer(item, f"an entry of {what}", low, high) for item in value]
 
 
+def pairs(value: Any, what: str, low: int, high: int) -> list[tuple[int, int]]:
+    """Return a list of pairs of integers in a range that is sorted and has no pair twice."""
+    if type(value) is not list or not all(type(pair) is list and len(pair) == 2 for pair in value):
+        raise Rejected(f"{what} is not a list of pairs")
+    ends = integers([end for pair in value for end in pair], what, low, high)
+    found = list(zip(ends[::2], ends[1::2], strict=True))
+    if any(first >= second for first, second in itertools.pairwise(found)):
+        raise Rejected(f"{what} are not sorted, or repeated")
+    return found
+
+
 def text(value: Any, what: str, expected: str) -> None:
     """Raise `Rejected` unless a text is as expected."""
     if type(value) is not str or value != expected:
-        raise Rejected(f"{what} is not {expected!r}")
+        raise Rejected(f"{what} is not {expected!r}, but {quoted(value)}")

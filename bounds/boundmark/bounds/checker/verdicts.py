@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .budget import limited
 from .documents import (
     CERTIFICATE_FORMAT,
     INSTANCE_FORMAT,
@@ -11,7 +12,7 @@ from .documents import (
 from .problem import Problem
 from .registry import PROBLEMS
 from .third_party import installed_checker
-from .values import LARGEST_AMOUNT, Rejected, fields, integer, text
+from .values import LARGEST_AMOUNT, Rejected, fields, integer, quoted, text
 
 
 def check_instance(document: Any) -> Any:
@@ -22,7 +23,8 @@ def check_instance(document: Any) -> Any:
     Rejected
         If it is malformed.
     """
-    return _problem(document).read(_without_head(document))
+    with limited():
+        return _problem(document).read(_without_head(document))
 
 
 def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
@@ -39,7 +41,8 @@ def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
     text(solution["format"], "the solution's format", SOLUTION_FORMAT)
     _check_belongs(solution, instance, "solution")
     answer = {name: solution[name] for name in problem.solution_fields}
-    objective = problem.objective(read, answer)
+    with limited():
+        objective = problem.objective(read, answer)
     if integer(solution["objective"], "the solution's objective", 0, LARGEST_AMOUNT) != objective:
         raise Rejected(f"the solution's objective is not what it costs, {objective}")
     return objective
@@ -60,11 +63,16 @@ def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> 
     _check_belongs(certificate, instance, "certificate")
     kind = certificate["kind"]
     if type(kind) is not str or kind not in problem.kinds:
-        raise Rejected(f"the certificate's kind is not one of {', '.join(problem.kinds)}")
+        raise Rejected(
+            f"the certificate's kind is not one of {', '.join(problem.kinds)}, but {quoted(kind)}"
+        )
     if type(certificate["producer"]) is not str:
-        raise Rejected("the certificate's producer is not a text")
+        raise Rejected(
+            f"the certificate's producer is not a text, but {quoted(certificate['producer'])}"
+        )
     bound = integer(certificate["bound"], "the certificate's bound", 0, LARGEST_AMOUNT)
-    proved = problem.kinds[kind](read, certificate["payload"])
+    with limited():
+        proved = problem.kinds[kind](read, certificate["payload"])
     if bound > proved:
         raise Rejected(f"the certificate's bound is more than it proves, {proved}")
     return proved
@@ -72,17 +80,17 @@ def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> 
 
 def _problem(instance: Any) -> Problem:
     if type(instance) is not dict:
-        raise Rejected("the instance is not an object")
+        raise Rejected(f"the instance is not an object, but {quoted(instance)}")
     text(instance.get("format"), "the instance's format", INSTANCE_FORMAT)
     name = instance.get("problem")
     if type(name) is not str:
-        raise Rejected("the instance's problem is not a text")
+        raise Rejected(f"the instance's problem is not a text, but {quoted(name)}")
     # Whatever is installed, nothing replaces what this folder knows.
     known = PROBLEMS.get(name) or installed_checker(name)
     if known is None:
         raise Rejected(
             f"the instance's problem is not one of {', '.join(PROBLEMS)}, "
-            "and no package that checks it is installed"
+            f"but {quoted(name)}, and no package that checks it is installed"
         )
     return known
 

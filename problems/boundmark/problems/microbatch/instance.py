@@ -12,8 +12,7 @@ from boundmark.problems.microbatch.feasibility import check_for_every_count, che
 from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.schedule import Schedule
-
-FORMAT = "boundmark-instance/1"
+from boundmark.problems.problem import INSTANCE_FORMAT
 
 # Methods and checkers keep an entry for every block of every micro-batch.
 MOST_MICRO_BATCHES = 2**16
@@ -140,7 +139,7 @@ class MicrobatchInstance:
         """Return the canonical form: integers, and the names of format, problem and kinds."""
         layout = self.layout
         return {
-            "format": FORMAT,
+            "format": INSTANCE_FORMAT,
             "problem": self.problem,
             "micro_batches": self.micro_batches,
             "capacity": list(self.capacity),
@@ -160,8 +159,10 @@ class MicrobatchInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        if value.get("format") != FORMAT:
-            raise InvalidInputError(f"format is {value.get('format')!r}; expected {FORMAT!r}.")
+        if value.get("format") != INSTANCE_FORMAT:
+            raise InvalidInputError(
+                f"format is {value.get('format')!r}; expected {INSTANCE_FORMAT!r}."
+            )
         for field in FIELDS:
             if field not in value:
                 raise InvalidInputError(f"{field} is missing; expected {', '.join(FIELDS)}.")

@@ -14,8 +14,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.problems.pipeline.partition import Partition
-
-FORMAT = "boundmark-instance/1"
+from boundmark.problems.problem import INSTANCE_FORMAT
 
 # Objectives and methods keep an array entry a stage.
 LARGEST_K = 2**20
@@ -94,7 +93,7 @@ class PipelineInstance:
         """Return the canonical form: integers and the names of format and problem."""
         graph = self.graph
         return {
-            "format": FORMAT,
+            "format": INSTANCE_FORMAT,
             "problem": self.problem,
             "k": self.k,
             "work": graph.work.tolist(),
@@ -113,8 +112,10 @@ class PipelineInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        if value.get("format") != FORMAT:
-            raise InvalidInputError(f"format is {value.get('format')!r}; expected {FORMAT!r}.")
+        if value.get("format") != INSTANCE_FORMAT:
+            raise InvalidInputError(
+                f"format is {value.get('format')!r}; expected {INSTANCE_FORMAT!r}."
+            )
         fields = ("k", "work", "transfer", "param_load", "cache", "edges")
         for field in fields:
             if field not in value:

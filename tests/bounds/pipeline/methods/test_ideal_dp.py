@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from published_data import published_data
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.pipeline import ideals as ideals_checked
+from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline.ideals import search
 from boundmark.bounds.pipeline.ideals.lattice import lattice
 from boundmark.bounds.pipeline.methods import ideal_dp
@@ -125,10 +125,10 @@ def test_what_the_checker_would_refuse_is_only_claimed(monkeypatch: pytest.Monke
     assert ideals is not None
     chains = search.IdealSearch(graph, ideals, sample.k)
     assert chains.stages(final.bound - 1, Budget(60)) is None
-    monkeypatch.setattr(ideals_checked, "MOST_IDEAL_PAIRS", chains.pairs)
+    monkeypatch.setattr(limits, "MOST_IDEAL_PAIRS", chains.pairs)
     assert isinstance(solved(sample).bounds[-1], Certificate)
     assert checker.check_certificate(sample.to_json(), final.to_json()) == final.bound
-    monkeypatch.setattr(ideals_checked, "MOST_IDEAL_PAIRS", chains.pairs - 1)
+    monkeypatch.setattr(limits, "MOST_IDEAL_PAIRS", chains.pairs - 1)
     assert solved(sample).bounds[-1] == Claim(ideal_dp.KIND, final.bound)
     with pytest.raises(checker.Rejected, match="too many pairs of down-sets"):
         checker.check_certificate(sample.to_json(), final.to_json())
@@ -140,7 +140,7 @@ def test_the_checker_bounds_its_memory(limit: str, monkeypatch: pytest.MonkeyPat
     sample = ladder(30, 1)
     final = solved(sample).bounds[-1]
     assert isinstance(final, Certificate)
-    monkeypatch.setattr(ideals_checked, limit, 500)
+    monkeypatch.setattr(limits, limit, 500)
     with pytest.raises(checker.Rejected, match="too many down-sets"):
         checker.check_certificate(sample.to_json(), final.to_json())
 

@@ -5,7 +5,6 @@ import pytest
 from brute_force import all_dags, instance, optimum
 
 from boundmark.bounds.pipeline.methods import bottleneck, bottleneck_guess, exact, exact_strong
-from boundmark.bounds.pipeline.mip.claims import Claims
 from boundmark.bounds.pipeline.mip.linear_model import LinearModel
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS
 from boundmark.bounds.pipeline.mip.solvers.search import Outcome, Search
@@ -116,12 +115,3 @@ def test_no_time_still_leaves_a_bound(method: Method) -> None:
         assert recorder.bounds
     if method.kind == "exact":
         assert recorder.solutions
-
-
-def test_claims_are_never_rounded_up() -> None:
-    """A hair above an integer is that integer; a hair below stays."""
-    recorder = Recorder()
-    claims = Claims("exact", recorder)
-    for ticks in (float("-inf"), 6.9999999, 7.0000001, 6.5, 7.0, 7.25, float("inf")):
-        claims.report(ticks)
-    assert recorder.bounds == [6.9999999, 7.0, 7.25]

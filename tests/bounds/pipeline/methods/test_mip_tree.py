@@ -8,7 +8,7 @@ import pytest
 from brute_force import instance, optimum
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.methods import mip_tree
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.bounds.pipeline.tree import search

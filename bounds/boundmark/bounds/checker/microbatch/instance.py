@@ -3,13 +3,18 @@
 import itertools
 from typing import Any, NamedTuple
 
+from ..budget import hold
 from ..graph import topological_order
-from ..values import Rejected, fields, integer, integers
+from ..values import Rejected, fields, integer, integers, pairs, quoted
 
 LARGEST_AMOUNT = 2**32
 LARGEST_CAPACITY = 2**53
 MOST_MICRO_BATCHES = 2**16
 MOST_BLOCKS = 2**12
+
+# What the checks of a schedule make of each device of a block.
+ENTRY_BYTES = 500
+
 BLOCK_KINDS = ("forward", "backward", "weight")
 
 
@@ -24,6 +29,11 @@ class Instance(NamedTuple):
     kinds: list[str]
     edges: list[tuple[int, int]]
 
+    @property
+    def occupied(self) -> int:
+        """How many devices all blocks occupy, each time anew."""
+        return sum(map(len, self.device_sets))
+
 
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed, or does not release its memory."""
@@ -32,18 +42,25 @@ def read_instance(document: dict[str, Any]) -> Instance:
     duration = integers(document["duration"], "duration of the instance", 1, LARGEST_AMOUNT)
     memory = integers(document["memory"], "memory of the instance", -LARGEST_AMOUNT, LARGEST_AMOUNT)
     kinds, device_sets = document["kinds"], document["device_sets"]
-    if type(kinds) is not list or any(kind not in BLOCK_KINDS for kind in kinds):
-        raise Rejected(f"kinds of the instance are not from {', '.join(BLOCK_KINDS)}")
+    if type(kinds) is not list:
+        raise Rejected(f"kinds of the instance is not a list, but {quoted(kinds)}")
+    for kind in kinds:
+        if kind not in BLOCK_KINDS:
+            expected = ", ".join(BLOCK_KINDS)
+            raise Rejected(f"kinds of the instance are not from {expected}, but {quoted(kind)}")
     if type(device_sets) is not list:
-        raise Rejected("device_sets of the instance is not a list")
+        raise Rejected(f"device_sets of the instance is not a list, but {quoted(device_sets)}")
     blocks, devices = len(duration), len(capacity)
     if not 1 <= blocks <= MOST_BLOCKS or not 1 <= devices <= MOST_BLOCKS:
         raise Rejected(f"the instance does not have 1 to {MOST_BLOCKS} blocks and devices")
     if {len(memory), len(kinds), len(device_sets)} != {blocks}:
         raise Rejected("duration, memory, kinds and device_sets are not of one length")
     left = [0] * devices
+    device_sets = [
+        integers(members, "device_sets of the instance", 0, devices - 1) for members in device_sets
+    ]
+    hold(ENTRY_BYTES * sum(map(len, device_sets)))
     for change, members in zip(memory, device_sets, strict=True):
-        members = integers(members, "device_sets of the instance", 0, devices - 1)
         if not members or any(d >= e for d, e in itertools.pairwise(members)):
             raise Rejected("the devices of a block are not ascending, or there are none")
         for device in members:
@@ -52,6 +69,9 @@ def read_instance(document: dict[str, Any]) -> Instance:
                 raise Rejected("a block needs more memory than its device has")
     if any(left):
         raise Rejected("a micro-batch does not release the memory that it allocates")
+    edges = pairs(document["edges"], "edges of the instance", 0, blocks - 1)
+    if topological_order(edges) is None:
+        raise Rejected("the instance's blocks wait for each other in a cycle")
     return Instance(
         integer(document["micro_batches"], "micro_batches of the instance", 0, MOST_MICRO_BATCHES),
         capacity,
@@ -59,19 +79,5 @@ def read_instance(document: dict[str, Any]) -> Instance:
         memory,
         device_sets,
         kinds,
-        _edges(document["edges"], blocks),
+        edges,
     )
-
-
-def _edges(value: Any, blocks: int) -> list[tuple[int, int]]:
-    if type(value) is not list or not all(type(edge) is list and len(edge) == 2 for edge in value):
-        raise Rejected("edges of the instance is not a list of pairs")
-    ends = integers(
-        list(itertools.chain.from_iterable(value)), "edges of the instance", 0, blocks - 1
-    )
-    pairs = list(zip(ends[::2], ends[1::2], strict=True))
-    if any(first >= second for first, second in itertools.pairwise(pairs)):
-        raise Rejected("the instance's edges are not sorted, or repeated")
-    if topological_order(pairs) is None:
-        raise Rejected("the instance's blocks wait for each other in a cycle")
-    return pairs

@@ -1,11 +1,13 @@
 """Kinds that look at one device: device-load, memory-latency."""
 
 import math
+from collections import defaultdict
 from typing import Any
 
+from ..budget import spend
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .instance import Instance
-from .paths import from_block, heads, tails
+from .paths import Paths
 
 
 def device_load(instance: Instance, payload: Any) -> int:
@@ -20,7 +22,8 @@ def device_load(instance: Instance, payload: Any) -> int:
     work = sum(instance.duration[block] for block in blocks)
     if not instance.micro_batches:
         return work
-    head, tail = heads(instance), tails(instance)
+    paths = Paths(instance)
+    head, tail = paths.heads(), paths.tails()
     return (
         min(head[block] for block in blocks)
         + instance.micro_batches * work
@@ -32,7 +35,8 @@ def memory_latency(instance: Instance, payload: Any) -> int:
     """Return what the time for which a device has to hold memory proves."""
     payload = fields(payload, "the payload", {"device", "pairs"})
     device = integer(payload["device"], "device of the payload", 0, len(instance.capacity) - 1)
-    pairs = read_pairs(instance, device, payload["pairs"])
+    paths = Paths(instance)
+    pairs = read_pairs(instance, paths, device, payload["pairs"])
     changing = [i for i, change in enumerate(instance.memory) if change]
     changing = [i for i in changing if device in instance.device_sets[i]]
     unit = math.gcd(*(instance.memory[i] for i in changing))
@@ -42,7 +46,7 @@ def memory_latency(instance: Instance, payload: Any) -> int:
     held = sum(amount * (path + instance.duration[last]) for _, last, amount, path in pairs)
     if not instance.micro_batches:
         return -(-held // capacity)
-    head, tail = heads(instance), tails(instance)
+    head, tail = paths.heads(), paths.tails()
     return (
         min(head[block] for block in changing)
         - (-instance.micro_batches * held // capacity)
@@ -50,7 +54,9 @@ def memory_latency(instance: Instance, payload: Any) -> int:
     )
 
 
-def read_pairs(instance: Instance, device: int, value: Any) -> list[tuple[int, int, int, int]]:
+def read_pairs(
+    instance: Instance, paths: Paths, device: int, value: Any
+) -> list[tuple[int, int, int, int]]:
     """Return (allocation, release, amount, longest path between) for all that a device holds.
 
     Raises
@@ -60,26 +66,31 @@ def read_pairs(instance: Instance, device: int, value: Any) -> list[tuple[int, i
     """
     if type(value) is not list or not all(type(pair) is list and len(pair) == 3 for pair in value):
         raise Rejected("pairs of the payload is not a list of triples")
+    spend(len(instance.duration) + instance.occupied)
     left = {
         block: change
         for block, change in enumerate(instance.memory)
         if change and device in instance.device_sets[block]
     }
-    after: dict[int, list[int | None]] = {}
-    pairs = []
+    waiting: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for entry in value:
         first, last = integers(entry[:2], "block of a pair", 0, len(instance.duration) - 1)
         amount = integer(entry[2], "amount of a pair", 1, LARGEST_AMOUNT)
         if not left.get(first, 0) >= amount <= -left.get(last, 0):
             raise Rejected("a pair of the payload is not an allocation and a release on the device")
-        if first not in after:
-            after[first] = from_block(instance, first)
-        path = after[first][last]
-        if path is None:
-            raise Rejected("a release in a pair of the payload does not wait for the allocation")
         left[first] -= amount
         left[last] += amount
-        pairs.append((first, last, amount, path))
+        waiting[first].append((last, amount))
     if any(left.values()):
         raise Rejected("pairs of the payload are not all that the device allocates and releases")
+    pairs = []
+    for first, releases in waiting.items():
+        after = paths.from_block(first)
+        for last, amount in releases:
+            path = after[last]
+            if path is None:
+                raise Rejected(
+                    "a release in a pair of the payload does not wait for the allocation"
+                )
+            pairs.append((first, last, amount, path))
     return pairs

@@ -1,45 +1,45 @@
 """Longest paths: how long a block cannot start, and how long it is from its start to the end."""
 
-from collections import defaultdict
-
+from ..budget import spend
 from ..graph import topological_order
 from .instance import Instance
 
 
-def heads(instance: Instance) -> list[int]:
-    """Return the ticks before which each block cannot start."""
-    earliest = [0] * len(instance.duration)
-    producers, order = _producers(instance)
-    for v in order:
-        earliest[v] = max((earliest[u] + instance.duration[u] for u in producers[v]), default=0)
-    return earliest
+class Paths:
+    """The longest paths of an instance, in ticks."""
 
+    def __init__(self, instance: Instance) -> None:
+        self._duration = instance.duration
+        self._size = len(instance.duration) + len(instance.edges)
+        self.order = topological_order(instance.edges) or []
+        self.producers: list[list[int]] = [[] for _ in instance.duration]
+        for u, v in instance.edges:
+            self.producers[v].append(u)
 
-def tails(instance: Instance) -> list[int]:
-    """Return the ticks from the end of each block to the end of what waits for it."""
-    left = [0] * len(instance.duration)
-    producers, order = _producers(instance)
-    for v in reversed(order):
-        for u in producers[v]:
-            left[u] = max(left[u], instance.duration[v] + left[v])
-    return left
+    def heads(self) -> list[int]:
+        """Return the ticks before which each block cannot start."""
+        earliest = [0] * len(self._duration)
+        for v in self.order:
+            ready = (earliest[u] + self._duration[u] for u in self.producers[v])
+            earliest[v] = max(ready, default=0)
+        return earliest
 
+    def tails(self) -> list[int]:
+        """Return the ticks from the end of each block to the end of what waits for it."""
+        left = [0] * len(self._duration)
+        for v in reversed(self.order):
+            for u in self.producers[v]:
+                left[u] = max(left[u], self._duration[v] + left[v])
+        return left
 
-def from_block(instance: Instance, block: int) -> list[int | None]:
-    """Return the ticks between the start of a block and those that wait for it, else None."""
-    after: list[int | None] = [None] * len(instance.duration)
-    after[block] = 0
-    producers, order = _producers(instance)
-    for v in order:
-        for u in producers[v]:
-            start = after[u]
-            if start is not None:
-                after[v] = max(after[v] or 0, start + instance.duration[u])
-    return after
-
-
-def _producers(instance: Instance) -> tuple[dict[int, list[int]], list[int]]:
-    producers: dict[int, list[int]] = defaultdict(list)
-    for u, v in instance.edges:
-        producers[v].append(u)
-    return producers, topological_order(instance.edges) or []
+    def from_block(self, block: int) -> list[int | None]:
+        """Return the ticks between the start of a block and those that wait for it, else None."""
+        spend(self._size)
+        after: list[int | None] = [None] * len(self._duration)
+        after[block] = 0
+        for v in self.order:
+            for u in self.producers[v]:
+                start = after[u]
+                if start is not None:
+                    after[v] = max(after[v] or 0, start + self._duration[u])
+        return after

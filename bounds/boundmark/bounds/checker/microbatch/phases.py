@@ -1,19 +1,17 @@
 """The kind modulo-tree: no phases of the blocks fit into a period."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from ..graph import topological_order
+from ..budget import hold, spend
 from ..values import Rejected, fields, integer, integers
 from .instance import Instance
+from .limits import LONGEST_TREE_PERIOD, MOST_TREE_NODES, MOST_TREE_STEPS
 from .one_device import read_pairs
+from .paths import Paths
 
-LONGEST_TREE_PERIOD = 2**10
-MOST_TREE_NODES = 100_000
-
-# Nodes times edges times allocations, which is about ten seconds.
-MOST_TREE_STEPS = 2**24
+# What the start of a block takes, as seen from that of another.
+START_BYTES = 150
 
 
 def modulo_tree(instance: Instance, payload: Any) -> int:
@@ -29,7 +27,11 @@ def modulo_tree(instance: Instance, payload: Any) -> int:
     if type(lists) is not list or len(lists) != len(instance.capacity):
         raise Rejected("pairs of the payload are not one list for each device")
     # Without pairs, nothing is concluded from what a device holds.
-    pairs = [read_pairs(instance, d, value) if value else [] for d, value in enumerate(lists)]
+    paths = Paths(instance)
+    pairs = [
+        read_pairs(instance, paths, device, value) if value else []
+        for device, value in enumerate(lists)
+    ]
     tree = PhaseTree(instance, order, [[p[:3] for p in some] for some in pairs])
     for period in range(tree.load, bound):
         if not tree.refutes(period):
@@ -52,11 +54,9 @@ class PhaseTree:
         self._instance = instance
         self._order = order
         self._pairs = pairs
-        self._producers: dict[int, list[int]] = defaultdict(list)
-        for u, v in instance.edges:
-            self._producers[v].append(u)
-        self._topological = topological_order(instance.edges) or []
+        self._paths = Paths(instance)
         self._sources = sorted({first for some in pairs for first, _, _ in some})
+        hold(START_BYTES * len(self._sources) * len(instance.duration))
         load = [0] * len(instance.capacity)
         for ticks, devices in zip(instance.duration, instance.device_sets, strict=True):
             for device in devices:
@@ -64,43 +64,47 @@ class PhaseTree:
         self.load = max(load)
         steps = (len(instance.edges) + 1) * (len(self._sources) + 1)
         self._most = min(MOST_TREE_NODES, MOST_TREE_STEPS // steps)
+        moments = [len({first for first, _, _ in some}) for some in pairs]
+        self._steps = steps + sum(
+            len(some) * (2 + count) for some, count in zip(pairs, moments, strict=True)
+        )
         self.nodes = 0
 
     def refutes(self, period: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
         """Whether no phases remain for a period; False also if stopped or after too many nodes."""
         phases: dict[int, int] = {}
         taken = [0] * len(self._instance.capacity)
-        # Any moment may be called the beginning of a period.
-        options: list[Iterator[int]] = [iter([0])]
+        # Any moment may be called the beginning of a period. Phases to try are bits of a number.
+        options = [1]
         masks: list[int] = []
         if self._is_impossible(phases, period):
             return True
         while options:
             block = self._order[len(options) - 1]
+            devices = self._instance.device_sets[block]
             if block in phases:
                 del phases[block]
                 mask = masks.pop()
-                for device in self._instance.device_sets[block]:
+                for device in devices:
                     taken[device] ^= mask
-            phase = next(options[-1], None)
-            if phase is None:
+            if not options[-1]:
                 options.pop()
                 continue
-            mask = self._ticks(block, phase, period)
-            if any(taken[device] & mask for device in self._instance.device_sets[block]):
-                continue
+            first = options[-1] & -options[-1]
+            options[-1] ^= first
             self.nodes += 1
             if self.nodes > self._most or is_stopped():
                 return False
-            phases[block] = phase
+            phases[block] = first.bit_length() - 1
+            mask = self._ticks(block, phases[block], period)
             masks.append(mask)
-            for device in self._instance.device_sets[block]:
+            for device in devices:
                 taken[device] |= mask
             if self._is_impossible(phases, period):
                 continue
             if len(phases) == len(self._order):
                 return False
-            options.append(iter(range(period)))
+            options.append(self._free(self._order[len(options)], taken, period))
         return True
 
     def _ticks(self, block: int, phase: int, period: int) -> int:
@@ -108,7 +112,22 @@ class PhaseTree:
         mask = ((1 << self._instance.duration[block]) - 1) << phase
         return (mask | mask >> period) & ((1 << period) - 1)
 
+    def _free(self, block: int, taken: list[int], period: int) -> int:
+        """Return the phases, as bits, at which the devices of a block are free for long enough."""
+        devices, whole = self._instance.device_sets[block], (1 << period) - 1
+        spend(2 * len(devices) + 10)
+        busy = 0
+        for device in devices:
+            busy |= taken[device]
+        free, length = whole & ~busy, 1
+        while length < self._instance.duration[block]:
+            more = min(length, self._instance.duration[block] - length)
+            free &= (free >> more | free << period - more) & whole
+            length += more
+        return free
+
     def _is_impossible(self, phases: dict[int, int], period: int) -> bool:
+        spend(self._steps)
         after = {first: self._after(first, phases, period) for first in self._sources}
         for device, pairs in enumerate(self._pairs):
             capacity = self._instance.capacity[device]
@@ -132,10 +151,10 @@ class PhaseTree:
     def _after(self, first: int, phases: dict[int, int], period: int) -> dict[int, int]:
         """Return the ticks from the start of a block to those that wait for it, at least."""
         after = {first: 0}
-        for v in self._topological:
+        for v in self._paths.order:
             ready = [
                 after[u] + self._wait(u, v, phases, period)
-                for u in self._producers[v]
+                for u in self._paths.producers[v]
                 if u in after
             ]
             if ready:

@@ -2,14 +2,15 @@
 
 from typing import Any
 
+from ..budget import hold, spend
 from ..values import Rejected, fields, integer, integers
 from .instance import MOST_MICRO_BATCHES, Instance
 
 LATEST = 2**60
 LONGEST_PERIOD = 2**44
 
-# Blocks of all micro-batches that are looked at, over all numbers of micro-batches.
-MOST_STARTS = 50_000_000
+# What a block of a micro-batch takes, and what each of its devices does.
+START_BYTES = 100
 
 
 def objective(instance: Instance, solution: dict[str, Any]) -> int:
@@ -25,8 +26,6 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
     # and all pairs of blocks that depend on each other or meet on a device have been seen. One more
     # repetition then adds a period in which each device ends with the memory it began with.
     more = max(len(starts), -(-length // period) + 2)
-    if len(starts[0]) * (2 * len(starts) + more) * more > 2 * MOST_STARTS:
-        raise Rejected("the schedule is too long to check for all numbers of micro-batches")
     for count in range(len(starts) + 1, len(starts) + more + 1):
         _checked(instance, expanded(starts, period, members, count))
     return period
@@ -39,6 +38,8 @@ def expanded(
     more = count - len(starts)
     if more < 0 or (more and not period):
         raise Rejected(f"the solution is not for {count} micro-batches")
+    hold(START_BYTES * count * len(members))
+    spend(count * len(members))
     result = []
     for number in range(count):
         repeated = [min(max(number - member, 0), more) for member in members]
@@ -48,7 +49,9 @@ def expanded(
 
 def _checked(instance: Instance, starts: list[list[int]]) -> int:
     """Return when the last block ends, if all constraints are kept."""
-    duration = instance.duration
+    duration, occupied = instance.duration, instance.occupied
+    spend(len(starts) * (len(instance.edges) + 3 * occupied))
+    hold(START_BYTES * len(starts) * occupied)
     for row in starts:
         for first, second in instance.edges:
             if row[second] < row[first] + duration[first]:

@@ -1,16 +1,15 @@
 """The kind ideal-dp: all down-sets that stages of a cost lead to."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
+from ..budget import spend
+from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, integers
+from . import limits
 from .instance import Instance
 
-# Where memory and time for a certificate end: steps from one down-set to the next by a single node,
-# those times the number of nodes, and pairs of down-sets compared.
-MOST_IDEAL_STEPS = 2_000_000
-MOST_IDEAL_BITS = 2**31
-MOST_IDEAL_PAIRS = 20_000_000
+# Sets of nodes of which the transfer is kept.
+MOST_TRANSFERS = 2**17
 
 
 def ideal_dp(graph: Instance, payload: Any) -> int:
@@ -34,107 +33,167 @@ def ideal_dp(graph: Instance, payload: Any) -> int:
     raise Rejected("the down-sets do not refute the threshold")
 
 
+class _Step(NamedTuple):
+    """One node more: the down-set then, the node, and the producers it is the last to read."""
+
+    after: int
+    node: int
+    read_last: int
+
+
+class _Totals(NamedTuple):
+    """Of a down-set: work and param_load inside, transfers that leave; nodes that may be next."""
+
+    work: int
+    load: int
+    leaving: int
+    ready: int
+
+
 class _Ideals:
-    """The down-sets of the graph without some nodes, as bit sets, found step by step."""
+    """The down-sets of the graph without some nodes, numbered as they are found.
+
+    They are sets of nodes, as bits.
+    """
 
     def __init__(self, graph: Instance, ignored: set[int]) -> None:
-        nodes = range(len(graph.work))
         self._graph = graph
-        self._needs = [0 for _ in nodes]
-        self._feeds = [0 for _ in nodes]
+        kept = [v for v in range(len(graph.work)) if v not in ignored]
+        # Each node kept begins a down-set that the one before does not have.
+        if len(kept) * len(graph.work) > limits.MOST_IDEAL_BITS:
+            raise TooLarge("the graph has too many down-sets to check")
+        self._producers: dict[int, list[int]] = {v: [] for v in kept}
+        self._consumers: dict[int, list[int]] = {v: [] for v in kept}
         for u, w in graph.edges:
-            if u not in ignored and w not in ignored:
-                self._needs[w] |= 1 << u
-                self._feeds[u] |= 1 << w
-        kept = [v for v in nodes if v not in ignored]
-        # Work and param_load inside, transfers that leave, and nodes that may come next.
-        ready = sum(1 << v for v in kept if not self._needs[v])
-        self._facts = {0: (0, 0, 0, ready)}
-        self._steps: dict[int, list[tuple[int, ...]]] = {}
-        self._transfers = {0: 0}
+            if u in self._producers and w in self._producers:
+                self._producers[w].append(u)
+                self._consumers[u].append(w)
+        self._needs = {v: _set(nodes) for v, nodes in self._producers.items()}
+        self._feeds = {v: _set(nodes) for v, nodes in self._consumers.items()}
+        self._nodes = [0]
+        self._key_bytes = len(graph.work) // 8 + 1
+        self._number = {self._key(0): 0}
+        self._totals = [_Totals(0, 0, 0, _set([v for v in kept if not self._needs[v]]))]
+        self._steps: list[list[_Step] | None] = [None]
+        self._transfers: dict[bytes, int] = {}
         self._count = 0
         self._pairs = 0
-        self.all = sum(1 << v for v in kept)
+        self._whole = _set(kept)
         self._work = sum(graph.work[v] for v in kept)
         self._load = sum(graph.param_load[v] for v in kept)
 
+    @property
+    def all(self) -> int | None:
+        """The number of the down-set with all nodes, None until it is found."""
+        return self._number.get(self._key(self._whole))
+
+    def _key(self, nodes: int) -> bytes:
+        """Return what stands for a set in tables: as hashes of integers, many are the same."""
+        return nodes.to_bytes(self._key_bytes, "little")
+
     def _transfer(self, nodes: int) -> int:
-        total = self._transfers.get(nodes)
+        """Return what the tensors of some nodes cost to move, once each."""
+        if nodes & nodes - 1 == 0:
+            return self._graph.transfer[nodes.bit_length() - 1] if nodes else 0
+        key = self._key(nodes)
+        total = self._transfers.get(key)
         if total is None:
-            total = self._transfers[nodes] = sum(self._graph.transfer[u] for u in _bits(nodes))
+            members = list(_members(nodes))
+            spend(len(members))
+            total = sum(self._graph.transfer[v] for v in members)
+            if len(self._transfers) < MOST_TRANSFERS:
+                self._transfers[key] = total
         return total
 
-    def steps(self, ideal: int) -> list[tuple[int, ...]]:
-        """Return each down-set with one node more, with what that node adds.
-
-        That is its work, param_load, transfer, producers, and those it is the last to read from.
-        """
-        known = self._steps.get(ideal)
+    def _steps_from(self, ideal: int) -> list[_Step]:
+        """Return each down-set with one node more."""
+        known = self._steps[ideal]
         if known is not None:
             return known
-        found: list[tuple[int, ...]] = []
-        work, load, leaving, ready = self._facts[ideal]
-        for v in _bits(ready):
-            after = ideal | 1 << v
-            needs, feeds = self._needs[v], self._feeds[v]
-            read_last = sum(1 << u for u in _bits(needs) if not self._feeds[u] & ~after)
-            node_work, node_load = self._graph.work[v], self._graph.param_load[v]
-            transfer = self._graph.transfer[v] if feeds else 0
-            found.append((after, node_work, node_load, transfer, needs, read_last))
-            if after not in self._facts:
-                opened = sum(1 << w for w in _bits(feeds) if not self._needs[w] & ~after)
-                self._facts[after] = (
-                    work + node_work,
-                    load + node_load,
-                    leaving + transfer - self._transfer(read_last),
-                    ready ^ 1 << v | opened,
-                )
-        self._count += len(found)
-        if self._count > min(MOST_IDEAL_STEPS, MOST_IDEAL_BITS // len(self._graph.work)):
-            raise Rejected("the graph has too many down-sets to check")
+        found = []
+        nodes, totals = self._nodes[ideal], self._totals[ideal]
+        ready = list(_members(totals.ready))
+        spend(sum(1 + len(self._producers[v]) for v in ready))
+        self._count += len(ready)
+        if self._count > limits.most_ideal_steps(len(self._graph.work)):
+            raise TooLarge("the graph has too many down-sets to check")
+        for v in ready:
+            after = nodes | 1 << v
+            read_last = _set([u for u in self._producers[v] if not self._feeds[u] & ~after])
+            key = self._key(after)
+            number = self._number.get(key)
+            if number is None:
+                number = self._number[key] = len(self._nodes)
+                self._nodes.append(after)
+                self._steps.append(None)
+                self._totals.append(self._with(v, after, totals, read_last))
+            found.append(_Step(number, v, read_last))
         self._steps[ideal] = found
         return found
 
+    def _with(self, v: int, after: int, totals: _Totals, read_last: int) -> _Totals:
+        """Return the totals of a down-set that has one node more than another."""
+        spend(len(self._consumers[v]))
+        leaves = self._graph.transfer[v] if self._feeds[v] else 0
+        opened = [w for w in self._consumers[v] if not self._needs[w] & ~after]
+        return _Totals(
+            totals.work + self._graph.work[v],
+            totals.load + self._graph.param_load[v],
+            totals.leaving + leaves - self._transfer(read_last),
+            totals.ready ^ 1 << v | _set(opened),
+        )
+
     def may_end(self, ideal: int, stages: int, threshold: int) -> bool:
         """Whether stages of cost up to the threshold may do for the nodes outside a down-set."""
-        work, load, leaving, _ = self._facts[ideal]
-        overflow = max(0, self._load - load - stages * self._graph.cache)
-        return self._work - work + leaving + overflow <= stages * threshold
+        totals = self._totals[ideal]
+        overflow = max(0, self._load - totals.load - stages * self._graph.cache)
+        return self._work - totals.work + totals.leaving + overflow <= stages * threshold
 
     def after_one_stage(self, first: int, threshold: int) -> list[int]:
         """Return the larger down-sets that one stage of cost up to the threshold leads to."""
         within = []
         seen = {first}
-        # A down-set, and of what it has beyond the first: work, load, io in and out, tensors in.
-        stack = [(first, 0, 0, 0, 0, 0)]
-        cache = self._graph.cache
+        before, graph = self._nodes[first], self._graph
+        outside = ~before
+        # A down-set, and of what it has beyond the first: work, load, io in and out; and the nodes
+        # of the first whose tensors it does not read yet.
+        stack = [(first, 0, 0, 0, 0, before)]
         while stack:
-            ideal, work, load, entering, leaving, tensors = stack.pop()
-            for after, node_work, node_load, transfer, needs, read_last in self.steps(ideal):
+            ideal, work, load, entering, leaving, unread = stack.pop()
+            for after, v, read_last in self._steps_from(ideal):
                 if after in seen:
                     continue
                 seen.add(after)
-                more = needs & first & ~tensors
-                now_entering = entering + self._transfer(more)
-                now_load = load + node_load
+                more = self._needs[v] & unread
+                now_entering = entering + self._transfer(more) if more else entering
+                now_work, now_load = work + graph.work[v], load + graph.param_load[v]
                 # None of these costs becomes less as nodes are added.
-                cost = work + node_work + now_entering + max(0, now_load - cache)
+                cost = now_work + now_entering + max(0, now_load - graph.cache)
                 if cost > threshold:
                     continue
-                now_leaving = leaving + transfer - self._transfer(read_last & ~first)
-                stack.append(
-                    (after, work + node_work, now_load, now_entering, now_leaving, tensors | more)
-                )
+                leaves = graph.transfer[v] if self._feeds[v] else 0
+                now_leaving = leaving + leaves - self._transfer(read_last & outside)
+                now_unread = unread ^ more if more else unread
+                stack.append((after, now_work, now_load, now_entering, now_leaving, now_unread))
                 if cost + now_leaving <= threshold:
                     within.append(after)
         self._pairs += len(seen) - 1
-        if self._pairs > MOST_IDEAL_PAIRS:
-            raise Rejected("the graph has too many pairs of down-sets to check")
+        if self._pairs > limits.most_ideal_pairs(len(graph.work)):
+            raise TooLarge("the graph has too many pairs of down-sets to check")
         return within
 
 
-def _bits(nodes: int) -> Iterator[int]:
+def _members(nodes: int) -> Iterator[int]:
+    """Yield the nodes of a set."""
     while nodes:
         low = nodes & -nodes
         yield low.bit_length() - 1
         nodes ^= low
+
+
+def _set(nodes: list[int]) -> int:
+    """Return nodes as bits."""
+    bits = 0
+    for v in nodes:
+        bits |= 1 << v
+    return bits

@@ -1,11 +1,14 @@
 """The instances and solutions of `pipeline`."""
 
-import itertools
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from ..budget import hold
 from ..graph import topological_order
-from ..values import LARGEST_COST, Rejected, fields, integer, integers
+from ..values import LARGEST_COST, Rejected, fields, integer, integers, pairs
+
+# What the checks of a graph and of a partition make of each node and each edge.
+ENTRY_BYTES = 500
 
 
 class Instance(NamedTuple):
@@ -29,25 +32,20 @@ def read_instance(document: dict[str, Any]) -> Instance:
     nodes = len(work)
     if nodes == 0 or len(transfer) != nodes or len(param_load) != nodes:
         raise Rejected("work, transfer and param_load are not of one length above 0")
-    edges = document["edges"]
-    if type(edges) is not list:
-        raise Rejected("edges of the instance is not a list")
-    if not all(type(edge) is list and len(edge) == 2 for edge in edges):
-        raise Rejected("an edge of the instance is not a pair")
-    flat = list(itertools.chain.from_iterable(edges))
-    ends = integers(flat, "edges of the instance", 0, nodes - 1)
-    pairs = list(zip(ends[::2], ends[1::2], strict=True))
-    if any(first >= second for first, second in itertools.pairwise(pairs)):
-        raise Rejected("the instance's edges are not sorted, or repeated")
-    if topological_order(pairs) is None:
+    cache = integer(document["cache"], "cache of the instance", 0, LARGEST_COST)
+    if cache + sum(work) + sum(transfer) + sum(param_load) > LARGEST_COST:
+        raise Rejected("the costs of the instance add up to more than 2^53")
+    edges = pairs(document["edges"], "edges of the instance", 0, nodes - 1)
+    hold(ENTRY_BYTES * (nodes + len(edges)))
+    if topological_order(edges) is None:
         raise Rejected("the instance's graph has a cycle")
     return Instance(
         integer(document["k"], "k of the instance", 1, LARGEST_COST),
         work,
         transfer,
         param_load,
-        integer(document["cache"], "cache of the instance", 0, LARGEST_COST),
-        pairs,
+        cache,
+        edges,
     )
 
 

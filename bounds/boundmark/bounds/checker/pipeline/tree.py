@@ -5,14 +5,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..graph import topological_order
+from ..budget import hold, spend
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
-from .flows import io_bounds
 from .instance import Instance
-from .windows import TREE_SHARE_UNITS, Windows, narrowed, share_windows
+from .limits import LARGEST_TREE_GRAPH, TREE_SHARE_UNITS
+from .windows import Windows, narrowed, root
 
 TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
-LARGEST_TREE_GRAPH = 2**12
+
+# What one node's window takes, and one column or row of a leaf.
+WINDOWS_BYTES = 16
+TERM_BYTES = 200
 
 # Superblocks, by how many stages each has at most; first and last superblock of each node.
 Program = tuple[list[int], Windows]
@@ -52,17 +55,14 @@ def _trees(
     demand = integers(payload.get("demand", []), "demand of the payload", 0, LARGEST_AMOUNT)
     if more and len(demand) != len(graph.work):
         raise Rejected("demand of the payload is not one for each node")
-    io, node_cost = io_bounds(graph, threshold, payload["flows"])
-    wanted = [(work, threshold - taken) for work, taken in zip(graph.work, io, strict=True)]
-    if node_cost > threshold or any(work > room for work, room in wanted):
+    start = root(graph, threshold, payload["flows"])
+    if start is None:
         return threshold + 1
-    shares = [work * TREE_SHARE_UNITS // max(room, 1) for work, room in wanted]
-    connected = topological_order(graph.edges) or []
-    order = [*connected, *set(range(len(graph.work))).difference(connected)]
     nodes = payload["nodes"]
     if type(nodes) is not list:
         raise Rejected("nodes of the payload is not a list")
-    roots = iter(programs(share_windows(graph, order, shares)))
+    roots = iter(programs(start.windows))
+    size = len(graph.work) + len(graph.edges)
     waiting: list[Program] = []
     proved = threshold + 1
     for node in nodes:
@@ -71,18 +71,20 @@ def _trees(
         if not waiting:
             raise Rejected("nodes of the payload has more entries than the tree")
         merged, (first, last) = waiting.pop()
+        spend(size)
         if type(node) is list:
             if len(node) != 2:
                 raise Rejected("a branching is not a node and a stage")
             v = integer(node[0], "node of a branching", 0, len(graph.work) - 1)
             b = integer(node[1], "stage of a branching", 0, len(merged) - 1)
+            hold(WINDOWS_BYTES * len(graph.work) * (len(waiting) + 2))
             later, earlier = list(first), list(last)
             later[v], earlier[v] = max(first[v], b + 1), min(last[v], b)
-            waiting.append((merged, narrowed(graph, order, later, last)))
-            waiting.append((merged, narrowed(graph, order, first, earlier)))
+            waiting.append((merged, narrowed(start.order, later, last)))
+            waiting.append((merged, narrowed(start.order, first, earlier)))
         else:
             leaf = fields(node, "a leaf", {*TREE_ROWS, *more})
-            bound = _leaf_bound(graph, (merged, (first, last)), shares, demand, leaf)
+            bound = _leaf_bound(graph, (merged, (first, last)), start.shares, demand, leaf)
             if bound is not None:
                 proved = min(proved, bound)
     if waiting or next(roots, None) is not None:
@@ -115,6 +117,13 @@ def _leaf_bound(
     if any(low > high for low, high in zip(first, last, strict=True)):
         return None
     n, m, k = len(graph.work), len(graph.edges), len(merged)
+    sizes = {"cost": k, "share": k, "overflow": k, "demand": 1}
+    sizes |= {"enters": m * k, "leaves": m * k, "edge": m * k, "later": n * k}
+    rows = {name: _multipliers(leaf[name], name, sizes[name]) for name in leaf}
+    with_rows = {b for name in ("cost", "overflow", "share") for b in rows[name]}
+    terms = 3 * n * (len(with_rows) + 1) + 4 * sum(map(len, rows.values()))
+    spend(terms)
+    hold(TERM_BYTES * terms)
     y: dict[tuple[int, int], int] = defaultdict(int)
     c: dict[tuple[int, int], int] = defaultdict(int)
     o: dict[int, int] = defaultdict(int)
@@ -124,11 +133,8 @@ def _leaf_bound(
         y[v, b] += amount
         y[v, b - 1] -= amount
 
-    weights = [[0] * k for _ in range(3)]
-    for name, row_weights in zip(("cost", "overflow", "share"), weights, strict=True):
-        for b, amount in _multipliers(leaf, name, k):
-            row_weights[b] += amount
-    for b, (cost, overflow, share) in enumerate(zip(*weights, strict=True)):
+    for b in with_rows:
+        cost, overflow, share = (rows[name].get(b, 0) for name in ("cost", "overflow", "share"))
         total += merged[b] * cost
         constant -= merged[b] * (overflow * graph.cache + share * TREE_SHARE_UNITS)
         o[b] += cost - overflow
@@ -137,21 +143,21 @@ def _leaf_bound(
                 amount = cost * graph.work[v] + overflow * graph.param_load[v] + share * shares[v]
                 add_x(v, b, amount)
             c[v, b] += cost * graph.transfer[v]
-    for _, weight in _multipliers(leaf, "demand", 1) if demand else ():
+    for weight in rows.get("demand", {}).values():
         constant += weight * max(max(demand), -(-sum(demand) // graph.k))
         for v in range(n):
             add_x(v, 1, -weight * demand[v])
     for name, sign in (("enters", 1), ("leaves", -1)):
-        for row, amount in _multipliers(leaf, name, m * k):
+        for row, amount in rows[name].items():
             (u, w), b = graph.edges[row // k], row % k
             c[u, b] -= amount
             add_x(w, b, sign * amount)
             add_x(u, b, -sign * amount)
-    for row, amount in _multipliers(leaf, "edge", m * k):
+    for row, amount in rows["edge"].items():
         (u, w), b = graph.edges[row // k], row % k
         y[u, b] -= amount
         y[w, b] += amount
-    for row, amount in _multipliers(leaf, "later", n * k):
+    for row, amount in rows["later"].items():
         v, b = row // k, row % k
         y[v, b] += amount
         y[v, min(b + 1, k - 1)] -= amount
@@ -167,10 +173,13 @@ def _leaf_bound(
     return -(-constant // total)
 
 
-def _multipliers(leaf: dict[str, Any], name: str, rows: int) -> list[tuple[int, int]]:
-    """Return rows and multipliers, these scaled so that those of shares are integers."""
+def _multipliers(values: Any, name: str, rows: int) -> dict[int, int]:
+    """Return the multipliers of rows, scaled so that those of shares are integers."""
     scale = 1 if name in ("share", "demand") else TREE_SHARE_UNITS
-    values = integers(leaf[name], f"{name} of a leaf", 0, LARGEST_AMOUNT)
+    values = integers(values, f"{name} of a leaf", 0, LARGEST_AMOUNT)
     if len(values) % 2 or any(row >= rows for row in values[::2]):
         raise Rejected(f"{name} of a leaf is not a list of rows and multipliers")
-    return [(row, scale * amount) for row, amount in zip(values[::2], values[1::2], strict=True)]
+    found: dict[int, int] = defaultdict(int)
+    for row, amount in zip(values[::2], values[1::2], strict=True):
+        found[row] += scale * amount
+    return found

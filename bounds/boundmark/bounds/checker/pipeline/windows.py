@@ -1,42 +1,89 @@
 """The stages that a node can be in."""
 
-from collections import defaultdict
+import itertools
+from typing import Any, NamedTuple
 
+from ..budget import spend
+from ..graph import topological_order
+from .flows import io_bounds
 from .instance import Instance
-
-TREE_SHARE_UNITS = 2**30
+from .limits import TREE_SHARE_UNITS
 
 # First and last stage of each node.
 Windows = tuple[list[int], list[int]]
 
+# Each node with its consumers, after all its producers.
+Order = list[tuple[int, list[int]]]
 
-def narrowed(graph: Instance, order: list[int], first: list[int], last: list[int]) -> Windows:
-    """Narrow the nodes' stages, first to last, to those that respect the edges."""
-    first, last = list(first), list(last)
-    consumers: dict[int, list[int]] = defaultdict(list)
+
+class Root(NamedTuple):
+    """What holds for all partitions whose stages cost at most a threshold.
+
+    Attributes
+    ----------
+    shares
+        What each node takes of its stage, in units of 1 / TREE_SHARE_UNITS, rounded down; those of
+        a stage add up to one at most.
+    windows
+        The stages that are left if all that a node depends on must fit before it.
+    """
+
+    shares: list[int]
+    order: Order
+    windows: Windows
+
+
+def root(graph: Instance, threshold: int, flows: Any) -> Root | None:
+    """Return what flows prove of a threshold; None if they refute it."""
+    io, node_cost = io_bounds(graph, threshold, flows)
+    wanted = [(work, threshold - taken) for work, taken in zip(graph.work, io, strict=True)]
+    if node_cost > threshold or any(work > room for work, room in wanted):
+        return None
+    shares = [work * TREE_SHARE_UNITS // max(room, 1) for work, room in wanted]
+    order = in_order(graph)
+    return Root(shares, order, share_windows(graph.k, order, shares))
+
+
+def in_order(graph: Instance) -> Order:
+    """Return the nodes and their consumers, producers first."""
+    connected = topological_order(graph.edges) or []
+    consumers: list[list[int]] = [[] for _ in graph.work]
     for u, w in graph.edges:
         consumers[u].append(w)
-    for u in order:
-        for w in consumers[u]:
+    others = set(range(len(graph.work))).difference(connected)
+    return [(u, consumers[u]) for u in [*connected, *others]]
+
+
+def narrowed(order: Order, first: list[int], last: list[int]) -> Windows:
+    """Narrow the nodes' stages, first to last, to those that respect the edges."""
+    first, last = list(first), list(last)
+    for u, consumers in order:
+        for w in consumers:
             first[w] = max(first[w], first[u])
-    for u in reversed(order):
-        for w in consumers[u]:
+    for u, consumers in reversed(order):
+        for w in consumers:
             last[u] = min(last[u], last[w])
     return first, last
 
 
-def share_windows(graph: Instance, order: list[int], shares: list[int]) -> Windows:
+def share_windows(k: int, order: Order, shares: list[int]) -> Windows:
     """Return the stages that are left if all that a node depends on must fit before it."""
-    before, after = [0] * len(order), [0] * len(order)
-    producers: dict[int, list[int]] = defaultdict(list)
-    for u, w in graph.edges:
-        producers[w].append(u)
-    ancestors: dict[int, set[int]] = {}
-    for w in order:
-        ancestors[w] = {w}.union(*(ancestors[u] for u in producers[w]))
-        before[w] = sum(shares[u] for u in ancestors[w])
-        for u in ancestors[w]:
-            after[u] += shares[w]
-    first = [max(0, -(-amount // TREE_SHARE_UNITS) - 1) for amount in before]
-    last = [min(graph.k - 1, graph.k - -(-amount // TREE_SHARE_UNITS)) for amount in after]
-    return narrowed(graph, order, first, last)
+    spend(len(order) ** 2 // 4)
+    # Sets of nodes, as bits: all that a node depends on, and all that depends on it, and itself.
+    before = [1 << u for u, _ in sorted(order)]
+    after = list(before)
+    for u, consumers in order:
+        for w in consumers:
+            before[w] |= before[u]
+    for u, consumers in reversed(order):
+        for w in consumers:
+            after[u] |= after[w]
+    first = [max(0, _stages(members, shares) - 1) for members in before]
+    last = [min(k, k + 1 - _stages(members, shares)) - 1 for members in after]
+    return narrowed(order, first, last)
+
+
+def _stages(members: int, shares: list[int]) -> int:
+    """Return how many stages the shares of some nodes fill, at least."""
+    is_member = map(int, reversed(f"{members:b}"))
+    return -(-sum(itertools.compress(shares, is_member)) // TREE_SHARE_UNITS)

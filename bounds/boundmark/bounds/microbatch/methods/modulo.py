@@ -1,5 +1,8 @@
 """`modulo`: bounds first, then ever better schedules until one is proven optimal."""
 
+import math
+
+from boundmark.bounds.best import Best
 from boundmark.bounds.microbatch.modulo.completion import completed
 from boundmark.bounds.microbatch.modulo.less_memory import with_less_memory
 from boundmark.bounds.microbatch.modulo.makespan import MOST_BLOCKS, left_shifted, minimise
@@ -25,46 +28,36 @@ POLISH_SECONDS = 5.0
 
 
 class _Reports:
-    """Reports what is not worse than earlier reports."""
+    """Reports what is not worse than earlier reports, cheap bounds first."""
 
     def __init__(self, instance: MicrobatchInstance, progress: Progress) -> None:
-        self._instance = instance
-        self._progress = progress
-        self.is_proving = memory.releases_what_it_holds(instance)
-        self.best: int | None = None
-        self.lower = 0
-        for found in (
-            load.certificate(instance, METHOD.name),
-            memory.certificate(instance, METHOD.name),
-        ):
-            if found is not None and found.bound > self.lower:
-                self.lower = found.bound
-                progress.bound(found)
+        # Of schedules with the same period, a later one has less memory or shorter ends.
+        self.best = Best(instance, progress, passes_equals=True)
+        self.best.bound(load.certificate(instance, METHOD.name))
+        held = memory.certificate(instance, METHOD.name)
+        if held is not None:
+            self.best.bound(held)
+        self._is_proving = memory.releases_what_it_holds(instance)
+
+    @property
+    def lower(self) -> int:
+        """No schedule is shorter."""
+        return int(self.best.lower)
 
     def bound(self, ticks: int) -> None:
         """Claim a bound, unless the stages that were searched may be too few."""
-        if self.is_proving and ticks > self.lower:
-            self.lower = ticks
-            self._progress.bound(Claim(KIND, float(ticks)))
+        if self._is_proving:
+            self.best.bound(Claim(KIND, float(ticks)))
 
     def solution(self, schedule: Schedule) -> None:
         """Report a schedule."""
         try:
-            objective = self._instance.objective(schedule)
+            self.best.solution(schedule)
         except InvalidInputError:
             # Where blocks release what has not been allocated, cutting off a steady state at its
             # ends may leave too little memory.
-            if self.is_proving:
+            if self._is_proving:
                 raise
-            return
-        if self.best is None or objective <= self.best:
-            self.best = objective
-            self._progress.solution(schedule)
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether bound and schedule meet."""
-        return self.best is not None and self.best <= self.lower
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
@@ -80,7 +73,7 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
         _makespan(instance, budget, reports)
     else:
         _period(instance, budget, reports)
-    if reports.best is None and not budget.is_spent():
+    if math.isinf(reports.best.objective) and not budget.is_spent():
         raise UnsupportedError("no schedule keeps within the memory, as far as this method sees")
 
 
@@ -102,9 +95,9 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
     known: list[IntArray] = []
 
     def on_starts(starts: IntArray) -> None:
-        before = reports.best
+        before = reports.best.objective
         reports.solution(Schedule(starts))
-        if reports.best != before:
+        if reports.best.objective < before:
             known.append(starts)
 
     def on_state(state: SteadyState) -> None:
@@ -122,7 +115,7 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
     )
     layout = instance.layout
     jobs = instance.micro_batches * instance.nodes
-    if reports.is_optimal or budget.is_spent() or jobs > MOST_BLOCKS:
+    if reports.best.is_proven or budget.is_spent() or jobs > MOST_BLOCKS:
         return
     total = sum(block.duration for block in layout.blocks)
     start = known[-1] if known else None

@@ -6,11 +6,12 @@ on four devices with little memory, it proves the same.
 
 from typing import Any
 
-from boundmark.bounds.checker.microbatch.instance import Instance
-from boundmark.bounds.checker.microbatch.phases import LONGEST_TREE_PERIOD, PhaseTree
-from boundmark.bounds.checker.verdicts import check_instance
+from boundmark.bounds import checker
+from boundmark.bounds.checker.microbatch.limits import LONGEST_TREE_PERIOD
+from boundmark.bounds.checker.microbatch.phases import PhaseTree
 from boundmark.bounds.microbatch.one_device import load
-from boundmark.bounds.microbatch.one_device.memory import longest_pairs
+from boundmark.bounds.microbatch.one_device.memory import longest_holding
+from boundmark.bounds.microbatch.one_device.paths import LongestPaths
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
@@ -35,10 +36,15 @@ def run(
     progress.bound(known)
     if known.bound >= LONGEST_TREE_PERIOD:
         raise UnsupportedError(f"periods have {known.bound:,} ticks or more; phases are too many")
-    checked: Instance = check_instance(instance.to_json())
-    pairs = [longest_pairs(checked, device) or [] for device in range(len(checked.capacity))]
+    paths = LongestPaths(instance.layout)
+    found = [longest_holding(paths, device) for device in range(instance.layout.devices)]
+    pairs = [holding.pairs if holding is not None else [] for holding in found]
     order = instance.layout.dag.topological_order.tolist()
-    tree = PhaseTree(checked, order, [[(i, j, amount) for i, j, amount in p] for p in pairs])
+    tree = PhaseTree(
+        checker.check_instance(instance.to_json()),
+        order,
+        [[(i, j, amount) for i, j, amount in some] for some in pairs],
+    )
     for period in range(known.bound, LONGEST_TREE_PERIOD):
         if not tree.refutes(period, budget.is_spent):
             return
@@ -52,4 +58,5 @@ METHOD = Method(
     kind="bound",
     summary="Periods refuted by a small search over phases, which the checker repeats.",
     run=run,
+    warm=("ortools.graph.python.min_cost_flow",),
 )

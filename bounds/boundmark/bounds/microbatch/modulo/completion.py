@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.bounds.microbatch.modulo.cp_sat import new_model, new_solver
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
@@ -26,8 +27,6 @@ def completed(
 
     It is for as many micro-batches as the repetend has members of, at the least.
     """
-    from ortools.sat.python import cp_model
-
     plain = state.schedule
     assert plain.repetend is not None
     members = plain.repetend.members.tolist()
@@ -36,7 +35,9 @@ def completed(
     blocks = layout.blocks
     if seconds <= 0 or count * len(blocks) > MOST_BLOCKS:
         return plain
-    model = cp_model.CpModel()
+    model = new_model()
+    from ortools.sat.python import cp_model
+
     horizon = makespan(layout, plain.starts)
     repetition = model.new_int_var(0, horizon, "repetition")
     phase = [start % period for start in state.starts]
@@ -103,10 +104,7 @@ def completed(
     for (_, i), start in free.items():
         model.add(start + blocks[i].duration <= length)
     model.minimize(length)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = threads
-    solver.parameters.random_seed = 1
+    solver = new_solver(seconds, threads)
     if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return plain
     starts = np.array([[solver.value(start) for start in first]] * count)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from boundmark.bounds.microbatch.modulo.cp_sat import new_model, new_solver
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.microbatch import MicrobatchInstance
 
@@ -51,12 +52,12 @@ def minimise(
     bound
         No makespan is below this one.
     """
+    model = new_model()
     from ortools.sat.python import cp_model
 
     layout = instance.layout
     blocks = layout.blocks
     jobs = list(itertools.product(range(instance.micro_batches), range(len(blocks))))
-    model = cp_model.CpModel()
     start = {job: model.new_int_var(0, horizon, f"{job}") for job in jobs}
     length = model.new_int_var(bound, horizon, "makespan")
     dag = layout.dag
@@ -91,10 +92,7 @@ def minimise(
                 found[job] = self.value(variable)
             on_starts(left_shifted(instance, found))
 
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = threads
-    solver.parameters.random_seed = 1
+    solver = new_solver(seconds, threads)
     solver.best_bound_callback = lambda value: on_bound(round(value))
     status = solver.solve(model, Report())
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):

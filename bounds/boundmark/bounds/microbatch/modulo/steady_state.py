@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from boundmark.bounds.microbatch.modulo.cp_sat import new_model, new_solver
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
 
@@ -76,11 +77,9 @@ class SteadyStateModel:
     """The constraints on stages and phases, for periods from the shortest to the longest."""
 
     def __init__(self, instance: MicrobatchInstance, shortest: int, longest: int) -> None:
-        from ortools.sat.python import cp_model
-
         self._instance = instance
         self._shortest = shortest
-        self._model = model = cp_model.CpModel()
+        self._model = model = new_model()
         blocks = instance.layout.blocks
         count = len(blocks)
         self._period: Any = (
@@ -193,10 +192,7 @@ class SteadyStateModel:
         """
         from ortools.sat.python import cp_model
 
-        solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = seconds
-        solver.parameters.num_workers = threads
-        solver.parameters.random_seed = 1
+        solver = new_solver(seconds, threads)
         # Halves most proofs, or better.
         solver.parameters.use_strong_propagation_in_disjunctive = True
         if not is_linear:

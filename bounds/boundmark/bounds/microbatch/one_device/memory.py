@@ -7,12 +7,13 @@ the blocks of a micro-batch such that it holds as little as it can, dependencies
 counts.
 """
 
-from boundmark.bounds.checker.microbatch.instance import Instance
-from boundmark.bounds.checker.microbatch.one_device import memory_latency
-from boundmark.bounds.checker.microbatch.paths import from_block
-from boundmark.bounds.checker.verdicts import check_instance
+import math
+from dataclasses import dataclass
+
+from boundmark.bounds.microbatch.one_device.paths import LongestPaths
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.microbatch import MicrobatchInstance
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
+from boundmark.problems.solver_module import require_module
 
 KIND = "memory-latency/1"
 
@@ -20,18 +21,36 @@ KIND = "memory-latency/1"
 LARGEST_COST = 2**60
 
 
+@dataclass(frozen=True)
+class Holding:
+    """For how long a device holds what one micro-batch allocates.
+
+    Attributes
+    ----------
+    pairs
+        (allocation, release, amount): all amounts that the blocks on the device allocate and
+        release. Each release waits for its allocation.
+    held
+        Sum over the pairs of the amount times the longest path from the start of the allocation to
+        the end of the release, in memory units times ticks.
+    """
+
+    device: int
+    pairs: list[list[int]]
+    held: int
+
+
 def certificate(instance: MicrobatchInstance, producer: str) -> Certificate | None:
     """Return the best bound of this kind, None if there is none."""
-    checked: Instance = check_instance(instance.to_json())
-    payloads = []
-    for device in range(instance.layout.devices):
-        pairs = longest_pairs(checked, device)
-        if pairs:
-            payloads.append({"device": device, "pairs": pairs})
-    if not payloads:
+    paths = LongestPaths(instance.layout)
+    found = [longest_holding(paths, device) for device in range(instance.layout.devices)]
+    holdings = [holding for holding in found if holding is not None and holding.pairs]
+    if not holdings:
         return None
-    bound, number = max((memory_latency(checked, p), -n) for n, p in enumerate(payloads))
-    return Certificate.of(instance, KIND, bound, payloads[-number], producer)
+    bounds = [_bound(instance, paths, holding) for holding in holdings]
+    best = max(range(len(bounds)), key=bounds.__getitem__)
+    payload = {"device": holdings[best].device, "pairs": holdings[best].pairs}
+    return Certificate.of(instance, KIND, bounds[best], payload, producer)
 
 
 def releases_what_it_holds(instance: MicrobatchInstance) -> bool:
@@ -40,57 +59,80 @@ def releases_what_it_holds(instance: MicrobatchInstance) -> bool:
     If so, it holds nothing less for letting a block wait, and cutting off a steady state at both
     ends leaves a schedule.
     """
-    checked: Instance = check_instance(instance.to_json())
-    return all(
-        longest_pairs(checked, device) is not None for device in range(instance.layout.devices)
-    )
+    paths = LongestPaths(instance.layout)
+    devices = range(instance.layout.devices)
+    return all(longest_holding(paths, device) is not None for device in devices)
 
 
 def least_capacity(instance: MicrobatchInstance, period: int) -> int:
     """Return what the fullest device has to hold at some time in a schedule of a period."""
-    checked: Instance = check_instance(instance.to_json())
-    held = [
-        sum(
-            amount * ((from_block(checked, first)[last] or 0) + checked.duration[last])
-            for first, last, amount in longest_pairs(checked, device) or ()
-        )
-        for device in range(instance.layout.devices)
-    ]
-    return -(-max(held) // period)
+    paths = LongestPaths(instance.layout)
+    found = [longest_holding(paths, device) for device in range(instance.layout.devices)]
+    return -(-max(0 if holding is None else holding.held for holding in found) // period)
 
 
-def longest_pairs(instance: Instance, device: int) -> list[list[int]] | None:
-    """Return (allocation, release, amount) for all that a device holds, for longest in total.
+def longest_holding(paths: LongestPaths, device: int) -> Holding | None:
+    """Pair releases with allocations such that a device holds most for longest in total.
 
+    Returns
+    -------
     None if some release cannot be paired with an allocation that it waits for, or if the costs are
     too large for the solver.
+
+    Raises
+    ------
+    UnsupportedError
+        If OR-Tools is not installed.
     """
+    require_module("ortools")
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
-    changes = {
-        block: change
-        for block, change in enumerate(instance.memory)
-        if change and device in instance.device_sets[block]
-    }
+    changes = _changes(paths.layout, device)
     flow = SimpleMinCostFlow()
     arcs = []
     total = sum(change for change in changes.values() if change > 0)
-    if total * sum(instance.duration) >= LARGEST_COST:
+    if total * int(paths.duration.sum()) >= LARGEST_COST:
         return None
     for first, change in changes.items():
         flow.set_node_supply(first, change)
         if change < 0:
             continue
-        after = from_block(instance, first)
+        between = paths.between_starts(first)
         for last, released in changes.items():
-            latency = after[last]
+            latency = between[last]
             if released < 0 and latency is not None:
                 flow.add_arc_with_capacity_and_unit_cost(first, last, total, -latency)
-                arcs.append((first, last))
+                arcs.append((first, last, latency + int(paths.duration[last])))
     if not arcs:
-        return None if changes else []
+        return None if changes else Holding(device, [], 0)
     if flow.solve() != flow.OPTIMAL:
         return None
-    return [
-        [first, last, flow.flow(arc)] for arc, (first, last) in enumerate(arcs) if flow.flow(arc)
-    ]
+    amounts = [flow.flow(arc) for arc in range(len(arcs))]
+    return Holding(
+        device,
+        [
+            [first, last, amount]
+            for (first, last, _), amount in zip(arcs, amounts, strict=True)
+            if amount
+        ],
+        sum(amount * ticks for (_, _, ticks), amount in zip(arcs, amounts, strict=True)),
+    )
+
+
+def _changes(layout: BlockLayout, device: int) -> dict[int, int]:
+    """Return by how much blocks change the memory of a device, of those that do."""
+    here = {block: layout.blocks[block].memory for block in layout.on_device[device]}
+    return {block: change for block, change in here.items() if change}
+
+
+def _bound(instance: MicrobatchInstance, paths: LongestPaths, holding: Holding) -> int:
+    """Return the period, or the makespan, that a device needs for what it holds."""
+    changes = _changes(instance.layout, holding.device)
+    # A device that holds multiples of a unit leaves the rest of its capacity empty.
+    unit = math.gcd(*changes.values())
+    capacity = instance.capacity[holding.device] // unit * unit
+    if not instance.micro_batches:
+        return -(-holding.held // capacity)
+    blocks = list(changes)
+    before, after = int(paths.heads[blocks].min()), int(paths.tails[blocks].min())
+    return before - (-instance.micro_batches * holding.held // capacity) + after

@@ -1,6 +1,9 @@
 """`bottleneck`: the three-superblock program (papers/mtpp, Section 3.2)."""
 
-from boundmark.bounds.pipeline.mip.claims import Claims
+from functools import partial
+
+from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.mip.claims import claim
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS
 from boundmark.bounds.pipeline.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_models import bottleneck_model, simple_bound
@@ -14,10 +17,11 @@ def run(
 ) -> None:
     """Report the simple bound, which the program contains, and what the solver adds to it."""
     solve = find("solver", solver, SOLVERS)
-    claims = Claims(METHOD.name, progress)
-    claims.report(simple_bound(instance.graph, instance.k))
+    best = Best(instance, progress)
+    report = partial(claim, METHOD.name, progress=best)
+    report(simple_bound(instance.graph, instance.k))
     model = bottleneck_model(instance.graph, instance.k)
-    claims.report(solve(model, Search(budget, seed, on_bound=claims.report)).bound)
+    report(solve(model, Search(budget, seed, on_bound=report)).bound)
 
 
 METHOD = Method(

@@ -1,6 +1,9 @@
 """`bottleneck-guess`: a three-superblock program for each guess (papers/mtpp, Section 3.3)."""
 
-from boundmark.bounds.pipeline.mip.claims import Claims
+from functools import partial
+
+from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.mip.claims import claim
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS
 from boundmark.bounds.pipeline.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_models import guess_model, simple_bound
@@ -21,8 +24,9 @@ def run(
     solve = find("solver", solver, SOLVERS)
     graph, k = instance.graph, instance.k
     simple = simple_bound(graph, k)
-    claims = Claims(METHOD.name, progress)
-    claims.report(simple)
+    best = Best(instance, progress)
+    report = partial(claim, METHOD.name, progress=best)
+    report(simple)
     smallest = float("inf")
     guesses = sorted(range(1, k + 1), key=lambda guess: abs(2 * guess - k - 1))
     for done, guess in enumerate(guesses):
@@ -31,7 +35,7 @@ def run(
         search = Search(budget.part(1 / (k - done)), seed, enough=smallest)
         outcome = solve(guess_model(graph, k, guess), search)
         smallest = min(smallest, max(simple, outcome.bound))
-    claims.report(smallest)
+    report(smallest)
 
 
 METHOD = Method(

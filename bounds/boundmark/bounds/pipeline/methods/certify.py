@@ -7,11 +7,9 @@ has all stages in it, so that few are solved.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
+from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.methods import bottleneck_tree, ideal_dp, mip_tree, share
-from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
@@ -26,37 +24,12 @@ MOST_STAGES_FOR_ALL = 4
 ANOTHER_TREE_FRACTION = 0.1
 
 
-@dataclass
-class _Best:
-    """Hands on improvements, and knows whether they have met."""
-
-    instance: PipelineInstance
-    progress: Progress
-    objective: int | None = None
-    certified: int = -1
-
-    @property
-    def is_proven(self) -> bool:
-        return self.objective == self.certified
-
-    def solution(self, solution: Any) -> None:
-        objective = self.instance.objective(solution)
-        if self.objective is None or objective < self.objective:
-            self.objective = objective
-            self.progress.solution(solution)
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        # What is only claimed is not what this method is for.
-        if isinstance(bound, Certificate) and bound.bound > self.certified:
-            self.certified = bound.bound
-            self.progress.bound(bound)
-
-
 def run(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, ideals: int
 ) -> None:
     """Report certificates, and partitions where the dynamic program finds them."""
-    best = _Best(instance, progress)
+    # What is only claimed is not what this method is for.
+    best = Best(instance, progress, passes_claims=False)
     share.run(instance, budget, seed, best)
     # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
     with suppress(UnsupportedError):

@@ -1,11 +1,10 @@
 """`exact`: the exact program as printed (papers/mtpp, Figure 3)."""
 
-from boundmark.bounds.pipeline.mip.claims import Claims
+from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
-from boundmark.bounds.pipeline.mip.incumbents import Incumbents
+from boundmark.bounds.pipeline.mip.exact_search import search_exactly
 from boundmark.bounds.pipeline.mip.quick_slicing import sliced
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS
-from boundmark.bounds.pipeline.mip.solvers.search import Search
 from boundmark.problems.catalog import find
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
@@ -16,22 +15,11 @@ def run(
 ) -> None:
     """Report what the solver finds, beginning with a slicing of the graph's own order."""
     solve = find("solver", solver, SOLVERS)
-    incumbents = Incumbents(instance, progress)
-    claims = Claims(METHOD.name, progress)
+    best = Best(instance, progress)
     start = sliced(instance, instance.graph.dag.topological_order)
-    incumbents.report(start)
+    best.solution(start)
     columns = exact_columns(instance.graph, instance.k)
-    outcome = solve(
-        exact_model(columns),
-        Search(
-            budget,
-            seed,
-            start=columns.values(start),
-            on_incumbent=lambda values: incumbents.report_values(columns, values),
-            on_bound=lambda ticks: claims.report(min(ticks, incumbents.cost)),
-        ),
-    )
-    claims.report(min(outcome.bound, incumbents.cost))
+    search_exactly(solve, exact_model(columns), columns, best, METHOD.name, budget, seed, start)
 
 
 METHOD = Method(

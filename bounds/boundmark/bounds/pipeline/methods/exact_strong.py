@@ -1,13 +1,13 @@
 """`exact-strong`: the exact program with stronger cuts, narrower stages and known bounds."""
 
-from boundmark.bounds.pipeline.mip.claims import Claims
+from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.mip.claims import claim
 from boundmark.bounds.pipeline.mip.exact_models import exact_columns, strong_model
-from boundmark.bounds.pipeline.mip.incumbents import Incumbents
+from boundmark.bounds.pipeline.mip.exact_search import search_exactly
 from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.mip.solvers import SOLVERS
-from boundmark.bounds.pipeline.mip.solvers.search import Search
-from boundmark.bounds.pipeline.mip.stage_windows import stage_windows
 from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
+from boundmark.bounds.pipeline.shares.windows import threshold_windows
 from boundmark.problems.catalog import find
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
@@ -26,31 +26,22 @@ def run(
     """
     solve = find("solver", solver, SOLVERS)
     graph, k = instance.graph, instance.k
-    incumbents = Incumbents(instance, progress)
-    claims = Claims(METHOD.name, progress)
+    best = Best(instance, progress)
     table = share_table(graph, FEW_IO_WEIGHTS)
     floor = table.bound(k)
-    claims.report(floor)
+    claim(METHOD.name, floor, best)
     start = quick_partition(instance, seed, budget.part(START_FRACTION), floor)
-    incumbents.report(start)
+    best.solution(start)
     cost = instance.objective(start)
     if cost <= floor:
         return
-    windows = stage_windows(graph, k, cost - 1, table.io(cost - 1))
-    if windows.refute():
-        claims.report(cost)
+    windows = threshold_windows(graph, k, cost - 1, table.io(cost - 1))
+    if not windows.are_possible:
+        claim(METHOD.name, cost, best)
         return
     columns = exact_columns(graph, k)
-    outcome = solve(
-        strong_model(columns, windows, floor, cost - 1),
-        Search(
-            budget,
-            seed,
-            on_incumbent=lambda values: incumbents.report_values(columns, values),
-            on_bound=lambda ticks: claims.report(min(ticks, incumbents.cost)),
-        ),
-    )
-    claims.report(min(outcome.bound, incumbents.cost))
+    model = strong_model(columns, windows, floor, cost - 1)
+    search_exactly(solve, model, columns, best, METHOD.name, budget, seed)
 
 
 METHOD = Method(
@@ -60,5 +51,6 @@ METHOD = Method(
     summary="The exact program with stronger cut constraints, stage windows, cutoff and floor.",
     run=run,
     params={"solver": "highs"},
+    version=2,
     seeded=True,
 )

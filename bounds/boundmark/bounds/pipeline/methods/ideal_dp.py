@@ -7,7 +7,7 @@ NeurIPS 2020, proposed such a program, with other costs. Here, one search decide
 threshold can be met, and thresholds are bisected.
 """
 
-from boundmark.bounds.checker.pipeline import ideals as checked
+from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.ideals.lattice import lattice
 from boundmark.bounds.pipeline.ideals.pendants import pendants, without
@@ -39,16 +39,17 @@ def run(
     graph = instance.graph
     removed = pendants(graph)
     core, kept = without(graph, [v for v, _ in removed])
-    most = min(ideals, checked.MOST_IDEAL_BITS // graph.dag.nodes)
+    most = min(ideals, limits.MOST_IDEAL_BITS // graph.dag.nodes)
     found = lattice(core, most)
     if found is None:
         raise UnsupportedError(f"the graph has more than {most:,} down-sets")
     search = IdealSearch(core, found, instance.k)
     ignored = sorted(v for v, _ in removed)
-    steps = min(checked.MOST_IDEAL_STEPS, checked.MOST_IDEAL_BITS // graph.dag.nodes)
+    steps = limits.most_ideal_steps(graph.dag.nodes)
+    pairs = limits.most_ideal_pairs(graph.dag.nodes)
 
     def report(bound: int) -> None:
-        if len(found.step_node) <= steps and search.pairs <= checked.MOST_IDEAL_PAIRS:
+        if len(found.step_node) <= steps and search.pairs <= pairs:
             payload = {"threshold": bound - 1, "ignored": ignored}
             progress.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
         else:

@@ -3,13 +3,13 @@
 import numpy as np
 
 from boundmark.bounds.pipeline.mip.linear_model import LinearModel, RowCollector
-from boundmark.bounds.pipeline.mip.stage_windows import StageWindows
 from boundmark.bounds.pipeline.mip.superblock_columns import (
     SuperblockColumns,
     add_cost_rows,
     add_cut_rows,
     add_order_rows,
 )
+from boundmark.bounds.pipeline.shares.windows import Windows
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
@@ -30,7 +30,7 @@ def exact_model(columns: SuperblockColumns) -> LinearModel:
 
 
 def strong_model(
-    columns: SuperblockColumns, windows: StageWindows, smallest_cost: int, largest_cost: int
+    columns: SuperblockColumns, windows: Windows, smallest_cost: int, largest_cost: int
 ) -> LinearModel:
     """Return a formulation of all partitions that cost from `smallest_cost` to `largest_cost`.
 
@@ -48,8 +48,8 @@ def strong_model(
     nodes = np.arange(columns.graph.dag.nodes)
     for superblock in columns.costed:
         upper[columns.c(nodes, superblock)] = 1
-        upper[columns.y(nodes, superblock)[windows.first > superblock]] = 0
-        lower[columns.y(nodes, superblock)[windows.last <= superblock]] = 1
+        upper[columns.y(nodes, superblock)[windows.first >= superblock]] = 0
+        lower[columns.y(nodes, superblock)[windows.last < superblock]] = 1
     lower[columns.bottleneck] = smallest_cost
     upper[columns.bottleneck] = largest_cost
     return columns.model(lower, upper, rows)

@@ -8,10 +8,12 @@ node's window, and with it those of the nodes before or after it.
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from boundmark.bounds.pipeline.shares.table import ShareTable
-from boundmark.problems.arrays import IntArray
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Shares are integers, in units of 1 / SHARE_UNITS of a stage, rounded down: small enough for a
 # linear program in floating point.
@@ -20,7 +22,7 @@ SHARE_UNITS = 2**30
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """First and last possible stage of each node, two of shape (n,)."""
+    """First and last possible stage of each node, counted from 0, two of shape (n,)."""
 
     first: IntArray
     last: IntArray
@@ -44,11 +46,36 @@ def shares(table: ShareTable, threshold: int) -> IntArray | None:
 
 def share_windows(dag: Dag, amounts: IntArray, k: int) -> Windows:
     """Return the windows that the shares leave."""
-    before = _reachable(dag) @ amounts
-    after = _reachable(dag).T @ amounts
+    reach = _reachable(dag)
+    before, after = reach @ amounts, amounts @ reach
     first = np.maximum(-(-(before + amounts) // SHARE_UNITS) - 1, 0)
     last = np.minimum(k + (-(after + amounts) // SHARE_UNITS), k - 1)
     return narrowed(dag, Windows(first, last))
+
+
+def threshold_windows(graph: PipelineGraph, k: int, threshold: int, io: IntArray) -> Windows:
+    """Return the windows of all partitions that cost at most a threshold.
+
+    Parameters
+    ----------
+    io
+        Least cost of the tensors around a stage that contains v and costs at most the threshold,
+        shape (n,); zeros will do.
+    """
+    # As a share, more than all stages hold; no node can be after stage n of a graph with n nodes.
+    too_much = (min(k, graph.dag.nodes) + 1) * SHARE_UNITS
+    windows = []
+    for demand, room in (
+        (graph.work, threshold - io),
+        (graph.work + graph.param_load, threshold + graph.cache - io),
+    ):
+        amounts = [
+            min(amount * SHARE_UNITS // space, too_much) if space > 0 else too_much * (amount > 0)
+            for amount, space in zip(demand.tolist(), room.tolist(), strict=True)
+        ]
+        windows.append(share_windows(graph.dag, frozen(amounts), k))
+    by_work, by_all = windows
+    return Windows(np.maximum(by_work.first, by_all.first), np.minimum(by_work.last, by_all.last))
 
 
 def branch(dag: Dag, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:
@@ -76,11 +103,11 @@ def narrowed(dag: Dag, windows: Windows) -> Windows:
     return Windows(np.array(first), np.array(last))
 
 
-def _reachable(dag: Dag) -> IntArray:
+def _reachable(dag: Dag) -> npt.NDArray[np.bool_]:
     """Return whether column reaches row, shape (n, n)."""
-    reach = np.zeros((dag.nodes, dag.nodes), dtype=np.int64)
+    reach = np.zeros((dag.nodes, dag.nodes), dtype=np.bool_)
     for node in dag.topological_order.tolist():
-        for producer in dag.producers_of(node).tolist():
-            reach[node] |= reach[producer]
-            reach[node, producer] = 1
+        producers = dag.producers_of(node)
+        reach[node] = reach[producers].any(axis=0)
+        reach[node, producers] = True
     return reach

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.pipeline.tree import LARGEST_TREE_GRAPH
+from boundmark.bounds.best import Best
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.search import Tree
@@ -59,19 +60,19 @@ def report_rising_bounds(
         )
     table = share_table(instance.graph)
     first = table.certificate(instance, producer)
-    progress.bound(first)
-    best = first.bound
-    for formulation in formulate(table, best):
-        best = _rise(Tree(instance, table, formulation, budget), best, progress, producer)
+    best = Best(instance, progress)
+    best.bound(first)
+    for formulation in formulate(table, first.bound):
+        _rise(Tree(instance, table, formulation, budget), best, producer)
 
 
-def _rise(tree: Tree, best: int, progress: Progress, producer: str) -> int:
-    """Report what a tree adds to the best bound; return the best one then."""
-    report = _Report(tree, progress, producer, best)
+def _rise(tree: Tree, best: Best, producer: str) -> None:
+    """Report what a tree adds to the best bound."""
+    report = _Report(tree, best, producer)
     refuted = _refute_by_roots(tree, report)
     step = FIRST_STEP
     if not tree.start(_target(refuted, step)):
-        return report.best
+        return
     budget, next_report, slowest = tree.budget, REPORT_EVERY, 0.0
     while budget.remaining() > STEPS_IN_RESERVE * slowest + CHECKS_IN_RESERVE * report.seconds:
         began = budget.spent()
@@ -88,7 +89,6 @@ def _rise(tree: Tree, best: int, progress: Progress, producer: str) -> int:
         slowest = max(slowest, budget.spent() - began)
     report.at(tree.threshold)
     _refute_less(tree, report)
-    return report.best
 
 
 def _refute_by_roots(tree: Tree, report: "_Report") -> int:
@@ -97,9 +97,9 @@ def _refute_by_roots(tree: Tree, report: "_Report") -> int:
     By how much their optimum is above the threshold falls as the threshold rises, and steeply at
     first: shares that fill all stages leave little freedom. The secant method finds where it is 0.
     """
-    refuted, above = report.best - 1, 0.0
+    refuted, above = report.proven - 1, 0.0
     stands, below = 0, 0.0
-    threshold = report.best
+    threshold = report.proven
     for _ in range(ROOT_TRIALS):
         if not tree.start(threshold):
             break
@@ -122,7 +122,7 @@ def _refute_by_roots(tree: Tree, report: "_Report") -> int:
 
 def _refute_less(tree: Tree, report: "_Report") -> None:
     """Report the largest threshold below the tree's that its leaves refute as they are."""
-    low, high = report.best - 1, tree.threshold
+    low, high = report.proven - 1, tree.threshold
     while high - low > 1 and tree.budget.remaining() > 2 * report.seconds:
         threshold = (low + high) // 2
         if report.at(threshold) > threshold:
@@ -146,15 +146,19 @@ class _Report:
     """
 
     tree: Tree
-    progress: Progress
+    best: Best
     producer: str
-    best: int
     seconds: float = 0.0
+
+    @property
+    def proven(self) -> int:
+        """The best bound so far."""
+        return int(self.best.certified)
 
     def at(self, threshold: int) -> int:
         """Return what the tree proves at a threshold, or 0 if that cannot be better."""
         tree = self.tree
-        if (tree.bound if threshold == tree.threshold else threshold + 1) <= self.best:
+        if (tree.bound if threshold == tree.threshold else threshold + 1) <= self.proven:
             return 0
         instance, kind, began = tree.instance, tree.formulation.kind, tree.budget.spent()
         payload = tree.payload(threshold)
@@ -162,7 +166,5 @@ class _Report:
             instance.to_json(), Certificate.of(instance, kind, 0, payload, self.producer).to_json()
         )
         self.seconds = max(self.seconds, tree.budget.spent() - began)
-        if bound > self.best:
-            self.best = bound
-            self.progress.bound(Certificate.of(instance, kind, bound, payload, self.producer))
+        self.best.bound(Certificate.of(instance, kind, bound, payload, self.producer))
         return bound

@@ -5,10 +5,8 @@ import tempfile
 from typing import Any, TextIO
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.graph import topological_order
-from boundmark.bounds.checker.pipeline.flows import io_bounds
 from boundmark.bounds.checker.pipeline.instance import Instance
-from boundmark.bounds.checker.pipeline.windows import TREE_SHARE_UNITS, share_windows
+from boundmark.bounds.checker.pipeline.windows import root
 from boundmark.bounds.exporter import Exporter
 from boundmark.bounds.pipeline.vipr.derivation import Derivation
 from boundmark.bounds.pipeline.vipr.model import Model
@@ -68,18 +66,12 @@ def write_vipr(instance: dict[str, Any], certificate: dict[str, Any], file: Text
 
 
 def _model(graph: Instance, threshold: int, flows: Any) -> Model:
-    io, node_cost = io_bounds(graph, threshold, flows)
-    room = [threshold - taken for taken in io]
-    if node_cost > threshold or any(w > r for w, r in zip(graph.work, room, strict=True)):
+    start = root(graph, threshold, flows)
+    if start is None:
         raise InvalidInputError(
             "flows of the payload refute the threshold alone; expected a bound that needs the tree."
         )
-    shares = [
-        work * TREE_SHARE_UNITS // max(r, 1) for work, r in zip(graph.work, room, strict=True)
-    ]
-    order = topological_order(graph.edges) or []
-    unconnected = sorted(set(range(len(graph.work))).difference(order))
-    return Model(graph, shares, *share_windows(graph, order + unconnected, shares))
+    return Model(graph, start.shares, [u for u, _ in start.order], *start.windows)
 
 
 def _write_model(model: Model, file: TextIO) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from boundmark.bounds.checker.pipeline.windows import TREE_SHARE_UNITS
+from boundmark.bounds.checker.pipeline.limits import TREE_SHARE_UNITS
 from boundmark.bounds.pipeline.vipr.derivation import Derivation
 from boundmark.bounds.pipeline.vipr.windows import Windows
 

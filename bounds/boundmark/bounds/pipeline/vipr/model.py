@@ -20,9 +20,8 @@ of the certificate, not by the VIPR file, which states them as constraints.
 import itertools
 from collections.abc import Iterator
 
-from boundmark.bounds.checker.graph import topological_order
 from boundmark.bounds.checker.pipeline.instance import Instance
-from boundmark.bounds.checker.pipeline.windows import TREE_SHARE_UNITS
+from boundmark.bounds.checker.pipeline.limits import TREE_SHARE_UNITS
 
 Row = tuple[list[tuple[int, int]], int]
 
@@ -37,6 +36,8 @@ class Model:
     ----------
     shares
         Each node's share of a stage in units of 1 / TREE_SHARE_UNITS.
+    order
+        The nodes, producers first.
     first, last
         Windows of stages that the shares leave; y(v, b) is 0 before first, and 1 from last on.
 
@@ -53,7 +54,12 @@ class Model:
     """
 
     def __init__(
-        self, graph: Instance, shares: list[int], first: list[int], last: list[int]
+        self,
+        graph: Instance,
+        shares: list[int],
+        order: list[int],
+        first: list[int],
+        last: list[int],
     ) -> None:
         self.graph, self.shares, self.first, self.last = graph, shares, first, last
         n, m, k = len(graph.work), len(graph.edges), graph.k
@@ -68,7 +74,7 @@ class Model:
         )
         self._starts = dict(zip(self._families, starts, strict=True))
         self.box = list(self._box())
-        place = {u: i for i, u in enumerate(topological_order(graph.edges) or [])}
+        place = {u: i for i, u in enumerate(order)}
         edges = [(u, e, w) for e, (u, w) in enumerate(graph.edges)]
         self.edges_in_order = sorted(edges, key=lambda edge: place[edge[0]])
 
