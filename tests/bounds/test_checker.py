@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mutation import JSON, mutants
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.pipeline.tree import TREE_ROWS
+from boundmark.bounds.checker.pipeline.leaf import TREE_ROWS
 from boundmark.bounds.pipeline.methods import (
     bottleneck_guess_tree,
     bottleneck_tree,

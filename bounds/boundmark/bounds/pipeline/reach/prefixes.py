@@ -92,6 +92,17 @@ class Prefixes:
             for s in range(step.prefix, 0, -1):
                 least[s - 1] = max(least[s - 1], least[s] - self.heaviest)
 
+    def is_stuck(self, step: Step, limit: int) -> bool:
+        """Whether what a step proves means that no pipeline gets from one end to the other.
+
+        A step in the middle that leads no further than it began does not do so later on, either.
+        """
+        if step.stages > 1 or step.first == 0 or step.last == self.k - 1:
+            return False
+        if step.side == "upper":
+            return limit <= self.at_most[step.first] and limit < self.total
+        return limit >= self.at_least[step.last + 1] and limit > 0
+
     def superblocks(self, step: Step) -> Superblocks:
         """Return the step's stages between what is before them and what is after them.
 
