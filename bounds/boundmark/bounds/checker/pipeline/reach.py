@@ -28,7 +28,7 @@ class Step(NamedTuple):
 
 def reach(graph: Instance, payload: Any) -> int:
     """Return what the steps prove if they refute the threshold."""
-    threshold = read_threshold(graph, payload, {"weights", "steps"})
+    threshold = read_threshold(graph, payload, {"weights", "moves", "steps"})
     weights = integers(payload["weights"], "weights of the payload", 0, LARGEST_AMOUNT)
     if len(weights) != len(graph.work):
         raise Rejected("weights of the payload is not one for each node")
@@ -37,7 +37,10 @@ def reach(graph: Instance, payload: Any) -> int:
     shares = shares_at(graph, threshold, payload["flows"])
     if shares is None:
         return threshold + 1
-    prefixes = _Prefixes(graph, weights, shares)
+    heaviest = TREE_SHARE_UNITS
+    if not _within(weights, shares) and not _within(weights, _moved(graph, threshold, payload)):
+        heaviest = sum(weights)
+    prefixes = _Prefixes(graph, weights, heaviest)
     if prefixes.are_refuted():
         return threshold + 1
     for written in payload["steps"]:
@@ -54,6 +57,32 @@ def reach(graph: Instance, payload: Any) -> int:
     raise Rejected("the steps do not refute the threshold")
 
 
+def _moved(graph: Instance, threshold: int, payload: dict[str, Any]) -> list[int]:
+    """Return the nodes' work over the threshold after some of it was moved along edges.
+
+    No tensor takes more than its transfer. So what a stage's nodes got from elsewhere came with
+    tensors that enter it, and all in all they have at most its cost, hence one stage.
+    """
+    moves = integers(payload["moves"], "moves of the payload", 0, LARGEST_AMOUNT)
+    if len(moves) % 2 or any(edge >= len(graph.edges) for edge in moves[::2]):
+        raise Rejected("moves of the payload is not a list of edges and amounts")
+    unit = max(threshold, 1)
+    moved = [work * TREE_SHARE_UNITS // unit for work in graph.work]
+    room = [transfer * TREE_SHARE_UNITS // unit for transfer in graph.transfer]
+    for edge, amount in zip(moves[::2], moves[1::2], strict=True):
+        u, w = graph.edges[edge]
+        moved[u] -= amount
+        moved[w] += amount
+        room[u] -= amount
+    if any(left < 0 for left in room):
+        raise Rejected("moves of the payload take more along a tensor than its transfer")
+    return moved
+
+
+def _within(weights: list[int], most: list[int]) -> bool:
+    return all(weight <= amount for weight, amount in zip(weights, most, strict=True))
+
+
 def _step(written: dict[str, Any], k: int) -> Step:
     first = integer(written["first"], "first of a step", 0, k - 1)
     last = integer(written["last"], "last of a step", first, k - 1)
@@ -66,14 +95,12 @@ def _step(written: dict[str, Any], k: int) -> Step:
 class _Prefixes:
     """What the first s stages weigh at least and at most, for s from 0 to k."""
 
-    def __init__(self, graph: Instance, weights: list[int], shares: list[int]) -> None:
+    def __init__(self, graph: Instance, weights: list[int], heaviest: int) -> None:
         self._weights, self._k, self._total = weights, graph.k, sum(weights)
+        self._heaviest = heaviest
         self.order: Order = in_order(graph)
         self._before, self._after = weights_around(self.order, weights)
-        # Shares of a stage add up to one at most, and so do weights that are no larger.
-        is_share = all(weight <= share for weight, share in zip(weights, shares, strict=True))
-        self._heaviest = TREE_SHARE_UNITS if is_share else self._total
-        self._most = [min(self._total, s * self._heaviest) for s in range(graph.k)] + [self._total]
+        self._most = [min(self._total, s * heaviest) for s in range(graph.k)] + [self._total]
         self._least = [max(0, self._total - most) for most in reversed(self._most)]
 
     def are_refuted(self) -> bool:

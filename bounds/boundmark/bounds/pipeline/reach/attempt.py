@@ -13,6 +13,7 @@ from boundmark.bounds.pipeline.reach.prefixes import Prefixes, Step
 from boundmark.bounds.pipeline.reach.program import Program
 from boundmark.bounds.pipeline.reach.proof import Proof, Prover, proof_without_search
 from boundmark.bounds.pipeline.reach.search import Search
+from boundmark.bounds.pipeline.reach.weights import Weights, scaled
 from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, shares
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray
@@ -27,6 +28,9 @@ MOST_OPEN_COLUMNS = 2500
 
 # Of a point, at most.
 MOST_ROUNDINGS = 8
+
+# Of a step before one of several stages.
+FEW_BRANCHINGS = 10
 
 # In ticks, by how much a leaf's bound is to exceed the threshold.
 CLEARLY = 1e-3
@@ -58,11 +62,14 @@ class Setting:
         if self.table is not None:
             return shares(self.table, threshold)
         work = self.instance.graph.work
-        if int(work.max()) > threshold:
-            return None
-        scaled = work.astype(object) * SHARE_UNITS // max(threshold, 1)
-        result: IntArray = scaled.astype(np.int64)
-        return result
+        return None if int(work.max()) > threshold else scaled(work, threshold)
+
+    def weights(self, threshold: int, amounts: IntArray) -> Weights:
+        """Return what nodes weigh: their shares, if these are better than their work."""
+        graph = self.instance.graph
+        if self.table is not None:
+            return Weights.unmoved(graph, amounts)
+        return Weights.moved(graph, threshold)
 
 
 class Attempt:
@@ -79,7 +86,9 @@ class Attempt:
     def __init__(self, setting: Setting, threshold: int, amounts: IntArray) -> None:
         self.threshold = threshold
         self._setting, self._amounts = setting, amounts
-        self.prefixes = Prefixes(setting.closure, amounts, SHARE_UNITS, setting.instance.k)
+        self._weights = setting.weights(threshold, amounts)
+        k = setting.instance.k
+        self.prefixes = Prefixes(setting.closure, self._weights.nodes, SHARE_UNITS, k)
         self.is_refuted = self.prefixes.are_refuted
         self._prover = Prover(setting.checked, amounts.tolist(), threshold)
         self._proofs: list[Proof] = []
@@ -119,20 +128,34 @@ class Attempt:
         proof = self._prover.proof(search, prefixes, step, superblocks)
         return proof is not None and self._learn(proof)
 
-    def forward(self, branchings: int) -> bool:
-        """Take all steps from the first stage on; return whether the threshold is refuted."""
-        for stage in range(self._setting.instance.k):
+    def forward(self, branchings: int, stages: int = 1) -> bool:
+        """Take steps from the first stage on; return whether the threshold is refuted.
+
+        Parameters
+        ----------
+        stages
+            Of a step. If they are several, each step follows one of a single stage that branches
+            little, which narrows the windows.
+        """
+        for last in range(self._setting.instance.k):
             if self.is_refuted:
                 break
-            self.take(Step(stage, stage, "upper"), branchings)
+            if stages > 1:
+                self.take(Step(last, last, "upper"), min(branchings, FEW_BRANCHINGS))
+            if not self.is_refuted:
+                self.take(Step(max(0, last - stages + 1), last, "upper"), branchings)
         return self.is_refuted
 
-    def backward(self, branchings: int) -> bool:
-        """Take all steps from the last stage on; return whether the threshold is refuted."""
-        for stage in range(self._setting.instance.k - 1, -1, -1):
+    def backward(self, branchings: int, stages: int = 1) -> bool:
+        """Do the same from the last stage on."""
+        k = self._setting.instance.k
+        for first in range(k - 1, -1, -1):
             if self.is_refuted:
                 break
-            self.take(Step(stage, stage, "lower"), branchings)
+            if stages > 1:
+                self.take(Step(first, first, "lower"), min(branchings, FEW_BRANCHINGS))
+            if not self.is_refuted:
+                self.take(Step(first, min(k - 1, first + stages - 1), "lower"), branchings)
         return self.is_refuted
 
     def finish(self, branchings: int, best: Best) -> bool:
@@ -176,7 +199,8 @@ class Attempt:
         return {
             "threshold": self.threshold,
             "flows": [] if table is None else table.flows(self.threshold),
-            "weights": self._amounts.tolist(),
+            "weights": self._weights.nodes.tolist(),
+            "moves": self._weights.moves_to_json(),
             "steps": [proof.to_json() for proof in self._proofs],
         }
 

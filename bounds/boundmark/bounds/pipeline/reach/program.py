@@ -75,6 +75,7 @@ class Program:
         threshold: int,
         objective: Objective,
         threads: int,
+        price: float = 0.0,
     ) -> None:
         require_module("highspy")
         self._relaxation = relaxation = relax(graph, superblocks, amounts, windows)
@@ -104,6 +105,10 @@ class Program:
         if objective != "cost":
             least[-1] = upper[-1] = threshold * self._unit
         cost, self._constant = self._costs(superblocks, windows)
+        if price:
+            outer = relaxation.c[:, -1 if objective == "upper" else 0]
+            has_column = outer >= 0
+            cost[outer[has_column]] += price * graph.transfer[has_column] * self._unit
         self._solver = _solver(matrix[self._kept], lower[self._kept], least, upper, cost, threads)
         self._open_node, self._open_block = np.nonzero(relaxation.y >= 0)
         self._open_column = relaxation.y[self._open_node, self._open_block].astype(np.int32)

@@ -76,15 +76,15 @@ class Search:
         """The leaf where the objective may be least; None if there is no solution at all."""
         return self._waiting[0][2] if self._waiting else None
 
-    def grow(self) -> bool:
-        """Branch on the leaf where the objective may be least; return False if it is decided.
+    def grow(self, leaf: Leaf | None = None) -> bool:
+        """Branch on a leaf, or where the objective may be least; return False if it is decided.
 
         Raises
         ------
         OutOfTimeError
             If the budget ends first. The tree stays as it was.
         """
-        leaf = self.worst
+        leaf = self.worst if leaf is None else leaf
         if leaf is None or leaf.point is None or leaf.point.y is None:
             return False
         branching = self._branching(leaf.point.y)
@@ -93,9 +93,10 @@ class Search:
         sides = self._closure.branch(leaf.windows, *branching)
         first, second = (self._solved(side, leaf) for side in sides)
         leaf.branching, leaf.children = branching, (first, second)
-        heapq.heappop(self._waiting)
         self._push(first)
         self._push(second)
+        while self._waiting and self._waiting[0][2].children is not None:
+            heapq.heappop(self._waiting)
         return True
 
     def _branching(self, y: FloatArray) -> tuple[int, int] | None:

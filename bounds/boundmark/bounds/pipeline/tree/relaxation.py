@@ -59,6 +59,8 @@ class Relaxation:
         v K + b, or e K + b for edge e, or b, where K is the number of superblocks.
     y
         Column of y(v, b), shape (n, K), or -1 where it is fixed.
+    c
+        Column of c(u, b), shape (n, K), or -1 where the program does without it.
     """
 
     rows: IntArray
@@ -69,6 +71,7 @@ class Relaxation:
     family: IntArray
     number: IntArray
     y: IntArray
+    c: IntArray
 
 
 class _Rows:
@@ -200,6 +203,7 @@ def relax(
         family=np.concatenate(rows.family),
         number=np.concatenate(rows.number),
         y=y,
+        c=c,
     )
 
 
