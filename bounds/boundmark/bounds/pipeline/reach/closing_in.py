@@ -7,7 +7,7 @@ fail. Such a threshold stands until the next round, in which steps branch more o
 from typing import NamedTuple
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Setting
+from boundmark.bounds.pipeline.reach.attempt import FEW_BRANCHINGS, KIND, Attempt, Setting
 from boundmark.bounds.pipeline.reach.greedy import Greedy
 from boundmark.bounds.pipeline.reach.program import OutOfTimeError
 from boundmark.problems.certificate import Certificate
@@ -51,6 +51,9 @@ MANY_BRANCHINGS = 100
 # Branchings of a stage of a partition.
 MOST_GREEDY_BRANCHINGS = 200
 
+# A first partition is looked for so far above what has been refuted, as a part of it.
+FIRST_PART = 0.02
+
 # What partitions charge for tensors between what they have so far and the rest.
 PRICES = (1.0, 0.0)
 
@@ -74,6 +77,8 @@ class ClosingIn:
                 if self._is_closed:
                     break
                 self._round(effort)
+                if not effort.branchings:
+                    self._meet_something()
         except OutOfTimeError:
             pass
         self._report()
@@ -113,6 +118,14 @@ class ClosingIn:
             if attempt.backward(branchings, stages) or attempt.finish(branchings, self._best):
                 return self._refute(attempt)
         return self._best.objective <= threshold
+
+    def _meet_something(self) -> None:
+        """Build partitions at thresholds further and further above what has been refuted."""
+        part = FIRST_PART
+        while (1 + part) * self._refuted < self._best.objective:
+            if self._meet(int((1 + part) * self._refuted), FEW_BRANCHINGS):
+                break
+            part *= 2
 
     def _meet(self, threshold: int, branchings: int) -> bool:
         """Build partitions at a threshold; return whether one of them meets it."""
