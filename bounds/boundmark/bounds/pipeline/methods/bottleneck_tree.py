@@ -6,23 +6,15 @@ So the tree starts where `share` ends. If it comes to an end, one that asks for 
 follows, whose optimum is at least that of the paper's program.
 """
 
-from collections.abc import Iterator
-
-from boundmark.bounds.pipeline.shares.table import ShareTable
-from boundmark.bounds.pipeline.tree.formulation import Formulation, bottleneck
+from boundmark.bounds.pipeline.tree.formulation import bottleneck, by_shares_then_work
 from boundmark.bounds.pipeline.tree.rising import report_rising_bounds
-from boundmark.bounds.pipeline.tree.superblocks import Demand
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report the share bound, then better ones until the time is up or the bound stays."""
-
-    def formulate(table: ShareTable, bound: int) -> Iterator[Formulation]:
-        yield bottleneck(instance.k, Demand.of_shares(table, bound, instance.k))
-        yield bottleneck(instance.k, Demand.of_work(instance.graph, instance.k))
-
+    formulate = by_shares_then_work(instance, bottleneck)
     report_rising_bounds(instance, formulate, budget, progress, METHOD.name)
 
 

@@ -1,10 +1,11 @@
 """Which programs a tree starts from: one for each way to cover all partitions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.shares.windows import Windows, share_windows
 from boundmark.bounds.pipeline.tree.superblocks import (
     Demand,
@@ -16,6 +17,7 @@ from boundmark.bounds.pipeline.tree.superblocks import (
 )
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline import PipelineInstance
 
 Roots = list[tuple[Superblocks, Windows]]
 
@@ -68,3 +70,15 @@ def bottleneck_guess(k: int, demand: Demand) -> Formulation:
         return [(superblocks[stage], merged_windows(windows, stage)) for stage in range(k)]
 
     return Formulation("bottleneck-guess-tree/1", roots, demand)
+
+
+def by_shares_then_work(
+    instance: PipelineInstance, program: Callable[[int, Demand], Formulation]
+) -> Callable[[ShareTable, int], Iterator[Formulation]]:
+    """Return a program whose demand is the shares at a bound, then one whose demand is the work."""
+
+    def formulate(table: ShareTable, bound: int) -> Iterator[Formulation]:
+        yield program(instance.k, Demand.of_shares(table, bound, instance.k))
+        yield program(instance.k, Demand.of_work(instance.graph, instance.k))
+
+    return formulate
