@@ -81,8 +81,8 @@ def solve(
 
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json
     from boundmark.benchmarks.cli.progress import task_progress
-    from boundmark.benchmarks.instance_choice import named_instance
     from boundmark.benchmarks.engines import make_engine
+    from boundmark.benchmarks.instance_choice import named_instance
     from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.solve import rounds_of
     from boundmark.benchmarks.solve import solve as solve_instance
