@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import brute_force
+import brute_force_placement
 from other_process import call
 from recording import record
 
@@ -52,7 +53,7 @@ PROBLEMS = {
         microbatch.TIGHT, microbatch.optimum, microbatch.is_tiny, microbatch.solution
     ),
     "placement": CertifiedProblem(
-        placement.TIGHT, placement.optimum, placement.is_tiny, placement.solution
+        placement.TIGHT, brute_force_placement.optimum, placement.is_tiny, placement.solution
     ),
 }
 
@@ -74,7 +75,9 @@ def certified(problem: str, name: str) -> Certified:
     """Return a sample with what the method reports last, as a JSON reader returns it."""
     method, instance = PROBLEMS[problem].tight[name]
     # CP-SAT and HiGHS cannot be loaded by one process.
-    recorder = call(record, method, instance) if problem == "microbatch" else record(method, instance)
+    recorder = (
+        call(record, method, instance) if problem == "microbatch" else record(method, instance)
+    )
     certificates = [bound for bound in recorder.bounds if isinstance(bound, Certificate)]
     document = json.loads(json.dumps(certificates[-1].to_json()))
     return Certified(instance, instance.to_json(), document, PROBLEMS[problem].optimum(instance))

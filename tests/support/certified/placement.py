@@ -1,7 +1,7 @@
 """Certificates of `placement` that prove the optimum of a tiny instance."""
 
 import numpy as np
-from brute_force_placement import instance, optimum
+from brute_force_placement import instance
 
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 

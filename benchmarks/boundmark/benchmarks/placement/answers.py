@@ -40,9 +40,7 @@ def facts(answer: Answer) -> dict[str, Any]:
     return {"devices": devices, "transfers": len(schedule.transfers)}
 
 
-def device_columns(
-    instance: PlacementInstance, schedule: PlacementSchedule
-) -> dict[str, IntArray]:
+def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, IntArray]:
     """Return what each device does and holds: operators, ticks and memory, each of shape (D,)."""
     graph = instance.graph
     sent, received = moved_ticks(instance, schedule)
@@ -57,21 +55,22 @@ def device_columns(
 
 
 def print_solution(answer: Answer) -> None:
-    """Print a line for each device: what it runs, for how long, and what it holds."""
+    """Print a line for each device: what it runs, its share of the makespan, and how full it is."""
     if answer.solution is None or answer.objective is None:
         return
     instance = _instance(answer)
     columns = device_columns(instance, PlacementSchedule.from_json(answer.solution))
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("device", no_wrap=True)
-    for column in ("operators", "busy", "share", "sending", "receiving", "memory", "capacity"):
+    for column in ("operators", "busy", "share", "sending", "receiving", "memory", "full"):
         table.add_column(column, justify="right", no_wrap=True)
     for d, name in enumerate(instance.graph.device_names):
         row = {column: integer(values[d]) for column, values in columns.items()}
         share = f"{int(columns['busy'][d]) / max(1, answer.objective):.0%}"
+        full = f"{int(columns['memory'][d]) / max(1, int(columns['capacity'][d])):.0%}"
         table.add_row(
             name, row["operators"], row["busy"], share, row["sending"], row["receiving"],
-            row["memory"], row["capacity"],
+            row["memory"], full,
         )  # fmt: skip
     Console().print(table)
 

@@ -108,7 +108,7 @@ def check_schedule(graph: PlacementGraph, schedule: PlacementSchedule, transfers
         uses[f"device {target} receives two tensors"].append((begin, finish))
     for what, spans in uses.items():
         _check_one_at_a_time(what, spans)
-    return max(end)
+    return int(max(end))
 
 
 def _check_one_at_a_time(what: str, spans: list[tuple[int, int]]) -> None:

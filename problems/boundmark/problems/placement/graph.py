@@ -134,8 +134,7 @@ def _check_tensors(graph: PlacementGraph) -> None:
         for operator in (producer, readers[0], readers[-1]):
             if not 0 <= operator < graph.nodes:
                 raise InvalidInputError(
-                    f"tensor {tensor} names operator {operator}; "
-                    f"expected 0 to {graph.nodes - 1}."
+                    f"tensor {tensor} names operator {operator}; expected 0 to {graph.nodes - 1}."
                 )
         if not 0 <= size < len(graph.times):
             raise InvalidInputError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
@@ -148,7 +149,7 @@ class PlacementInstance:
             producer=value["producer"],
             consumers=tuple(map(tuple, value["consumers"])),
             size=value["size"],
-            times=np.zeros((0, devices, devices), dtype=np.int64) if not tables else tables,  # type: ignore[arg-type]
+            times=frozen(tables or np.zeros((0, devices, devices)), "times"),
             names=tuple(map(str, range(len(value["duration"])))),
             device_names=tuple(map(str, range(devices))),
         )

@@ -39,9 +39,7 @@ def test_simulation_is_that_of_a_slow_one(sample: PlacementInstance, data: st.Da
     devices = np.array(
         data.draw(st.lists(st.integers(0, span - 1), min_size=sample.nodes, max_size=sample.nodes))
     )
-    priority = data.draw(
-        st.lists(st.integers(0, 5), min_size=sample.nodes, max_size=sample.nodes)
-    )
+    priority = data.draw(st.lists(st.integers(0, 5), min_size=sample.nodes, max_size=sample.nodes))
     recorder = Recorder()
     makespan = Incumbent(sample, recorder).offer(devices, np.array(priority))
     (schedule,) = recorder.solutions

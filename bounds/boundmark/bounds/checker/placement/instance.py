@@ -110,5 +110,3 @@ def _check_order(instance: Instance) -> None:
     ]
     if topological_order(edges) is None:
         raise Rejected("the instance's graph has a cycle")
-
-

@@ -118,9 +118,7 @@ class Network:
                 least = max(least, whole)
         return starts, [least]
 
-    def _start(
-        self, v: int, first: int, device: int, ends: dict[int, list[int]]
-    ) -> list[int]:
+    def _start(self, v: int, first: int, device: int, ends: dict[int, list[int]]) -> list[int]:
         span = range(self.devices)
         jumps = self.jumps_to.get(v, ())
         spend((len(self.inputs[v]) + len(jumps)) * self.devices**2)

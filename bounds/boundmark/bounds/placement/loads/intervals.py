@@ -103,7 +103,7 @@ def _refuted_from(
     far = np.int64(2**62)
     before = np.where(allowed, head, far).min(axis=0)
     behind = np.where(allowed, tail, far).min(axis=0)
-    used = allowed.any(axis=0)
+    used = np.asarray(allowed.any(axis=0))
     lost = np.where(used, before + np.where(used, behind, 0), 0)
     found = assignment_weights(duration, allowed, lost)
     if found is None:

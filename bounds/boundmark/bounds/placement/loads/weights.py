@@ -81,9 +81,7 @@ def assignment_weights(
         )
         loads = vstack([loads, held], format="csr")
         limits = np.concatenate([limits, capacity[used] / memory_scale])
-    once = csr_array(
-        (np.ones(len(columns)), (operator, columns)), shape=(nodes, len(columns) + 1)
-    )
+    once = csr_array((np.ones(len(columns)), (operator, columns)), shape=(nodes, len(columns) + 1))
     solved = linprog(
         np.concatenate([np.zeros(len(columns)), [1.0]]),
         A_ub=loads, b_ub=limits, A_eq=once, b_eq=np.ones(nodes),

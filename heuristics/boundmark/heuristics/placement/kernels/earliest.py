@@ -168,9 +168,7 @@ def earliest_start(net: Network, devices: IntArray, starts: IntArray) -> int:
         start, v, d = heap[0, 0], heap[0, 2], heap[0, 3]
         is_open = not is_placed[v] and net.memory[v] <= room[d]
         if is_open:
-            there = max(
-                _inputs_there(net, v, d, devices, end, ports, arrived, False), free[d]
-            )
+            there = max(_inputs_there(net, v, d, devices, end, ports, arrived, False), free[d])
             if there > start:
                 heap[0, 0] = there
                 _sift_down(heap, size)

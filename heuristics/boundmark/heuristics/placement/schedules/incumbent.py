@@ -56,7 +56,5 @@ class Incumbent:
             self.makespan, self.devices = makespan, devices.copy()
             rows = self._moves[: self._count, [0, 1, 5]]
             by_key = np.lexsort((rows[:, 1], rows[:, 0]))
-            self._progress.solution(
-                PlacementSchedule(self.devices, self._starts, rows[by_key])
-            )
+            self._progress.solution(PlacementSchedule(self.devices, self._starts, rows[by_key]))
         return makespan
