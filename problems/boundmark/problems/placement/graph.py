@@ -154,7 +154,7 @@ def _check_costs(graph: PlacementGraph) -> None:
         raise InvalidInputError(f"a time of a transfer is {times.min()}; expected none below 0.")
     if times.size and np.einsum("sdd->sd", times).any():
         raise InvalidInputError("a tensor takes time from a device to itself; expected 0.")
-    longest = times.reshape(len(times), -1).max(axis=1, initial=0).tolist()
+    longest = times.reshape(len(times), graph.devices**2).max(axis=1, initial=0).tolist()
     moved = sum(
         longest[size] * len(readers)
         for size, readers in zip(graph.size.tolist(), graph.consumers, strict=True)

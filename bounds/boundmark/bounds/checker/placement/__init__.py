@@ -4,9 +4,10 @@ The instance: the `duration` of each operator on each device, -1 where that cann
 takes of its device's `memory`, of which each device has a `capacity`; for each tensor its
 `producer`, its `consumers`, and its `size`: the row of `times` that says how long it takes from
 each device to each other one. A solution gives `devices` and `starts` of the operators, and rows
-(tensor, receiver, start) of `transfers`. A tensor is moved to each device that reads it and is not its producer's, once for all consumers
-there (`transfers` of the instance is per-tensor) or once for each (per-edge). A device runs one
-operator, sends one tensor and receives one tensor at a time; what takes no time is in nobody's way.
+(tensor, receiver, start) of `transfers`. A tensor is moved to each device that reads it and is not
+its producer's, once for all consumers there (`transfers` of the instance is per-tensor) or once for
+each (per-edge). A device runs one operator, sends one tensor and receives one tensor at a time;
+what takes no time is in nobody's way.
 OPT is the least possible end of the last operator. Kinds of certificates for OPT >= bound:
 
 critical-path/1
