@@ -4,6 +4,7 @@ import pytest
 from brute_force_placement import instance
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker import budget
 from boundmark.problems.placement import PlacementInstance
 
 SAMPLE = instance(
@@ -90,9 +91,14 @@ def test_what_follows_the_first_operator_alone() -> None:
     assert check("interval-load/1", {"intervals": [after, WHOLE]}, sample) == 11
 
 
-def test_work_is_counted_before_it_is_done() -> None:
-    """Many intervals of many operators are refused as too large, within seconds."""
-    nodes, devices = 400, 16
-    sample = instance([[1] * devices] * nodes, [(v, v + 1) for v in range(nodes - 1)])
-    with pytest.raises(checker.TooLarge, match=r"more than .* steps"):
-        check("interval-load/1", {"intervals": [WHOLE] * 2000}, sample)
+def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many intervals are refused as too large, and so are intervals of many devices."""
+    sample = instance([[1] * 8] * 50, [(v, v + 1) for v in range(49)])
+    monkeypatch.setattr(budget, "MOST_STEPS", 2**17)
+    with pytest.raises(checker.TooLarge, match="more than 131,072 steps"):
+        check("interval-load/1", {"intervals": [WHOLE] * 100}, sample)
+    with pytest.raises(checker.TooLarge, match="of memory"):
+        check("interval-load/1", {"intervals": [WHOLE] * 200_000}, sample)
+    monkeypatch.setattr(budget, "MOST_CHECK_BYTES", 2**18)
+    with pytest.raises(checker.TooLarge, match="of memory"):
+        check("interval-load/1", {"intervals": [{**MODULE, "last": 49, "rows": []}]}, sample)

@@ -6,10 +6,13 @@ may be missing, for the begin and the end of the schedule. See the package for t
 
 from typing import Any
 
-from ..budget import spend
+from ..budget import hold, spend
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .instance import Instance
 from .paths import OUTSIDE, Jump, Network
+
+# A number in a list of its own kind, with what it takes to get there.
+NUMBER_BYTES = 80
 
 
 def critical_path(instance: Instance, payload: Any) -> int:
@@ -27,6 +30,7 @@ def interval_load(instance: Instance, payload: Any) -> int:
     if type(intervals) is not list or not intervals:
         raise Rejected("intervals of the payload is not a list of at least one")
     network = Network(instance)
+    hold(NUMBER_BYTES * len(intervals) * network.devices**2)
     for value in intervals:
         jump = _proven(network, value)
         network.add(jump)
@@ -44,6 +48,8 @@ def _proven(network: Network, value: Any) -> Jump:
     devices = network.devices
     sources, targets = (1 if v == OUTSIDE else devices for v in (first, last))
     body = network.between(first, last)
+    hold(NUMBER_BYTES * len(body) * devices * (2 * sources + targets))
+    spend(devices**2)
     found = [network.heads(first, device, body, last) for device in range(sources)]
     least = [list(to_last) for _, to_last in found]
     tails: dict[int, dict[int, list[int]]] = {}

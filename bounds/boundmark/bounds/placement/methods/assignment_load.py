@@ -29,7 +29,7 @@ def proven(instance: PlacementInstance, found: Assignment) -> int:
             for d, can in enumerate(cans)
             if can
         )
-    return max(0, -(-demand // sum(found.weights)))
+    return max(0, int(-(-demand // sum(found.weights))))
 
 
 def run(

@@ -55,7 +55,7 @@ class Network(NamedTuple):
 
 
 def _readonly(axes: int) -> types.Array:
-    return types.Array(types.int64, axes, "C", readonly=True)  # type: ignore[no-untyped-call]
+    return types.Array(types.int64, axes, "C", readonly=True)
 
 
 NETWORK = types.NamedTuple(  # type: ignore[no-untyped-call]
