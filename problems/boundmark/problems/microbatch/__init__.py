@@ -1,6 +1,7 @@
 """`microbatch`: schedules of many micro-batches on a pipeline ([TESSEL24])."""
 
 from boundmark.problems.microbatch.block import Block
+from boundmark.problems.microbatch.by_name import NAMING, TABLE
 from boundmark.problems.microbatch.instance import MicrobatchInstance
 from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.schedule import Repetend, Schedule
@@ -31,6 +32,8 @@ PROBLEM = Problem(
     solution_from_json=Schedule.from_json,
     rounds=(("device-load", "memory-latency", "modulo"), ("modulo-tree",)),
     precedence=20,
+    naming=NAMING,
+    table=TABLE,
 )
 
 __all__ = ["PROBLEM", "Block", "BlockLayout", "MicrobatchInstance", "Repetend", "Schedule"]
