@@ -13,6 +13,9 @@ import psutil
 METHOD_JOB = "boundmark.benchmarks.execution.method_job"
 
 
+# After Ctrl-C, for checking what the methods have found.
+PATIENCE_SECONDS = 5.0
+
 # The reason to stop if it is the user's wish.
 INTERRUPT = "Ctrl-C"
 
@@ -25,8 +28,9 @@ class TimeIsUpError(Exception):
 def ending_gently(stop: Callable[[str], None], kill_at: float, end_at: float) -> Iterator[None]:
     """End running methods at the first Ctrl-C or when their time is up; what they found counts.
 
-    A second Ctrl-C raises `KeyboardInterrupt`, and the end of the time `TimeIsUpError`. Does
-    nothing in other threads than the main one, where signals arrive.
+    A second Ctrl-C raises `KeyboardInterrupt`, and the end of the time `TimeIsUpError`, which
+    after a Ctrl-C comes within `PATIENCE_SECONDS`. Does nothing in other threads than the main one,
+    where signals arrive.
 
     Parameters
     ----------
@@ -49,9 +53,11 @@ def ending_gently(stop: Callable[[str], None], kill_at: float, end_at: float) ->
         if INTERRUPT in stopped:
             raise KeyboardInterrupt
         end(INTERRUPT)
+        moment = min(end_at, time.monotonic() + PATIENCE_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, _until(moment))
 
     def on_alarm(number: int, frame: FrameType | None) -> None:
-        if time.monotonic() >= end_at:
+        if stopped:
             # Whoever waits for a task must not wait for ever.
             stop("the time was up")
             raise TimeIsUpError

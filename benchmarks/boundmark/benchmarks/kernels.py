@@ -16,5 +16,5 @@ def are_compiled() -> bool:
         if point.module.startswith("boundmark."):
             spec = importlib.util.find_spec(point.module)
             if spec is not None and spec.origin is not None:
-                folders += [path for path in Path(spec.origin).parent.rglob("kernels")]
+                folders += list(Path(spec.origin).parent.rglob("kernels"))
     return all(any((folder / "__pycache__").glob("*.nbi")) for folder in folders)

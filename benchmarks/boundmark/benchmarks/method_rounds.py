@@ -17,8 +17,8 @@ from boundmark.problems.canonical import canonical_json
 # Of the time that is left, for a round that others follow.
 ROUND_FRACTION = 0.5
 
-# No method is started for less.
-SHORTEST_SECONDS = 0.05
+# What a method gets at least, if there is any time: quick ones need less.
+SHORTEST_SECONDS = 0.2
 
 # A stored result counts as one with the same limit if its limit was not much shorter.
 SIMILAR_LIMIT = 0.75
@@ -133,7 +133,7 @@ class MethodRounds:
                     limit = self._share()
                     if self._is_known(choice, limit):
                         continue
-                    if limit < SHORTEST_SECONDS:
+                    if self._clock.for_methods() == 0.0:
                         self.left_out.append(choice.method.name)
                         continue
                     self.running.append(choice.method.name)
@@ -159,7 +159,8 @@ class MethodRounds:
         if self.round < len(self._rounds):
             left *= ROUND_FRACTION
         # As many run at a time as there are workers; the one in question is one of them.
-        return round(left / math.ceil((1 + len(self._waiting)) / self._workers), 3)
+        share = left / math.ceil((1 + len(self._waiting)) / self._workers)
+        return round(max(share, SHORTEST_SECONDS), 3)
 
     def _is_known(self, choice: MethodChoice, limit: float) -> bool:
         """Whether the folder has what a method would find; then it is taken from there."""

@@ -39,25 +39,32 @@ def console() -> Console:
     return Console(width=USUAL_WIDTH)
 
 
-def print_table(table: Table) -> None:
-    """Print a table; its last column takes what room is left, and is cut where that is too little.
+def print_table(table: Table, *, keeps_wrapping: bool = False) -> None:
+    """Print a table such that numbers and names in all columns but the last are never cut.
 
-    Numbers and names in the other columns are never cut nor broken.
+    Parameters
+    ----------
+    keeps_wrapping
+        Whether columns are wrapped as the table says. If not, none is, and the last one is cut
+        where there is no room for it.
     """
     out = console()
-    for column in table.columns:
-        column.no_wrap = True
-    for column in table.columns[:-1]:
-        texts = [column.header, *column.cells]
-        column.min_width = max(Measurement.get(out, out.options, text).maximum for text in texts)
-    table.columns[-1].overflow = "ellipsis"
-    if _is_wide.get():
-        # Without the blanks that fill a line of that length.
-        with out.capture() as captured:
-            out.print(table)
-        out.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
-        return
-    out.print(table)
+    if not keeps_wrapping:
+        for column in table.columns:
+            column.no_wrap = True
+        table.columns[-1].overflow = "ellipsis"
+    fixed = table.columns if keeps_wrapping else table.columns[:-1]
+    for column in fixed:
+        if column.no_wrap:
+            texts = [column.header, *column.cells]
+            widths = (Measurement.get(out, out.options, text).maximum for text in texts)
+            column.min_width = max(widths)
+    with out.capture() as captured:
+        out.print(table)
+    # Without the blanks that fill lines up.
+    lines = captured.get().splitlines()
+    out.file.write("".join(f"{line.rstrip()}\n" for line in lines))
+    out.file.flush()
 
 
 def plain(text: str) -> Text:

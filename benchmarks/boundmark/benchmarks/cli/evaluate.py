@@ -1,4 +1,4 @@
-"""`boundmark evaluate`: how good is a solution of your own?"""
+"""`boundmark evaluate`: how far from optimal a solution of your own can be."""
 
 import math
 import sys
@@ -75,6 +75,7 @@ def evaluate(
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.catalog import problems
+    from boundmark.problems.errors import InvalidInputError
 
     settings = RunSettings.checked(
         time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
@@ -89,6 +90,11 @@ def evaluate(
         clock = clock.without(lambda: import_methods(console))
         known = problems()[given.source.instance.problem]
         rounds = rounds_of(known, methods, ("bound", "exact"))
+        for choice in rounds[0]:
+            if choice.method.kind == "heuristic":
+                raise InvalidInputError(
+                    f"method {choice.method.name!r} finds no bounds; expected methods that do."
+                )
         with results_folder(out) as (folder, keep):
             found = solve_instance(
                 given.source, rounds, folder, settings, clock, workers=workers, given=given,

@@ -38,14 +38,10 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     """Print the solution, the best bound, what is between them, and where all that is stored."""
     instance = answer.source.instance
     presentation = presentation_of(instance.problem)
-    device = f", device {answer.source.device}" if answer.source.device else ""
-    click.echo(
-        printable(
-            f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges{device}, "
-            f"instance {instance.sha256[:12]}"
-        )
-    )
+    click.echo(printable(f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges"))
     presentation.print_solution(answer)
+    device = f", device {answer.source.device}" if answer.source.device else ""
+    _print("instance", f"{instance.sha256[:12]}{device}")
     for warning in answer.warnings:
         _print("warning", warning)
     unit, name = presentation.unit(answer), presentation.objective_name(answer)
@@ -65,7 +61,7 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     if answer.optimal:
         _print("gap", "0 (optimal, certified)")
     elif answer.gap is not None:
-        _print("gap", f"{answer.gap:.2%} at most above the optimum")
+        _print("gap", f"at most {answer.gap:.2%} above the optimum")
     _print("seconds", f"{answer.seconds:.1f}")
     for failure in answer.failures:
         _print("note", failure)

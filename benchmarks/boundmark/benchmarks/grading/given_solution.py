@@ -91,11 +91,12 @@ def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, str]:
         meant, implied = problem.table.implied(solution)
         missing = {name: value for name, value in implied.items() if name not in parameters}
         if missing:
-            if not isinstance(found, dict) or "format" not in found:
-                solution = meant
             parameters |= missing
             facts = " ".join(f"{name}={value}" for name, value in missing.items())
-            note = f"{facts} is what the solution uses; options say otherwise"
+            note = f"{facts}, as the solution has it, because no option says so"
+            if "format" not in found and meant.to_json() != solution.to_json():
+                solution = meant
+                note += "; its numbers were closed up to begin at 0"
     instance = chosen.make(parameters)
     if isinstance(found, dict) and found.get("format") == SOLUTION_FORMAT:
         _check_owner(found, instance, note)

@@ -59,7 +59,7 @@ def losses(answer: Answer) -> list[Loss]:
 
 
 def _shown(answer: Answer) -> Partition:
-    """Return the partition with the user's own numbers, or else in the order in which data flows."""
+    """Return the partition with the user's own numbers, or else numbered as data flows."""
     assert answer.solution is not None
     partition = Partition.from_json(answer.solution)
     return partition if answer.method == GIVEN else in_pipeline_order(_instance(answer), partition)
