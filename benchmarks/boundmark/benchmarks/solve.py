@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.benchmarks.engines import make_engine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
 from boundmark.benchmarks.interruption import INTERRUPT, TimeIsUpError, ending_gently
@@ -164,8 +164,8 @@ def solve(
     watch
         Returns a context that shows how the rounds go on.
     """
-    store = ResultStore.create_or_open(directory)
-    stored = store.results()
+    engine = make_engine("local", workers)
+    stored = ResultStore.create_or_open(directory).results()
     going = MethodRounds(
         source,
         rounds,
@@ -192,7 +192,7 @@ def solve(
                     source,
                     going.tasks(),
                     directory,
-                    LocalEngine(workers),
+                    engine,
                     on_finish=going.finished,
                     on_error=lambda: going.stop("an outcome could not be stored"),
                     told=told,
