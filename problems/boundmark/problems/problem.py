@@ -188,7 +188,9 @@ class Problem:
                 raise InvalidInputError(
                     f"{parameter.name} is missing; problem {self.name!r} needs it."
                 )
-            checked[parameter.name] = parameter.check(value)
+            is_given = parameter.name in given
+            # A default may stand for something that no number says.
+            checked[parameter.name] = parameter.check(value) if is_given else value
         return checked
 
     def suits(self, source: object) -> bool:
@@ -253,7 +255,10 @@ class Problem:
             stored = source
 
             def changed(given: Mapping[str, int | str]) -> Instance:
-                self.check_parameters({**stored.parameters, **given})
+                self._check_names(given)
+                for parameter in self.parameters:
+                    if parameter.name in given:
+                        parameter.check(given[parameter.name])
                 return stored.with_parameters(given)
 
             return changed

@@ -16,9 +16,10 @@ PROBLEM = Problem(
     parameters=(
         IntegerParameter(
             "memory",
-            "memory of each device, 0 for twice the number of devices",
-            least=0,
+            "memory of each device",
+            least=1,
             default=0,
+            default_text="twice the number of devices",
         ),
         IntegerParameter(
             "micro_batches",
