@@ -51,6 +51,7 @@ out is at most a io(S) + work(S) - work[v].
 
 from .ideals import ideal_dp
 from .instance import objective, read_instance
+from .reach import reach
 from .single_stage import max_work, mean_work, node_cut, share
 from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
 
@@ -64,6 +65,7 @@ KINDS = {
     "mip-tree/1": mip_tree,
     "bottleneck-tree/1": bottleneck_tree,
     "bottleneck-guess-tree/1": bottleneck_guess_tree,
+    "reach/1": reach,
     "ideal-dp/1": ideal_dp,
 }
 

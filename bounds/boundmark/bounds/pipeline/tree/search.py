@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.bounds.checker.pipeline.leaf import TREE_ROWS
 from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.shares.windows import Windows, branch, shares
 from boundmark.bounds.pipeline.tree.branching import choice
@@ -163,7 +164,7 @@ class Tree:
         The multipliers are valid for any threshold; they prove less at larger ones.
         """
         demand = self.formulation.demand
-        rows = [name for name in FAMILIES if name != "demand" or demand is not None]
+        rows = TREE_ROWS if demand is None else (*TREE_ROWS, "demand")
         nodes: list[Any] = []
         waiting = self.roots[::-1]
         while waiting:
