@@ -2,15 +2,13 @@
 
 from typing import Any, NamedTuple
 
+from ..budget import spend
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .instance import Instance
 from .leaf import Program, WeighedRow, add_up
 from .limits import TREE_SHARE_UNITS
 from .tree import leaves, read_threshold
 from .windows import Order, in_order, shares_at, weights_around
-
-# What prefixes weigh at least and at most.
-Bounds = tuple[list[int], list[int]]
 
 
 class Step(NamedTuple):
@@ -34,12 +32,13 @@ def reach(graph: Instance, payload: Any) -> int:
         raise Rejected("weights of the payload is not one for each node")
     if type(payload["steps"]) is not list:
         raise Rejected("steps of the payload is not a list")
+    moved = _moved(graph, threshold, payload["moves"])
     shares = shares_at(graph, threshold, payload["flows"])
     if shares is None:
         return threshold + 1
-    heaviest = TREE_SHARE_UNITS
-    if not _within(weights, shares) and not _within(weights, _moved(graph, threshold, payload)):
-        heaviest = sum(weights)
+    # Of other weights it is not known what a stage has at most.
+    is_limited = _within(weights, shares) or _within(weights, moved)
+    heaviest = TREE_SHARE_UNITS if is_limited else sum(weights)
     prefixes = _Prefixes(graph, weights, heaviest)
     if prefixes.are_refuted():
         return threshold + 1
@@ -57,13 +56,13 @@ def reach(graph: Instance, payload: Any) -> int:
     raise Rejected("the steps do not refute the threshold")
 
 
-def _moved(graph: Instance, threshold: int, payload: dict[str, Any]) -> list[int]:
+def _moved(graph: Instance, threshold: int, moves: Any) -> list[int]:
     """Return the nodes' work over the threshold after some of it was moved along edges.
 
     No tensor takes more than its transfer. So what a stage's nodes got from elsewhere came with
     tensors that enter it, and all in all they have at most its cost, hence one stage.
     """
-    moves = integers(payload["moves"], "moves of the payload", 0, LARGEST_AMOUNT)
+    moves = integers(moves, "moves of the payload", 0, LARGEST_AMOUNT)
     if len(moves) % 2 or any(edge >= len(graph.edges) for edge in moves[::2]):
         raise Rejected("moves of the payload is not a list of edges and amounts")
     unit = max(threshold, 1)
@@ -126,6 +125,7 @@ class _Prefixes:
         """
         first, last, k = step.first, step.last, self._k
         stages = last - first + 1
+        spend(k + len(self._weights) * (stages + 1))
         least, most = self._least[first : last + 2], self._most[first : last + 2]
         if step.is_upper:
             least[-1] = max(least[-1], step.limit + 1)

@@ -4,15 +4,11 @@ See `reach` for the argument, and `reach.closing_in` for which thresholds are tr
 long: a step's linear program is nearly integral there, and few nodes are open in it.
 """
 
-from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.methods import mean_work, node_cut
 from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.reach.attempt import Setting
 from boundmark.bounds.pipeline.reach.closing_in import ClosingIn
-from boundmark.bounds.pipeline.reach.closure import Closure
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -28,18 +24,12 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     UnsupportedError
         If the instance is too large for the checker.
     """
-    largest = max(instance.nodes, instance.k)
-    if largest > LARGEST_TREE_GRAPH:
-        raise UnsupportedError(
-            f"the instance has {largest} nodes or stages; expected at most {LARGEST_TREE_GRAPH}."
-        )
+    setting = Setting.of(instance, budget)
     best = Best(instance, progress)
     mean_work.run(instance, budget, seed, best)
     node_cut.run(instance, budget, seed, best)
     floor = int(best.certified)
     best.solution(quick_partition(instance, seed, budget.part(START_FRACTION), floor))
-    closure = Closure.of(instance.graph.dag)
-    setting = Setting(instance, closure, checker.check_instance(instance.to_json()), None, budget)
     ClosingIn(setting, best, METHOD.name).run()
 
 

@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.bounds import checker
 from boundmark.bounds.best import Best
+from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.checker.pipeline.instance import Instance
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.reach.closure import Closure
 from boundmark.bounds.pipeline.reach.prefixes import Prefixes, Step
 from boundmark.bounds.pipeline.reach.program import Program
-from boundmark.bounds.pipeline.reach.proof import Proof, Prover, proof_without_search
+from boundmark.bounds.pipeline.reach.proof import Effort, Proof, Prover, proof_without_search
 from boundmark.bounds.pipeline.reach.search import Search
 from boundmark.bounds.pipeline.reach.weights import Weights, scaled
 from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, shares
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
@@ -34,6 +38,9 @@ FEW_BRANCHINGS = 10
 
 # In ticks, by how much a leaf's bound is to exceed the threshold.
 CLEARLY = 1e-3
+
+# Integers in a certificate, at most: more would not fit into a file that the checker reads.
+MOST_VALUES = 2**23
 
 # By how much a limit has to be better, in stages, for its proof to be worth its place.
 LEAST_GAIN = 1e-6
@@ -56,6 +63,24 @@ class Setting:
     checked: Instance
     table: ShareTable | None
     budget: Budget
+
+    @classmethod
+    def of(cls, instance: PipelineInstance, budget: Budget) -> "Setting":
+        """Return what attempts without a table have in common.
+
+        Raises
+        ------
+        UnsupportedError
+            If the instance is too large for the checker.
+        """
+        largest = max(instance.nodes, instance.k)
+        if largest > LARGEST_TREE_GRAPH:
+            raise UnsupportedError(
+                f"the instance has {largest} nodes or stages; expected at most "
+                f"{LARGEST_TREE_GRAPH}."
+            )
+        checked = checker.check_instance(instance.to_json())
+        return cls(instance, Closure.of(instance.graph.dag), checked, None, budget)
 
     def amounts(self, threshold: int) -> IntArray | None:
         """Return each node's share of a stage; None if a node does not fit into any."""
@@ -81,6 +106,8 @@ class Attempt:
         In ticks.
     is_refuted
         Whether there is no such pipeline.
+    effort
+        What the steps so far take to check and to store.
     """
 
     def __init__(self, setting: Setting, threshold: int, amounts: IntArray) -> None:
@@ -92,6 +119,7 @@ class Attempt:
         self.is_refuted = self.prefixes.are_refuted
         self._prover = Prover(setting.checked, amounts.tolist(), threshold)
         self._proofs: list[Proof] = []
+        self.effort = Effort(setting.instance.nodes**2 // 4, 0)
         self.programs = 0
 
     def take(self, step: Step, branchings: int) -> bool:
@@ -110,7 +138,7 @@ class Attempt:
         superblocks = prefixes.superblocks(step)
         windows = prefixes.windows(superblocks)
         if not windows.are_possible:
-            return self._learn(proof_without_search(prefixes, step))
+            return self._learn(proof_without_search(setting.checked, prefixes, step))
         graph, budget = setting.instance.graph, setting.budget
         program = Program(
             graph, superblocks, windows, self._amounts, self.threshold, step.side, budget.threads
@@ -169,7 +197,7 @@ class Attempt:
         superblocks = prefixes.superblocks(step)
         windows = prefixes.windows(superblocks)
         if not windows.are_possible:
-            return self._learn(proof_without_search(prefixes, step))
+            return self._learn(proof_without_search(setting.checked, prefixes, step))
         open_columns = int((windows.last - windows.first).sum())
         if open_columns > MOST_OPEN_COLUMNS:
             return False
@@ -209,9 +237,13 @@ class Attempt:
         sign = 1 if step.side == "upper" else -1
         if sign * limit >= sign * prefixes.bound(step):
             return False
+        effort = self.effort + proof.effort
+        if effort.steps > checker_budget.MOST_STEPS or effort.values > MOST_VALUES:
+            return False
         is_stuck = prefixes.is_stuck(step, limit)
         prefixes.learn(step, limit)
         self._proofs.append(proof)
+        self.effort = effort
         self.is_refuted = is_stuck or prefixes.are_refuted
         return True
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.reach.attempt import FEW_BRANCHINGS, KIND, Attempt, Setting
-from boundmark.bounds.pipeline.reach.greedy import Greedy
+from boundmark.bounds.pipeline.reach.greedy import PRICES, Greedy
 from boundmark.bounds.pipeline.reach.program import OutOfTimeError
 from boundmark.problems.certificate import Certificate
 
@@ -54,9 +54,6 @@ MOST_GREEDY_BRANCHINGS = 200
 # A first partition is looked for so far above what has been refuted, as a part of it.
 FIRST_PART = 0.02
 
-# What partitions charge for tensors between what they have so far and the rest.
-PRICES = (1.0, 0.0)
-
 # Part of the budget between two certificates.
 REPORT_EVERY = 0.1
 
@@ -95,10 +92,8 @@ class ClosingIn:
             if width <= max(1, int(effort.precision * high)) and (width <= 1 or not is_first):
                 break
             is_narrow = best.objective - self._refuted <= NEARLY_CLOSED * best.objective
-            if is_narrow and is_first:
-                threshold = high - 1
-            else:
-                threshold = self._refuted + max(1, width // 2)
+            starts_at_the_top = is_narrow and is_first
+            threshold = high - 1 if starts_at_the_top else self._refuted + max(1, width // 2)
             is_first = False
             if not self._decide(threshold, effort, is_narrow):
                 stands = threshold
@@ -114,9 +109,11 @@ class ClosingIn:
             return self._refute(attempt)
         if branchings and self._meet(threshold, branchings):
             return True
-        if is_narrow and branchings >= MANY_BRANCHINGS:
-            if attempt.backward(branchings, stages) or attempt.finish(branchings, self._best):
-                return self._refute(attempt)
+        is_worth_all = is_narrow and branchings >= MANY_BRANCHINGS
+        if is_worth_all and (
+            attempt.backward(branchings, stages) or attempt.finish(branchings, self._best)
+        ):
+            return self._refute(attempt)
         return self._best.objective <= threshold
 
     def _meet_something(self) -> None:

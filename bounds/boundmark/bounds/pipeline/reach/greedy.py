@@ -24,6 +24,10 @@ from boundmark.problems.pipeline.objective import stage_costs
 
 Nodes = npt.NDArray[np.bool_]
 
+# Prices in the order in which they are tried: tensors that the stages to come have to read are
+# charged in full, or not at all.
+PRICES = (1.0, 0.0)
+
 # By how much a stage found may be worse than the best one, in stages.
 PRECISION = 1e-4
 

@@ -131,9 +131,9 @@ class Prefixes:
         weighed = superblocks.prefixes
         assert weighed is not None
         first = (self._before[:, None] > weighed.at_most).sum(axis=1)
-        last = len(weighed.at_least) - (
-            (self.total - self._after)[:, None] < weighed.at_least
-        ).sum(axis=1)
+        last = len(weighed.at_least) - ((self.total - self._after)[:, None] < weighed.at_least).sum(
+            axis=1
+        )
         if superblocks.merged[0] == 0:
             first = np.maximum(first, 1)
         if superblocks.merged[-1] == 0:

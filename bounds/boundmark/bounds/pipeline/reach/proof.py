@@ -3,17 +3,38 @@
 from dataclasses import dataclass
 from typing import Any
 
+from boundmark.bounds.checker.budget import MOST_CHECK_BYTES
 from boundmark.bounds.checker.pipeline.instance import Instance
-from boundmark.bounds.checker.pipeline.leaf import TREE_ROWS, WeighedRow, add_up
+from boundmark.bounds.checker.pipeline.leaf import TERM_BYTES, WeighedRow, add_up
 from boundmark.bounds.checker.pipeline.leaf import Program as CheckedProgram
 from boundmark.bounds.pipeline.reach.prefixes import Prefixes, Step
 from boundmark.bounds.pipeline.reach.search import Leaf, Search
+from boundmark.bounds.pipeline.tree.relaxation import TREE_FAMILIES
 from boundmark.bounds.pipeline.tree.superblocks import Superblocks
 
 Multipliers = dict[str, list[int]]
 
-STEP_ROWS = (*TREE_ROWS, "at_least", "at_most")
+STEP_ROWS = (*TREE_FAMILIES, "at_least", "at_most")
 NOTHING: Multipliers = {name: [] for name in STEP_ROWS}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a proof costs others.
+
+    Attributes
+    ----------
+    steps
+        Of the check, as the checker counts them, at most.
+    values
+        Integers in the certificate.
+    """
+
+    steps: int = 0
+    values: int = 0
+
+    def __add__(self, other: "Effort") -> "Effort":
+        return Effort(self.steps + other.steps, self.values + other.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +47,14 @@ class Proof:
         Of what the prefix weighs.
     nodes
         The tree, as certificates hold it.
+    effort
+        What it takes to check and to store.
     """
 
     step: Step
     limit: int
     nodes: list[Any]
+    effort: "Effort"
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as certificates hold it."""
@@ -43,9 +67,10 @@ class Proof:
         }
 
 
-def proof_without_search(prefixes: Prefixes, step: Step) -> Proof:
+def proof_without_search(graph: Instance, prefixes: Prefixes, step: Step) -> Proof:
     """Return the proof of a step for which windows leave nothing to search."""
-    return Proof(step, _no_limit(prefixes, step), [NOTHING])
+    limit = _no_limit(prefixes, step)
+    return Proof(step, limit, [NOTHING], _tree_effort(graph, step, 1))
 
 
 class Prover:
@@ -67,7 +92,7 @@ class Prover:
     ) -> Proof | None:
         """Return what a search has proved; None if rounding has spoiled it."""
         rows, merged = _rows(superblocks, prefixes, step), superblocks.merged.tolist()
-        limit, nodes = _no_limit(prefixes, step), list[Any]()
+        limit, nodes, effort = _no_limit(prefixes, step), list[Any](), Effort()
         pick = max if step.side == "upper" else min
         waiting = [search.root]
         while waiting:
@@ -81,9 +106,13 @@ class Prover:
             if found is None:
                 return None
             nodes.append(found[1])
+            leaf_effort = self._leaf_effort(found[1])
+            if leaf_effort.steps * TERM_BYTES > MOST_CHECK_BYTES:
+                return None
+            effort += leaf_effort
             if found[0] is not None:
                 limit = pick(limit, found[0])
-        return Proof(step, limit, nodes)
+        return Proof(step, limit, nodes, effort + _tree_effort(self._graph, step, len(nodes)))
 
     def _limit(
         self,
@@ -120,15 +149,28 @@ class Prover:
             ancestor = ancestor.parent
         return None
 
+    def _leaf_effort(self, multipliers: Multipliers) -> Effort:
+        """Return the effort of adding up, which `add_up` spends."""
+        superblocks = {b for name in ("cost", "overflow", "share") for b in multipliers[name][::2]}
+        weighed = len(multipliers["at_least"]) // 2 + len(multipliers["at_most"]) // 2
+        values = sum(map(len, multipliers.values()))
+        sums = 2 * (len(superblocks) + weighed)
+        return Effort(len(self._graph.work) * sums + 2 * values, values)
+
+
+def _tree_effort(graph: Instance, step: Step, nodes: int) -> Effort:
+    """Return the effort of a step without what its leaves take."""
+    n = len(graph.work)
+    program = graph.k + n * (step.stages + 1)
+    return Effort(program + nodes * (n + len(graph.edges)), 2 * nodes)
+
 
 def _no_limit(prefixes: Prefixes, step: Step) -> int:
     """Return a limit that refutes the threshold."""
     return prefixes.opposite(step) + (-1 if step.side == "upper" else 1)
 
 
-def _rows(
-    superblocks: Superblocks, prefixes: Prefixes, step: Step
-) -> dict[str, list[WeighedRow]]:
+def _rows(superblocks: Superblocks, prefixes: Prefixes, step: Step) -> dict[str, list[WeighedRow]]:
     """Return the rows about weights, with the contrary of what is known already."""
     weighed = superblocks.prefixes
     assert weighed is not None

@@ -36,10 +36,9 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 FloatArray = npt.NDArray[np.float64]
 
-FAMILIES = (
-    *("later", "edge", "enters", "leaves", "overflow", "share", "cost", "demand"),
-    *("at_least", "at_most"),
-)
+# Those that every leaf of a certificate has, and all.
+TREE_FAMILIES = ("later", "edge", "enters", "leaves", "overflow", "share", "cost")
+FAMILIES = (*TREE_FAMILIES, "demand", "at_least", "at_most")
 
 
 @dataclass(frozen=True, eq=False)
