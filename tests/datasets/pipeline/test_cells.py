@@ -67,7 +67,8 @@ def test_operators_of_one_shape_take_about_as_long() -> None:
     ("member", "expected"),
     [
         ("nasnet-huge-1", "there is no network of cells 'nasnet-huge'; did you mean nasnet-large"),
-        ("nasnet-mobile", "there is no network of cells 'nasnet'"),
+        ("nasnet-1", "there is no network of cells 'nasnet'"),
+        ("nasnet-mobile", "there is no graph 'nasnet-mobile' in cells; expected NETWORK"),
         ("nasnet-mobile-01", "there is no graph 'nasnet-mobile-01' in cells; expected NETWORK"),
         ("nasnet-mobile-x", "there is no graph 'nasnet-mobile-x' in cells; expected NETWORK-SEED"),
         ("", "there is no graph '' in cells"),

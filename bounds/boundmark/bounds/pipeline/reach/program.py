@@ -123,6 +123,8 @@ class Program:
         """
         import highspy
 
+        if seconds <= 0:
+            raise OutOfTimeError
         self.count += 1
         if len(self._broken):
             proof = np.zeros(len(self._relaxation.lower))
@@ -134,7 +136,7 @@ class Program:
         solver.changeColsBounds(len(node), self._open_column, low, high)
         if basis is not None:
             solver.setBasis(basis)
-        solver.setOptionValue("time_limit", solver.getRunTime() + max(seconds, 0.01))
+        solver.setOptionValue("time_limit", solver.getRunTime() + seconds)
         solver.run()
         status = solver.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
@@ -172,11 +174,10 @@ class Program:
         """Return the row of the prefix that the objective is about, on the objective's side."""
         family, number = self._relaxation.family, self._relaxation.number
         if self._objective == "upper":
-            found = np.flatnonzero(family == FAMILIES.index("at_least"))
-            return found[number[found] == number[found].max()]
+            is_such = family == FAMILIES.index("at_least")
+            return np.flatnonzero(is_such & (number == number[is_such].max()))
         if self._objective == "lower":
-            found = np.flatnonzero(family == FAMILIES.index("at_most"))
-            return found[number[found] == 0]
+            return np.flatnonzero((family == FAMILIES.index("at_most")) & (number == 0))
         return np.zeros(0, dtype=np.int64)
 
     def _costs(self, superblocks: Superblocks, windows: Windows) -> tuple[FloatArray, float]:
