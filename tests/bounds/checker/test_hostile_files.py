@@ -263,7 +263,7 @@ REFUSED: dict[str, tuple[Case, str]] = {
     "empty leaves": (empty_leaves, "the certificate's bound is more than it proves, 0"),
     "repeated demand": (repeated_demand, "the certificate's bound is more than it proves, 0"),
     "long steps": (long_steps, "the check takes more than 1,048,576 steps"),
-    "full step": (full_step, "the check takes more than 512 MiB of memory"),
+    "full step": (full_step, "the check takes more than 1,048,576 steps"),
     "many steps": (many_steps, "has fewer entries than the tree"),
     "long makespan": (long_makespan, "the check takes more than 512 MiB of memory"),
     "long repetition": (long_repetition, "the check takes more than 1,048,576 steps"),

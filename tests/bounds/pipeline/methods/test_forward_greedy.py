@@ -36,11 +36,11 @@ def costs(sample: PipelineInstance, seconds: float, seed: int = 0) -> list[int]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(sample=instances())
 def test_partitions_of_small_graphs(sample: PipelineInstance) -> None:
-    """Whatever the graph, the search ends, with partitions that are valid and not below OPT."""
-    assert costs(sample, 30)[-1] >= optimum(sample)
+    """Whatever the graph, partitions are valid and not below OPT."""
+    assert costs(sample, 1)[-1] >= optimum(sample)
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])

@@ -1,7 +1,8 @@
 """What attempts prove, against all pipelines and all stages of tiny graphs."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from brute_force import all_dags, instance, instances, optimum
@@ -11,11 +12,13 @@ from hypothesis import strategies as st
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
+from boundmark.bounds.checker import budget
 from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Setting
 from boundmark.bounds.pipeline.reach.prefixes import Step
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 MANY = 1000
 
@@ -147,3 +150,39 @@ def test_steps_of_several_stages(
             assert threshold < best
             checked = certificate(sample, attempt).to_json()
             assert checker.check_certificate(sample.to_json(), checked) == best
+
+
+@pytest.mark.parametrize("turn", ["forward", "backward"])
+def test_effort_is_that_of_the_check(
+    setting: Callable[..., Setting],
+    random_graph: Callable[..., PipelineGraph],
+    monkeypatch: pytest.MonkeyPatch,
+    turn: str,
+) -> None:
+    """The checker takes no more steps than were counted, and not many less."""
+    sample = PipelineInstance(random_graph(24, seed=1), 3)
+    mean = -(-int(sample.graph.work.sum()) // sample.k)
+    for threshold in (mean, mean + mean // 10, mean + mean // 5):
+        attempt = attempted(setting(sample), threshold)
+        assert attempt is not None
+        if attempt.is_refuted or not getattr(attempt, turn)(MANY):
+            continue
+        document = certificate(sample, attempt).to_json()
+        with monkeypatch.context() as limited:
+            limited.setattr(budget, "MOST_STEPS", attempt.effort.steps)
+            assert checker.check_certificate(sample.to_json(), document) == threshold + 1
+            limited.setattr(budget, "MOST_STEPS", attempt.effort.steps * 8 // 10)
+            with pytest.raises(checker.TooLarge):
+                checker.check_certificate(sample.to_json(), document)
+        values = sum(type(token) is int for token in _flat(document["payload"]["steps"]))
+        assert attempt.effort.values >= values - 3 * len(document["payload"]["steps"])
+        return
+    raise AssertionError("no threshold was refuted")
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _flat(part)
+    else:
+        yield value

@@ -9,6 +9,7 @@ import itertools
 from typing import NamedTuple
 
 from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.reach.attempt import Setting
 from boundmark.bounds.pipeline.reach.greedy import PRICES, Greedy
@@ -39,13 +40,14 @@ class Effort(NamedTuple):
     precision: float
 
 
+BOTH: tuple[Side, ...] = ("upper", "lower")
 EFFORTS = (
     Effort(0, ("upper",), 0.01),
     Effort(10, ("upper",), 0.003),
-    Effort(10, ("upper", "lower"), 0.002),
-    Effort(100, ("upper", "lower"), 0.001),
-    Effort(1000, ("upper", "lower"), 0.0005),
-    Effort(10000, ("upper", "lower"), 0.0),
+    Effort(10, BOTH, 0.002),
+    Effort(100, BOTH, 0.001),
+    Effort(1000, BOTH, 0.0005),
+    Effort(10000, BOTH, 0.0),
 )
 
 
@@ -59,36 +61,43 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     """
     setting = Setting.of(instance, budget)
     best, graph = Best(instance, progress), instance.graph
-    floor = max(int(graph.work.max(initial=0)), -(-int(graph.work.sum()) // instance.k))
+    floor = max(
+        largest_node_cut(graph, MinimumCuts(graph))[1],
+        -(-int(graph.work.sum()) // instance.k),
+    )
     best.solution(quick_partition(instance, seed, budget.part(START_FRACTION), floor))
     try:
         for effort in EFFORTS:
-            _bisect(setting, effort, floor, best)
+            if not _bisect(setting, effort, floor, best):
+                _bisect(setting, Effort(effort.branchings, BOTH, 0.0), floor, best)
+                break
     except OutOfTimeError:
         pass
 
 
-def _bisect(setting: Setting, effort: Effort, floor: int, best: Best) -> None:
-    """Look for the least threshold that is met; those above one that is not met may still be."""
-    unmet = floor - 1
+def _bisect(setting: Setting, effort: Effort, floor: int, best: Best) -> bool:
+    """Look for the least threshold that is met; those above one that is not met may still be.
+
+    Returns
+    -------
+    Whether more branchings might find more.
+    """
+    unmet, is_cut_off = floor - 1, False
     while True:
         cost = int(best.objective)
         width = cost - unmet
         if width <= max(1, int(effort.precision * cost)):
-            return
+            return is_cut_off
         threshold = unmet + width // 2
-        if not _meet(setting, threshold, effort, best):
+        for side, price in itertools.product(effort.sides, PRICES):
+            greedy = Greedy(setting, threshold, side, price, effort.branchings)
+            partition = greedy.partition()
+            is_cut_off |= greedy.is_cut_off
+            if partition is not None:
+                best.solution(partition)
+                break
+        else:
             unmet = threshold
-
-
-def _meet(setting: Setting, threshold: int, effort: Effort, best: Best) -> bool:
-    """Report a partition whose stages cost at most the threshold, if one comes up."""
-    for side, price in itertools.product(effort.sides, PRICES):
-        partition = Greedy(setting, threshold, side, price, effort.branchings).partition()
-        if partition is not None:
-            best.solution(partition)
-            return True
-    return False
 
 
 METHOD = Method(

@@ -32,7 +32,7 @@ PRICES = (1.0, 0.0)
 PRECISION = 1e-4
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Greedy:
     """Builds partitions at a threshold.
 
@@ -44,6 +44,8 @@ class Greedy:
         Of the transfer of tensors between a stage with those before, and the rest.
     branchings
         For each stage, at most.
+    is_cut_off
+        Whether some stage might have been better after more of them.
     """
 
     setting: Setting
@@ -51,6 +53,7 @@ class Greedy:
     side: Side
     price: float
     branchings: int
+    is_cut_off: bool = False
 
     def partition(self) -> Partition | None:
         """Return a partition whose stages cost at most the threshold, or None.
@@ -95,6 +98,8 @@ class Greedy:
             most = -search.optimum - done if is_upper else done - search.optimum
             if most - best_value < PRECISION or not search.grow():
                 break
+        else:
+            self.is_cut_off = True
         return best
 
     def _search(self, rest: Nodes, left: int) -> Search:
