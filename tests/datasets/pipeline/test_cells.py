@@ -31,6 +31,41 @@ def test_seeds_draw_costs_and_nothing_else() -> None:
     assert one.work.tolist() != other.work.tolist()
 
 
+@pytest.mark.parametrize(
+    ("member", "nodes", "edges", "sha256"),
+    [
+        (
+            "inception-v3-1",
+            308,
+            342,
+            "1c3d0a508d2727b497c75eb8d62dc8c0ff70b57d0db3039c71ef8bfa6318d04c",
+        ),
+        (
+            "nasnet-small-1",
+            575,
+            670,
+            "60cc5784841b9917dc905b03ee40d4b8191f31421d5b7f856e5020ff888bbd81",
+        ),
+        (
+            "nasnet-mobile-1",
+            905,
+            1060,
+            "07300dc8964dcbadcce39633a6377432c360f5e4437600b53bd6e250c1551975",
+        ),
+        (
+            "nasnet-large-1",
+            1235,
+            1450,
+            "90b711f3b3d33dd741242dc00ee2d8c29ef8bdfab80c40023f6f657c7dd9e76b",
+        ),
+    ],
+)
+def test_graphs_never_change(member: str, nodes: int, edges: int, sha256: str) -> None:
+    """Instances are the same on every machine, in every version: results refer to their hash."""
+    instance = PipelineInstance(load(member), 8)
+    assert (instance.nodes, instance.edges, instance.sha256) == (nodes, edges, sha256)
+
+
 # Millions of multiply-adds and of parameters, from the papers and the published implementations.
 PUBLISHED = {
     "inception-v3": (5713, 23.8),

@@ -1,7 +1,6 @@
 """NASNet-A: cells found by architecture search, each reading the two cells before it.
 
-B. Zoph, V. Vasudevan, J. Shlens, Q. V. Le, "Learning Transferable Architectures for Scalable Image
-Recognition", CVPR 2018: Figure 2 (right) for the order of cells, Figure 4 for what is inside.
+[NASNET18], Figure 2 (right) for the order of cells, Figure 4 for what is inside.
 """
 
 from boundmark.datasets.pipeline.cells.network import Images, Network
