@@ -46,7 +46,7 @@ def _problems() -> "Iterable[Problem]":
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option(
     "--workers", type=click.IntRange(min=1), default=len(os.sched_getaffinity(0)),
-    show_default="one a CPU", help="Methods at a time.",
+    show_default="one per CPU", help="Methods at a time.",
 )  # fmt: skip
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
@@ -81,7 +81,7 @@ def solve(
 
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json
     from boundmark.benchmarks.cli.progress import task_progress
-    from boundmark.benchmarks.execution.local_engine import LocalEngine
+    from boundmark.benchmarks.engines import make_engine
     from boundmark.benchmarks.instance_choice import named_instance
     from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.solve import rounds_of
@@ -101,7 +101,7 @@ def solve(
             rounds,
             Path(directory),
             settings,
-            LocalEngine(workers),
+            make_engine("local", workers),
             on_start=on_start,
             on_finish=on_finish,
         )
