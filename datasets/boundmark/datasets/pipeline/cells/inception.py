@@ -1,6 +1,7 @@
 """Inception-v3: modules of four branches whose outputs are stacked.
 
-[INCEPTION16], Table 1 for the order of modules, Figures 5 to 7 and 10 for their form. The paper gives no numbers of filters; these are the ones of the published implementations.
+[INCEPTION16], Table 1 for the order of modules, Figures 5 to 7 and 10 for their form. The paper
+gives no numbers of filters; these are the ones of the published implementations.
 """
 
 from boundmark.datasets.pipeline.cells.network import Images, Network
