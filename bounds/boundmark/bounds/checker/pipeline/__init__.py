@@ -51,6 +51,7 @@ out is at most a io(S) + work(S) - work[v].
 
 from .ideals import ideal_dp
 from .instance import objective, read_instance
+from .packing import packing
 from .single_stage import max_work, mean_work, node_cut, share
 from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
 
@@ -65,6 +66,7 @@ KINDS = {
     "bottleneck-tree/1": bottleneck_tree,
     "bottleneck-guess-tree/1": bottleneck_guess_tree,
     "ideal-dp/1": ideal_dp,
+    "packing/1": packing,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]
