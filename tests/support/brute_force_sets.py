@@ -85,9 +85,7 @@ def heaviest_packing(sets: dict[frozenset[int], int], weights: list[int], limit:
     ]
     best = [0] * (limit + 1)
     for room in range(1, limit + 1):
-        best[room] = max(
-            [best[room - 1], *(best[room - c] + w for c, w in items if 0 < c <= room)]
-        )
+        best[room] = max([best[room - 1], *(best[room - c] + w for c, w in items if 0 < c <= room)])
     return best[limit]
 
 

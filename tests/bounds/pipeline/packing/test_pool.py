@@ -37,7 +37,7 @@ def test_a_set_is_added_once() -> None:
 
 @given(tiny_graphs(largest=6), st.data())
 def test_heaviest_packing_is_found(sample: PipelineInstance, data: st.DataObject) -> None:
-    """It is one that exists: its sets cost no more than there is room for, and weigh what it says."""
+    """It is one that exists: its sets fit into the room, and weigh what it says."""
     pool, weights = full_pool(sample), drawn(sample, data)
     units = data.draw(st.integers(1, 60))
     front = Front.of(pool, frozen(weights), 1, units)

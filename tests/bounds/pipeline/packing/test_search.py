@@ -70,9 +70,7 @@ def test_checker_repeats_the_search(
         outcome = search(given, 5, Budget(20), 10**9)
     document = sample.to_json()
     graph = checker.check_instance(document)
-    sets = Sets(
-        graph, outcome.order, weights, given.front.tolist(), given.limit, given.unit
-    )
+    sets = Sets(graph, outcome.order, weights, given.front.tolist(), given.limit, given.unit)
     flows = json.loads(json.dumps(outcome.flows))
     if outcome.found:
         with pytest.raises(checker.Rejected, match="weighs more than the front allows"):

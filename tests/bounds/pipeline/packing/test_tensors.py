@@ -50,7 +50,7 @@ def test_hull_is_the_smallest_convex_set(sample: PipelineInstance, data: st.Data
 
 @given(tiny_graphs(largest=6), st.data())
 def test_kept_out_is_in_no_convex_set(sample: PipelineInstance, data: st.DataObject) -> None:
-    """What the nodes inside and outside rule out is in no convex set with the one and without the other."""
+    """No convex set with the nodes inside and without those outside has what they rule out."""
     found = Tensors.of(sample.graph)
     convex = [members for members in subsets(range(sample.nodes)) if is_convex(sample, members)]
     inside = data.draw(st.sampled_from(convex))

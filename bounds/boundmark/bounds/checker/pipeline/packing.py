@@ -3,19 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ..budget import spend
 from ..graph import topological_order
-from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
+from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, integers
+from . import limits
 from .instance import Instance
-
-# Where time for a certificate ends. A step of the search decides about one node; a step of the
-# knapsack is an addition.
-MOST_PACKING_STEPS = 4_000_000
-MOST_KNAPSACK_STEPS = 2**24
-MOST_PACKING_UNITS = 2**13
-LARGEST_PACKING_GRAPH = 2**12
-
-# In a plan: the sets are split in two.
-SPLIT = -1
+from .limits import SPLIT
 
 
 def packing(graph: Instance, payload: Any) -> int:
@@ -23,8 +16,8 @@ def packing(graph: Instance, payload: Any) -> int:
     names = {"threshold", "loaded", "unit", "weights", "front", "order", "flows", "plan"}
     payload = fields(payload, "the payload", names)
     n = len(graph.work)
-    if n > LARGEST_PACKING_GRAPH:
-        raise Rejected("the instance is too large for a packing")
+    if n > limits.LARGEST_PACKING_GRAPH or len(graph.edges) > limits.MOST_PACKING_EDGES:
+        raise TooLarge("the instance is too large for a packing")
     threshold = integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
     limit = threshold
     if integer(payload["loaded"], "loaded of the payload", 0, 1):
@@ -39,8 +32,8 @@ def packing(graph: Instance, payload: Any) -> int:
     flows = payload["flows"]
     if len(weights) != n:
         raise Rejected("weights of the payload is not one for each node")
-    if len(front) > MOST_PACKING_UNITS:
-        raise Rejected("front of the payload is too long")
+    if len(front) > limits.MOST_PACKING_UNITS:
+        raise TooLarge("front of the payload is too long")
     if len(front) != limit // unit + 1 or front[0] != 0:
         raise Rejected("front of the payload is not 0 and one for each unit up to the limit")
     if sum(weights) <= min(graph.k, n) * _heaviest(front):
@@ -55,17 +48,19 @@ def packing(graph: Instance, payload: Any) -> int:
 
 
 def _heaviest(front: list[int]) -> int:
-    """Return the most that sets of len(front) - 1 units weigh, if one of i units has front[i]."""
-    best, units, weights = [0], [], []
-    for room in range(1, len(front)):
-        if front[room] > max(weights[-1:], default=0):
-            units.append(room)
-            weights.append(front[room])
-        if room * len(units) > MOST_KNAPSACK_STEPS:
-            raise Rejected("front of the payload has too many steps")
-        taken = zip(units, weights, strict=True)
-        best.append(max((best[room - used] + weight for used, weight in taken), default=0))
-    return best[-1]
+    """Return the most that sets of len(front) - 1 units weigh, if one of i units has front[i].
+
+    Only one of them has more than half of the units.
+    """
+    last = len(front) - 1
+    best, small = [0], [(0, 0)]
+    for room in range(1, last + 1):
+        spend(1 + len(small) // 8)
+        if 2 * room <= last and front[room] > small[-1][1]:
+            small.append((room, front[room]))
+        best.append(max((best[room - used] + weight for used, weight in small[1:]), default=0))
+    large = (front[used] + best[last - used] for used in range(last // 2 + 1, last + 1))
+    return max(best[last], max(large, default=0))
 
 
 class Flow(NamedTuple):
@@ -84,7 +79,7 @@ class Flow(NamedTuple):
     tensors
         For each node, the tensors that it is an end of, each as a bit, and what it takes.
     short
-        Least that the front is above the price of the cost, for sets of so many units or more.
+        Least that the front is above the price of the cost, on so many levels or more.
     """
 
     price: int
@@ -125,6 +120,7 @@ class Sets:
         unit: int,
     ) -> None:
         number = {v: i for i, v in enumerate(order)}
+        spend(10 * len(graph.edges))
         self.edges = [(number[u], number[w]) for u, w in graph.edges]
         self.work, self.load, self.transfer, self.weights = (
             [values[v] for v in order]
@@ -145,6 +141,14 @@ class Sets:
         self.least = list(front)
         for i in reversed(range(len(front) - 1)):
             self.least[i] = min(front[i], self.least[i + 1])
+        # Where the front has one value, the largest cost decides whether a price of it is enough.
+        self.level, self.ends_of_levels = [0] * len(front), [0]
+        for i in range(1, len(front)):
+            if front[i] == front[i - 1]:
+                self.ends_of_levels[-1] = i
+            else:
+                self.ends_of_levels.append(i)
+            self.level[i] = len(self.ends_of_levels) - 1
         self.steps = 0
 
     def flow(self, payload: Any) -> Flow:
@@ -171,8 +175,8 @@ class Sets:
             for v, amount in of_tensor:
                 left[v] -= amount
                 tensors[v].append((u, 1 << u, amount))
-        largest = [min(self.limit, (i + 1) * self.unit - 1) for i in range(len(self.front))]
-        short = [most - price * cost for most, cost in zip(self.front, largest, strict=True)]
+        last = self.ends_of_levels
+        short = [self.front[i] - price * min(self.limit, (i + 1) * self.unit - 1) for i in last]
         for i in reversed(range(len(short) - 1)):
             short[i] = min(short[i], short[i + 1])
         return Flow(price, left, taken, tensors, short)
@@ -188,9 +192,10 @@ class Sets:
         for entry in plan:
             if not waiting:
                 raise Rejected("plan of the payload goes on when all sets are searched")
+            self.count(limits.plan_steps(len(self.work)))
             if entry not in (SPLIT, number):
+                self.count(limits.flow_steps(len(self.work), len(self.edges), len(flow.short)))
                 number, flow = entry, self.flow(flows[entry])
-            self.count(steps_of_a_plan(len(self.work), len(self.edges)))
             inside, outside = waiting.pop()
             first = Partial()
             first.excess = sum(max(0, left) for left in flow.left)
@@ -216,23 +221,28 @@ class Sets:
         after the other: either it is in the set, with all nodes between it and those inside, or it
         is not.
         """
-        waiting = [first] if self.may_exceed(first, flow) else []
-        while waiting:
-            partial = waiting.pop()
-            self.check(partial)
+        waiting: list[Partial] = []
+        new: Partial | None = first if self.may_exceed(first, flow) else None
+        while waiting or new:
+            if new:
+                self.check(new)
+                waiting.append(new)
+                new = None
+            partial = waiting[-1]
             candidates = partial.near & ~partial.inside & ~partial.outside
-            while candidates:
-                self.count(1)
-                bit, joined = self.join(partial, candidates)
-                if not joined & partial.outside:
-                    larger = Partial(partial)
-                    self.include(larger, joined, flow)
-                    if self.may_exceed(larger, flow):
-                        waiting.append(larger)
-                self.exclude(partial, bit, flow)
-                if not self.may_exceed(partial, flow):
-                    break
-                candidates &= ~partial.outside
+            if not candidates:
+                waiting.pop()
+                continue
+            self.count(limits.DECISION_STEPS)
+            bit, joined = self.join(partial, candidates)
+            if not joined & partial.outside:
+                larger = Partial(partial)
+                self.include(larger, joined, flow)
+                if self.may_exceed(larger, flow):
+                    new = larger
+            self.exclude(partial, bit, flow)
+            if not self.may_exceed(partial, flow):
+                waiting.pop()
 
     def join(self, partial: Partial, candidates: int) -> tuple[int, int]:
         """Return the first candidate as a bit, and what joins the nodes inside if it does."""
@@ -254,6 +264,7 @@ class Sets:
             partial.weight += self.weights[v]
             if flow.left[v] < 0:
                 partial.excess += flow.left[v]
+            self.count(limits.MOVE_STEPS * (1 + len(flow.tensors[v])))
             for u, tensor, taken in flow.tensors[v]:
                 if partial.missed & tensor:
                     if not partial.held & tensor:
@@ -284,6 +295,7 @@ class Sets:
             partial.outside |= 1 << v
             if flow.left[v] > 0:
                 partial.excess -= flow.left[v]
+            self.count(limits.MOVE_STEPS * (1 + len(flow.tensors[v])))
             for u, tensor, taken in flow.tensors[v]:
                 if partial.held & tensor:
                     if not partial.missed & tensor:
@@ -294,6 +306,7 @@ class Sets:
 
     def cut(self, partial: Partial, u: int, flow: Flow) -> None:
         """Count the tensor of a node as cut: the part that the flow does not use is no excess."""
+        self.count(len(flow.taken[u]))
         partial.cut += self.transfer[u]
         partial.excess -= flow.price * self.transfer[u]
         for v, taken in flow.taken[u]:
@@ -305,31 +318,31 @@ class Sets:
         return partial.work + partial.cut + max(0, partial.load - self.cache)
 
     def may_exceed(self, partial: Partial, flow: Flow) -> bool:
-        """Whether a set with these nodes might cost no more than the limit, and exceed the front."""
+        """Whether a set with these nodes might cost at most the limit, and exceed the front."""
         cost = self.least_cost(partial)
-        return cost <= self.limit and partial.excess > flow.short[cost // self.unit]
+        if cost > self.limit:
+            return False
+        return partial.excess > flow.short[self.level[cost // self.unit]]
 
     def check(self, partial: Partial) -> None:
         """Raise `Rejected` if the nodes inside are a set that weighs more than the front."""
         cost = self.least_cost(partial)
         if partial.weight <= self.least[cost // self.unit]:
             return
-        for u in _bits(partial.held & ~partial.missed):
+        whole = partial.held & ~partial.missed
+        self.count(whole.bit_count())
+        for u in _bits(whole):
             if self.ends[u] & ~partial.inside:
                 cost += self.transfer[u]
         if cost <= self.limit and partial.weight > self.front[cost // self.unit]:
             raise Rejected("a set of nodes weighs more than the front allows")
 
     def count(self, steps: int) -> None:
-        """Raise `Rejected` if there are too many steps."""
+        """Spend steps, of which a search has fewer than a check."""
         self.steps += steps
-        if self.steps > MOST_PACKING_STEPS:
-            raise Rejected("the graph has too many sets to check")
-
-
-def steps_of_a_plan(nodes: int, edges: int) -> int:
-    """Return how many steps an entry of a plan counts for."""
-    return 50 + (nodes + edges) // 5
+        if self.steps > limits.MOST_PACKING_STEPS:
+            raise TooLarge("the graph has too many sets to check")
+        spend(steps)
 
 
 def _bits(nodes: int) -> Iterator[int]:

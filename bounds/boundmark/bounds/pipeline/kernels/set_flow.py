@@ -4,8 +4,8 @@ At a price per tick, a set S weighs at most ``price f(S)`` plus what its nodes w
 work's price and their part of the tensors. The parts are a flow: what tensors take from some ends
 they give to others, at most the price of the tensor in all, either from the producer to consumers
 or the opposite. The flow that leaves the least excess, among sets with some nodes inside and some
-outside, is a maximum flow from nodes that weigh more than their work's price, and from those inside,
-to nodes that weigh less, and to those outside (Dinic's algorithm).
+outside, is a maximum flow from nodes that weigh more than their work's price, and from those
+inside, to nodes that weigh less, and to those outside (Dinic's algorithm).
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def _find_levels(
     source: int,
     sink: int,
 ) -> bool:
-    """Number the vertices by their distance from the source; return whether it reaches the sink."""
+    """Find the vertices' distances from the source; return whether it reaches the sink."""
     level[:] = -1
     level[source] = 0
     queue[0] = source

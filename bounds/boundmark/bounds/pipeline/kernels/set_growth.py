@@ -4,6 +4,8 @@ A set grows by the neighbour that, with all nodes between it and the set, adds m
 price of what it adds to the cost; a little noise makes repetitions differ.
 """
 
+# ruff: noqa: NPY002 - the generator of compiled code, which the caller gives a seed.
+
 import numpy as np
 from numba import njit, types
 from numba.cpython.unsafe.numbers import trailing_zeros
@@ -23,7 +25,7 @@ _ONE = np.uint64(1)
 
 @njit([_INT(types.uint64)], inline="always")
 def _lowest(word: int) -> int:
-    return np.int64(trailing_zeros(word))  # type: ignore[return-value]
+    return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
 
 
 @njit([_INT(_WORDS, _WORDS, _INT, GRAPH)], cache=True, nogil=True)

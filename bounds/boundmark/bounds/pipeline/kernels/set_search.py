@@ -20,6 +20,7 @@ import numpy.typing as npt
 from numba import njit, types
 from numba.cpython.unsafe.numbers import trailing_zeros
 
+from boundmark.bounds.checker.pipeline.limits import DECISION_STEPS, MOVE_STEPS
 from boundmark.problems.arrays import IntArray
 
 BitSets = npt.NDArray[np.uint64]
@@ -111,7 +112,7 @@ class Stack(NamedTuple):
     found, found_cost
         The first sets found that exceed the front, and what they cost.
     counts
-        Depth, -1 at the end; whether the nodes inside are new; steps; sets found.
+        Depth, -1 at the end; whether the nodes inside are new; what the checker spends; sets found.
     """
 
     inside: BitSets
@@ -151,12 +152,13 @@ _ONE = np.uint64(1)
 
 @njit([_INT(types.uint64)], inline="always")
 def _lowest(word: int) -> int:
-    return np.int64(trailing_zeros(word))  # type: ignore[return-value]
+    return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
 
 
 @njit([types.void(_INT, _INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
 def _cut(d: int, u: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     """Count the tensor of u as cut: what the flow does not use of it is not in excess."""
+    s.counts[STEPS] += g.end_start[u + 1] - g.end_start[u]
     s.cut[d] += g.transfer[u]
     s.excess[d] -= rule.scalars[_PRICE] * g.transfer[u]
     for i in range(g.end_start[u], g.end_start[u + 1]):
@@ -176,6 +178,7 @@ def _exclude(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
             rest &= rest - _ONE
             s.outside[d, word] |= _ONE << np.uint64(v & 63)
             s.excess[d] -= max(0, rule.left[v])
+            s.counts[STEPS] += MOVE_STEPS * (1 + g.place_start[v + 1] - g.place_start[v])
             for i in range(g.place_start[v], g.place_start[v + 1]):
                 u = g.place_tensor[i]
                 at, bit = u >> 6, _ONE << np.uint64(u & 63)
@@ -201,6 +204,7 @@ def _include(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
             s.load[d] += g.load[v]
             s.weight[d] += rule.weights[v]
             s.excess[d] += min(0, rule.left[v])
+            s.counts[STEPS] += MOVE_STEPS * (1 + g.place_start[v + 1] - g.place_start[v])
             for i in range(g.place_start[v], g.place_start[v + 1]):
                 u = g.place_tensor[i]
                 at, bit = u >> 6, _ONE << np.uint64(u & 63)
@@ -247,7 +251,7 @@ def _may_exceed(d: int, rule: Rule, s: Stack) -> bool:
     cost = s.work[d] + s.cut[d] + max(0, s.load[d] - rule.scalars[_CACHE])
     if cost > rule.scalars[_LIMIT]:
         return False
-    return s.excess[d] > rule.short[cost // rule.scalars[_UNIT]]
+    return bool(s.excess[d] > rule.short[cost // rule.scalars[_UNIT]])
 
 
 @njit([types.void(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
@@ -263,6 +267,7 @@ def _check(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
         while rest:
             u = (word << 6) + _lowest(rest)
             rest &= rest - _ONE
+            s.counts[STEPS] += 1
             for j in range(words):
                 if g.ends[u, j] & ~s.inside[d, j]:
                     cost += g.transfer[u]
@@ -309,9 +314,9 @@ def search(pause: int, g: TensorGraph, rule: Rule, s: Stack) -> bool:
         if u < 0:
             counts[DEPTH] -= 1
             continue
-        if counts[STEPS] >= pause:
+        if counts[STEPS] > pause:
             return False
-        counts[STEPS] += 1
+        counts[STEPS] += DECISION_STEPS
         at, bit = u >> 6, _ONE << np.uint64(u & 63)
         e = d + 1
         meets = False

@@ -4,12 +4,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from boundmark.bounds.checker.pipeline.limits import MOST_PACKING_UNITS
 from boundmark.bounds.pipeline.kernels import set_growth
 from boundmark.bounds.pipeline.packing.tensors import bits_of
 from boundmark.problems.arrays import IntArray, frozen
 
 # A multiset of sets, by their numbers in the pool.
 Packing = list[int]
+
+
+def unit_of(limit: int) -> int:
+    """Return how many ticks of cost count as one, few enough for the checker's number of units."""
+    return limit // MOST_PACKING_UNITS + 1
 
 
 @dataclass
@@ -105,7 +111,7 @@ class Front:
         return self.heaviest[self._together() >= least].tolist()  # type: ignore[no-any-return]
 
     def packings(self, more_than: int, most: int) -> list[Packing]:
-        """Return packings that weigh more than a limit, each the heaviest with some set, best first.
+        """Return packings heavier than a limit, each the heaviest with some set, best first.
 
         Parameters
         ----------

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from boundmark.bounds.checker.pipeline.packing import MOST_PACKING_UNITS
 from boundmark.bounds.pipeline.packing.allowance import allowance
-from boundmark.bounds.pipeline.packing.pool import Front, Pool
+from boundmark.bounds.pipeline.packing.pool import Front, Pool, unit_of
 from boundmark.bounds.pipeline.packing.search import Task, search
 from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 
+# Of a tick, as a multiple of a stage's weight by a stage's cost, where a search begins to look.
+USUAL_PRICE = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Attempt:
     found
         Sets that were not known, and are heavier than the proof allows.
     steps
-        Of the search through all sets, as the checker counts them.
+        Of the search through all sets, as the checker counts them; if it was not ended, about.
     """
 
     payload: dict[str, Any] | None
@@ -52,22 +53,20 @@ def attempt(
     limit
         What a stage costs at most.
     """
-    unit = max(1, -(-limit // (MOST_PACKING_UNITS - 1)))
+    unit = unit_of(limit)
     units = limit // unit
     most = (int(weights.sum()) - 1) // k
     front = allowance(Front.of(pool, weights, unit, units), most)
     if front is None:
         return None
-    price = max(1, int(1.1 * most / max(1, limit)))
+    price = max(1, int(USUAL_PRICE * most / max(1, limit)))
     half = units // 2
     small = Task(tensors, weights, front[: half + 1], unit, (half + 1) * unit - 1)
     whole = Task(tensors, weights, front, unit, limit)
-    among_small = search(small, price, budget, most_steps)
-    if among_small.found or not among_small.has_ended:
-        return Attempt(None, among_small.found, among_small.steps)
-    outcome = search(whole, price, budget, most_steps)
-    if outcome.found or not outcome.has_ended:
-        return Attempt(None, outcome.found, outcome.steps)
+    for task in (small, whole):
+        outcome = search(task, price, budget, most_steps)
+        if outcome.found or not outcome.has_ended:
+            return Attempt(None, outcome.found, outcome.estimate)
     payload = {
         "unit": unit,
         "weights": weights.tolist(),

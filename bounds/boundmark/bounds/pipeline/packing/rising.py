@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boundmark.bounds.checker.pipeline.packing import LARGEST_PACKING_GRAPH, MOST_PACKING_STEPS
+from boundmark.bounds.checker.pipeline.limits import (
+    LARGEST_PACKING_GRAPH,
+    MOST_PACKING_EDGES,
+    MOST_PACKING_STEPS,
+)
 from boundmark.bounds.pipeline.packing.master import FloatArray
 from boundmark.bounds.pipeline.packing.refutation import Attempt, attempt
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
@@ -29,6 +33,9 @@ MARGINS = (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0)
 # be known, as a part of the stages, before proofs are tried.
 FIRST_STEP = 0.04
 CLOSE = 0.004
+
+# Searches that are too long to check, after which no other one is tried.
+MOST_TOO_LONG = 3
 
 # Of the time, at most, before the first proof is tried.
 WEIGHING_FRACTION = 0.4
@@ -62,11 +69,13 @@ def report_rising_bounds(
     Raises
     ------
     UnsupportedError
-        If the graph is too large to check.
+        If the graph is too large to check, or each search is.
     """
-    if instance.nodes > LARGEST_PACKING_GRAPH:
+    sizes = instance.nodes, instance.graph.dag.edges
+    if sizes[0] > LARGEST_PACKING_GRAPH or sizes[1] > MOST_PACKING_EDGES:
         raise UnsupportedError(
-            f"the graph has {instance.nodes} nodes; expected at most {LARGEST_PACKING_GRAPH}."
+            f"the graph has {sizes[0]:,} nodes and {sizes[1]:,} edges; expected at most "
+            f"{LARGEST_PACKING_GRAPH:,} and {MOST_PACKING_EDGES:,}."
         )
     table = share_table(instance.graph)
     first = table.certificate(instance, producer)
@@ -98,6 +107,8 @@ class _Rise:
         About the last threshold that weights refute.
     weights
         The best ones for about that threshold.
+    too_long
+        Thresholds that take a search too long to check, with about how many steps.
     """
 
     instance: PipelineInstance
@@ -110,6 +121,7 @@ class _Rise:
     above: int
     last: float = 0.0
     weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+    too_long: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         graph = self.instance.graph
@@ -144,8 +156,15 @@ class _Rise:
         self.last = min(self.last, float(self.above))
 
     def prove_all(self) -> None:
-        """Refute thresholds, far below the last one at first."""
+        """Refute thresholds, far below the last one at first.
+
+        Raises
+        ------
+        UnsupportedError
+            If each of them takes a search too long to check.
+        """
         margins = [*MARGINS]
+        first = self.refuted
         while self.refuted < self.above - 1 and not self.budget.is_spent():
             threshold = (self.refuted + self.above) // 2
             if margins:
@@ -155,36 +174,44 @@ class _Rise:
             began = self.budget.spent()
             self.prove(threshold)
             took_long = self.budget.spent() - began > LONG * self.budget.wall_seconds
-            if took_long and self.above - self.refuted <= WORTH * self.refuted:
+            is_close = self.above - self.refuted <= WORTH * self.refuted
+            if (took_long and is_close) or len(self.too_long) == MOST_TOO_LONG:
                 break
+        if self.refuted == first and self.too_long:
+            raise UnsupportedError(
+                f"refuting {min(self.too_long)} takes a search of more than {self.most_steps:,} "
+                f"steps, of about {self.too_long[min(self.too_long)]:,}."
+            )
 
     def prove(self, threshold: int) -> None:
         """Refute a threshold, or find that it is not refuted, or only by a search too long."""
-        k, limit = self.k, threshold + self.allowed
+        limit, is_weighed = threshold + self.allowed, False
+        pool = self.weigher.pool
         while not self.budget.is_spent():
             weights = self.weigher.integers(self.weights)
             result = attempt(
-                self.tensors, self.weigher.pool, weights, k, limit, self.budget, self.most_steps
+                self.tensors, pool, weights, self.k, limit, self.budget, self.most_steps
             )
             if result is None:
                 weighing = self._weigh(threshold, self.budget)
-                if weighing.lower <= k:
+                if is_weighed or weighing.lower <= self.k:
                     self.above = threshold
                     return
-                self.weights = weighing.weights
+                self.weights, is_weighed = weighing.weights, True
             elif result.payload is not None:
                 self._report(threshold, result)
                 return
-            elif not result.found:
+            elif result.found:
+                is_weighed = False
+                for members, cost in result.found:
+                    pool.add(members, cost)
+            else:
+                if not self.budget.is_spent():
+                    self.too_long[threshold] = result.steps
                 self.above = threshold
                 return
-            else:
-                for members, cost in result.found:
-                    self.weigher.pool.add(members, cost)
 
-    def _weigh(
-        self, threshold: int, budget: Budget, precision: float = PRECISION
-    ) -> Weighing:
+    def _weigh(self, threshold: int, budget: Budget, precision: float = PRECISION) -> Weighing:
         return self.weigher.at(threshold + self.allowed, self.weights, budget, precision)
 
     def _report(self, threshold: int, result: Attempt) -> None:

@@ -1,14 +1,13 @@
 """Searches all connected convex sets for those that weigh more than a front allows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.checker.pipeline.packing import SPLIT, steps_of_a_plan
+from boundmark.bounds.checker.pipeline.limits import SPLIT, flow_steps, plan_steps
 from boundmark.bounds.pipeline.kernels import set_flow, set_search
-from boundmark.bounds.pipeline.kernels.set_search import Rule, Stack, TensorGraph
+from boundmark.bounds.pipeline.kernels.set_search import BitSets, Rule, Stack, TensorGraph
 from boundmark.bounds.pipeline.packing.tensors import (
     Tensors,
     bits_of,
@@ -25,8 +24,8 @@ MOST_FOUND = 500
 
 # Steps that the last flow may take where a flow of its own makes a certificate longer by as many
 # amounts as the graph has edges, and steps that this may take before the sets are split in two.
-STEPS_WITH_LAST_FLOW = 300
-STEPS_WITH_OWN_FLOW = 1000
+STEPS_WITH_LAST_FLOW = 7_500
+STEPS_WITH_OWN_FLOW = 25_000
 
 # As flows become many, a part of all steps that each may take.
 STEPS_FRACTION = 0.002
@@ -69,6 +68,8 @@ class Outcome:
         Sets that exceed the front, and what they cost.
     steps
         As the checker counts them.
+    estimate
+        How many steps all roots take, judged by those that are done.
     has_ended
         Whether all sets were met, so that no others exceed the front.
     """
@@ -78,6 +79,7 @@ class Outcome:
     plan: list[int] = field(default_factory=list)
     found: list[tuple[int, int]] = field(default_factory=list)
     steps: int = 0
+    estimate: int = 0
     has_ended: bool = False
 
 
@@ -131,7 +133,10 @@ class _Search:
         self.stack = _stack(self.tensors.nodes)
         self.rule, _ = self._rule(price, frozen(np.zeros(len(self.order), dtype=np.int64)))
         self.is_in_flows = False
-        self.entry_steps = steps_of_a_plan(self.tensors.nodes, task.tensors.graph.dag.edges)
+        levels = 1 + int(np.count_nonzero(np.diff(task.front)))
+        self.flow_steps = flow_steps(self.tensors.nodes, task.tensors.graph.dag.edges, levels)
+        self.entry_steps = plan_steps(self.tensors.nodes)
+        self.start_steps = 0
 
     def run(self, budget: Budget, most_steps: int) -> Outcome:
         """Search from one root after the other."""
@@ -146,10 +151,14 @@ class _Search:
                 outcome.steps += int(counts[set_search.STEPS])
             else:
                 outcome.plan.append(SPLIT)
+                outcome.steps += self.start_steps
                 waiting += self._halves(inside, outside)
             if counts[set_search.FOUND] > MOST_FOUND:
                 break
         outcome.has_ended = not waiting and outcome.steps <= most_steps
+        roots = len(self.order)
+        begun = sum(inside & (inside - 1) == 0 for inside, _ in waiting)
+        outcome.estimate = outcome.steps * roots // max(1, roots - begun)
         self._keep_found()
         return outcome
 
@@ -171,11 +180,13 @@ class _Search:
     def _search(self, inside: int, outside: int, most_steps: int) -> bool:
         """Search sets by the rule; return whether that takes no more than so many steps."""
         self._start(inside, outside)
-        self.stack.counts[set_search.STEPS] = 0
-        return bool(set_search.search(most_steps, self.graph, self.rule, self.stack))
+        self.start_steps = int(self.stack.counts[set_search.STEPS])
+        pause = self.start_steps + most_steps
+        return bool(set_search.search(pause, self.graph, self.rule, self.stack))
 
     def _start(self, inside: int, outside: int) -> None:
         words = packed((inside, outside), self.tensors.nodes)
+        self.stack.counts[set_search.STEPS] = 0
         set_search.start(words[0], words[1], self.graph, self.rule, self.stack)
 
     def _halves(self, inside: int, outside: int) -> list[tuple[int, int]]:
@@ -221,8 +232,9 @@ class _Search:
         short = np.minimum.accumulate((self.front - price * self.largest)[::-1])[::-1]
         task = self.task
         scalars = frozen([price, task.unit, task.limit, task.tensors.graph.cache])
-        costs = map(frozen, (short, left, taken))
-        return Rule(self.weights, self.front, self.least, *costs, scalars), int(cost)
+        short, left, taken = map(frozen, (short, left, taken))
+        rule = Rule(self.weights, self.front, self.least, short, left, taken, scalars)
+        return rule, int(cost)
 
     def _flow(self) -> int:
         """Return the number of the rule's flow in the certificate."""
@@ -235,6 +247,7 @@ class _Search:
                 "amounts": (-self.rule.taken[used]).tolist(),
             }
             self.outcome.flows.append(flow)
+            self.outcome.steps += self.flow_steps
             self.is_in_flows = True
         return len(self.outcome.flows) - 1
 
@@ -253,13 +266,9 @@ def _edges(graph: PipelineGraph, order: list[int], ends: TensorGraph) -> IntArra
 
 def _stack(nodes: int) -> Stack:
     words = max(1, -(-nodes // 64))
-    bits = [np.zeros((nodes + 1, words), dtype=np.uint64) for _ in range(7)]
-    vectors = [np.zeros(nodes + 1, dtype=np.int64) for _ in range(5)]
-    return Stack(
-        *bits,
-        *vectors,
-        decided=np.zeros((2, words), dtype=np.uint64),
-        found=np.zeros((MOST_FOUND, words), dtype=np.uint64),
-        found_cost=np.zeros(MOST_FOUND, dtype=np.int64),
-        counts=np.zeros(4, dtype=np.int64),
-    )
+    bits: list[BitSets] = [np.zeros((nodes + 1, words), dtype=np.uint64) for _ in range(7)]
+    vectors: list[IntArray] = [np.zeros(nodes + 1, dtype=np.int64) for _ in range(5)]
+    decided = np.zeros((2, words), dtype=np.uint64)
+    found = np.zeros((MOST_FOUND, words), dtype=np.uint64)
+    found_cost, counts = np.zeros(MOST_FOUND, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    return Stack._make([*bits, *vectors, decided, found, found_cost, counts])

@@ -119,9 +119,12 @@ class Tensors:
             places[v].append(i)
         place = [i for at in places for i in at]
         tensor = np.repeat(np.arange(self.nodes), [len(ends) for ends in lists])
-        sets = (self.before, self.after, self.near, self.ends, self.held)
         return TensorGraph(
-            *(packed(rows, self.nodes) for rows in sets),
+            before=packed(self.before, self.nodes),
+            after=packed(self.after, self.nodes),
+            near=packed(self.near, self.nodes),
+            ends=packed(self.ends, self.nodes),
+            held=packed(self.held, self.nodes),
             work=graph.work,
             load=graph.param_load,
             transfer=graph.transfer,
@@ -152,13 +155,11 @@ def renumbered(graph: PipelineGraph, order: Sequence[int]) -> PipelineGraph:
     number = np.argsort(order)
     ends = zip(number[graph.dag.sources].tolist(), number[graph.dag.targets].tolist(), strict=True)
     nodes = list(order)
-    return PipelineGraph(
-        Dag.from_edges(len(nodes), ends),
-        *(frozen(costs[nodes]) for costs in (graph.work, graph.transfer, graph.param_load)),
-        graph.cache,
-        tuple(graph.names[v] for v in nodes),
-        graph.tick,
+    work, transfer, load = (
+        frozen(costs[nodes]) for costs in (graph.work, graph.transfer, graph.param_load)
     )
+    dag, names = Dag.from_edges(len(nodes), ends), tuple(graph.names[v] for v in nodes)
+    return PipelineGraph(dag, work, transfer, load, graph.cache, names, graph.tick)
 
 
 def loaded(graph: PipelineGraph) -> PipelineGraph:

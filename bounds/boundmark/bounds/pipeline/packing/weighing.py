@@ -1,9 +1,9 @@
 """Finds weights: as much as possible in all, and at most 1 in each packing of a threshold.
 
-A linear program with a row per packing, of which those are added that its solution violates. Between
-the best weights so far and the solution, the search for such packings stays near the former (in-out
-separation), which takes several times fewer rounds. Weights are as good as the sets that are known:
-whether there are heavier ones is for `search` to tell.
+A linear program with a row per packing, of which those are added that its solution violates.
+Between the best weights so far and the solution, the search for such packings stays near the former
+(in-out separation), which takes several times fewer rounds. Weights are as good as the sets that
+are known: whether there are heavier ones is for `search` to tell.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ import numpy as np
 
 from boundmark.bounds.pipeline.kernels import set_growth
 from boundmark.bounds.pipeline.packing.master import FloatArray, Master, Packings
-from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool
+from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool, unit_of
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, packed, unpacked
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
@@ -108,7 +108,8 @@ class Weigher:
         precision
             Difference of sums that makes no difference.
         """
-        unit = max(1, limit // UNITS)
+        # A multiple of the unit of proofs: then packings that those meet are packings here.
+        unit = unit_of(limit) * max(1, limit // (unit_of(limit) * UNITS))
         program = _Program(self, limit, unit, budget.threads)
         best, upper = start, np.inf
         looked_at, lower = program.allowed(best), 0.0
