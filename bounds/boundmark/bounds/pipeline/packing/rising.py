@@ -34,6 +34,9 @@ MARGINS = (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0)
 FIRST_STEP = 0.04
 CLOSE = 0.004
 
+# How far above a refuted threshold the next one is at most, where none is known to stand.
+MOST_STEP = 0.004
+
 # Searches that are too long to check, after which no other one is tried.
 MOST_TOO_LONG = 3
 
@@ -166,11 +169,7 @@ class _Rise:
         margins = [*MARGINS]
         first = self.refuted
         while self.refuted < self.above - 1 and not self.budget.is_spent():
-            threshold = (self.refuted + self.above) // 2
-            if margins:
-                threshold = min(threshold, int(self.last / (1 + margins.pop(0))))
-                if threshold <= self.refuted * (1 + WORTH):
-                    continue
+            threshold = self._next(margins)
             began = self.budget.spent()
             self.prove(threshold)
             took_long = self.budget.spent() - began > LONG * self.budget.wall_seconds
@@ -182,6 +181,15 @@ class _Rise:
                 f"refuting {min(self.too_long)} takes a search of more than {self.most_steps:,} "
                 f"steps, of about {self.too_long[min(self.too_long)]:,}."
             )
+
+    def _next(self, margins: list[float]) -> int:
+        """Return the threshold to refute next; take those margins that have led to it."""
+        middle = (self.refuted + self.above) // 2
+        while margins:
+            threshold = min(middle, int(self.last / (1 + margins.pop(0))))
+            if threshold > self.refuted * (1 + WORTH):
+                return threshold
+        return min(middle, int(self.refuted * (1 + MOST_STEP)) + 1)
 
     def prove(self, threshold: int) -> None:
         """Refute a threshold, or find that it is not refuted, or only by a search too long."""
