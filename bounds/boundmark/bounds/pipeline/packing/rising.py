@@ -2,7 +2,7 @@
 
 The most that weights come to falls steadily as the threshold rises, and weights refute where it is
 above k. How far below the last such threshold one is decides how long its proof takes: a search
-takes about three times as long for each percent.
+takes three to six times as long for each percent.
 """
 
 from dataclasses import dataclass, field
@@ -36,6 +36,9 @@ CLOSE = 0.004
 
 # How far above a refuted threshold the next one is at most, where none is known to stand.
 MOST_STEP = 0.004
+
+# A search takes up to so many times as long for each percent that a threshold is larger.
+SEARCH_GROWTH = 6.0
 
 # Searches that are too long to check, after which no other one is tried.
 MOST_TOO_LONG = 3
@@ -112,6 +115,8 @@ class _Rise:
         The best ones for about that threshold.
     too_long
         Thresholds that take a search too long to check, with about how many steps.
+    last_search
+        Steps and seconds of the proof of the largest threshold.
     """
 
     instance: PipelineInstance
@@ -125,6 +130,7 @@ class _Rise:
     last: float = 0.0
     weights: FloatArray = field(default_factory=lambda: np.zeros(0))
     too_long: dict[int, int] = field(default_factory=dict)
+    last_search: tuple[int, float] = (0, 0.0)
 
     def __post_init__(self) -> None:
         graph = self.instance.graph
@@ -170,6 +176,10 @@ class _Rise:
         first = self.refuted
         while self.refuted < self.above - 1 and not self.budget.is_spent():
             threshold = self._next(margins)
+            if threshold > self.refuted + 1 and threshold > self._reach():
+                threshold = int(self._reach())
+                if threshold <= self.refuted * (1 + WORTH):
+                    break
             began = self.budget.spent()
             self.prove(threshold)
             took_long = self.budget.spent() - began > LONG * self.budget.wall_seconds
@@ -191,12 +201,22 @@ class _Rise:
                 return threshold
         return min(middle, int(self.refuted * (1 + MOST_STEP)) + 1)
 
+    def _reach(self) -> float:
+        """Return about the largest threshold whose search ends in time, and can be checked."""
+        steps, seconds = self.last_search
+        if not steps:
+            return np.inf
+        time = self.budget.remaining() / max(2 * seconds, 1e-3)
+        percents = np.log(max(1.0, min(time, self.most_steps / steps))) / np.log(SEARCH_GROWTH)
+        return float(self.refuted * (1 + percents / 100))
+
     def prove(self, threshold: int) -> None:
         """Refute a threshold, or find that it is not refuted, or only by a search too long."""
         limit, is_weighed = threshold + self.allowed, False
         pool = self.weigher.pool
         while not self.budget.is_spent():
             weights = self.weigher.integers(self.weights)
+            began = self.budget.spent()
             result = attempt(
                 self.tensors, pool, weights, self.k, limit, self.budget, self.most_steps
             )
@@ -207,6 +227,7 @@ class _Rise:
                     return
                 self.weights, is_weighed = weighing.weights, True
             elif result.payload is not None:
+                self.last_search = result.steps, self.budget.spent() - began
                 self._report(threshold, result)
                 return
             elif result.found:

@@ -24,11 +24,14 @@ MOST_FOUND = 500
 
 # Steps that the last flow may take where a flow of its own makes a certificate longer by as many
 # amounts as the graph has edges, and steps that this may take before the sets are split in two.
-STEPS_WITH_LAST_FLOW = 7_500
-STEPS_WITH_OWN_FLOW = 25_000
+STEPS_WITH_LAST_FLOW = 3_000
+STEPS_WITH_OWN_FLOW = 10_000
 
 # As flows become many, a part of all steps that each may take.
 STEPS_FRACTION = 0.002
+
+# What weights and tensors around count for in the order of nodes, each in parts of its mean.
+ORDER_PARTS = (1.0, 2.0)
 
 # Prices tried for a root's flow, and how far apart the first ones are.
 PRICE_TRIALS = 6
@@ -95,7 +98,7 @@ def search(task: Task, price: int, budget: Budget, most_steps: int) -> Outcome:
 
 
 def _order(tensors: Tensors, weights: IntArray) -> list[int]:
-    """Return the nodes, those first that are heavy or among expensive tensors.
+    """Return the nodes, those first that are among expensive tensors, or heavy.
 
     To leave such a node out costs most, so that few sets without it are met.
     """
@@ -104,7 +107,8 @@ def _order(tensors: Tensors, weights: IntArray) -> list[int]:
     np.add.at(around, dag.targets, graph.transfer[dag.sources])
     producers = np.unique(dag.sources)
     around[producers] += graph.transfer[producers]
-    score = weights / max(1.0, float(weights.mean())) + around / max(1.0, float(around.mean()))
+    parts = (values / max(1.0, float(values.mean())) for values in (weights, around))
+    score = np.dot(ORDER_PARTS, list(parts))
     order: list[int] = np.argsort(-score, kind="stable").tolist()
     return order
 
