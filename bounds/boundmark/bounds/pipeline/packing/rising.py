@@ -40,6 +40,9 @@ MOST_STEP = 0.004
 # A search takes up to so many times as long for each percent that a threshold is larger.
 SEARCH_GROWTH = 6.0
 
+# A search is short if one that takes so many times as long still ends in time.
+SHORT = 100.0
+
 # Searches that are too long to check, after which no other one is tried.
 MOST_TOO_LONG = 3
 
@@ -206,8 +209,10 @@ class _Rise:
         steps, seconds = self.last_search
         if not steps:
             return np.inf
-        time = self.budget.remaining() / max(2 * seconds, 1e-3)
-        percents = np.log(max(1.0, min(time, self.most_steps / steps))) / np.log(SEARCH_GROWTH)
+        times = min(self.budget.remaining() / max(2 * seconds, 1e-6), self.most_steps / steps)
+        if times > SHORT:
+            return np.inf
+        percents = np.log(max(1.0, times)) / np.log(SEARCH_GROWTH)
         return float(self.refuted * (1 + percents / 100))
 
     def prove(self, threshold: int) -> None:
