@@ -182,6 +182,27 @@ def many_steps(folder: Path) -> tuple[Path, Path]:
     return reach(folder, chain(4096, k=4096), b",".join([step] * 100_000))
 
 
+def packing(instance: Document, threshold: int, **given: Any) -> Case:
+    """Return a case of weights of 1, and a front that lets sets weigh what they cost."""
+    nodes = range(len(instance["work"]))
+    payload = {
+        "threshold": threshold, "loaded": 0, "unit": 1, "weights": [1 for _ in nodes],
+        "front": list(range(threshold + 1)), "order": list(nodes), "plan": [0 for _ in nodes],
+        "flows": [{"price": 0, "edges": [], "amounts": []}], **given,
+    }  # fmt: skip
+    return lambda folder: stored(folder, instance, certificate(instance, "packing/1", payload))
+
+
+def complete(nodes: int) -> Document:
+    """Return an instance in which each node waits for all before, whose tensors cost nothing."""
+    edges = [[u, v] for u in range(nodes) for v in range(u + 1, nodes)]
+    return pipeline(nodes, edges, transfer=[0] * nodes, k=1)
+
+
+STAR = pipeline(61, [[0, v] for v in range(1, 61)], k=1)
+TWO_FLOWS = [{"price": price, "edges": [], "amounts": []} for price in range(2)]
+
+
 def long_makespan(folder: Path) -> tuple[Path, Path]:
     """Write a schedule of 4,096 blocks and 65,536 micro-batches."""
     instance = microbatch(4096, micro_batches=65536)
@@ -265,6 +286,25 @@ REFUSED: dict[str, tuple[Case, str]] = {
     "long steps": (long_steps, "the check takes more than 1,048,576 steps"),
     "full step": (full_step, "the check takes more than 1,048,576 steps"),
     "many steps": (many_steps, "has fewer entries than the tree"),
+    "sets of a star": (
+        packing(STAR, 40, front=[0, *range(40)]),
+        "the check takes more than 1,048,576 steps",
+    ),
+    "sets of a long chain": (packing(chain(4096, k=1), 4000), "1,048,576 steps"),
+    "sets of a complete graph": (packing(complete(700), 690), "1,048,576 steps"),
+    "flows in turn": (
+        packing(complete(700), 690, flows=TWO_FLOWS, plan=[0, 1] * 350),
+        "1,048,576 steps",
+    ),
+    "steep front": (
+        packing(chain(2, work=[10**6] * 2, k=1), 8191),
+        "the weights do not refute the threshold",
+    ),
+    "long front": (packing(chain(2), 10**6), "front of the payload is too long"),
+    "sets of a long graph": (
+        packing(chain(4097), 9),
+        "the instance is too large for a packing",
+    ),
     "long makespan": (long_makespan, "the check takes more than 512 MiB of memory"),
     "long repetition": (long_repetition, "the check takes more than 1,048,576 steps"),
     "many devices": (many_devices, "the check takes more than 1,048,576 steps"),

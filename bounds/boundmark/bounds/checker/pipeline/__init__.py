@@ -60,6 +60,7 @@ out is at most a io(S) + work(S) - work[v].
 
 from .ideals import ideal_dp
 from .instance import objective, read_instance
+from .packing import packing
 from .reach import reach
 from .single_stage import max_work, mean_work, node_cut, share
 from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
@@ -76,6 +77,7 @@ KINDS = {
     "bottleneck-guess-tree/1": bottleneck_guess_tree,
     "reach/1": reach,
     "ideal-dp/1": ideal_dp,
+    "packing/1": packing,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -14,6 +14,7 @@ from boundmark.bounds.pipeline.methods import (
     mean_work,
     mip_tree,
     node_cut,
+    packing,
     reach,
     share,
 )
@@ -24,6 +25,7 @@ METHODS: tuple[Method, ...] = (
     mean_work.METHOD,
     node_cut.METHOD,
     share.METHOD,
+    packing.METHOD,
     mip_tree.METHOD,
     bottleneck_tree.METHOD,
     bottleneck_guess_tree.METHOD,
