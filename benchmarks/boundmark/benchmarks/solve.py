@@ -134,6 +134,16 @@ def rounds_of(
     return [[MethodChoice.of(name) for name in names] for names in installed if names]
 
 
+def warnings_about(source: NamedInstance) -> tuple[str, ...]:
+    """Return what was taken for granted of a source, and whether its parameters make sense."""
+    instance = source.instance
+    if not instance.is_redundant:
+        return source.notes
+    parameters = " ".join(f"{name}={value}" for name, value in instance.parameters.items())
+    redundant = f"{parameters} is more than {instance.nodes} nodes can use; less is the same"
+    return (*source.notes, redundant)
+
+
 def solve(
     source: NamedInstance,
     rounds: Sequence[Sequence[MethodChoice]],
@@ -254,7 +264,7 @@ def _best(
         bound_method=None if lower is None else str(lower["method"]),
         seconds=seconds,
         failures=_failures(rows),
-        warnings=source.notes,
+        warnings=warnings_about(source),
     )
 
 

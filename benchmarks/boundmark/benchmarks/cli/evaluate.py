@@ -141,10 +141,10 @@ def graded(found: "Answer", given: "GivenSolution") -> "Answer":
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":
     from boundmark.benchmarks.grading import best_stored_bound
-    from boundmark.benchmarks.solve import GIVEN, Answer
+    from boundmark.benchmarks.solve import GIVEN, Answer, warnings_about
 
     best = best_stored_bound(folder, given.source.instance)
-    notes = [*given.source.notes, *([given.note] if given.note else [])]
+    notes = [*warnings_about(given.source), *([given.note] if given.note else [])]
     if best is None:
         notes.append(f"{folder} has no certified bound on instance {given.source.instance.sha256}")
     return Answer(

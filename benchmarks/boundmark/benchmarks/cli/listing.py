@@ -46,17 +46,11 @@ def problems(as_json: bool, wide: bool) -> None:
 def methods(as_json: bool, wide: bool) -> None:
     """List the registered methods, by problem and kind."""
     from boundmark.problems.catalog import methods as registered
-    from boundmark.problems.catalog import problems as known
 
-    # In the order in which `solve` looks for a problem.
-    order = list(known())
+    order = list(dict.fromkeys(method.problem for method in registered().values()))
     listed = sorted(
         registered().values(),
-        key=lambda method: (
-            order.index(method.problem) if method.problem in order else len(order),
-            method.problem,
-            KINDS.index(method.kind),
-        ),
+        key=lambda method: (order.index(method.problem), KINDS.index(method.kind)),
     )
     print_rows(
         [
