@@ -33,9 +33,10 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the test suite."""
+    """Run the test suite, on all CPUs; pass options of pytest, e.g. `-- -k dag`, to run a part."""
     install(session, "test")
-    session.run("pytest", *session.posargs)
+    everything = ["-n", "logical", "--maxprocesses", "8", "--dist", "worksteal"]
+    session.run("pytest", *(session.posargs or everything))
 
 
 @nox.session

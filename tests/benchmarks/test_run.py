@@ -201,6 +201,10 @@ def test_one_writer_at_a_time(boundmark: Boundmark, suite_file: Path, tmp_path: 
         ),
         (("run", "{suite}", "--out", "{tmp}/out", "--retry", "bad"), "'bad' is not one of timeout"),
         (("run", "{suite}", "--out", "{tmp}/out", "--workers", "0"), "0 is not in the range"),
+        (
+            ("run", "{suite}", "--out", "{tmp}/out", "--workers", "99999999999999"),
+            "workers is 99999999999999; expected 1 to 1024.",
+        ),
         (("run", "{suite}", "--out", "{tmp}/out", "--engine", "slurm"), "'slurm' is not one of"),
         (
             ("run", "{suite}", "--out", "{tmp}/out", "--scheduler", "tcp://127.0.0.1:1"),

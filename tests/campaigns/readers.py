@@ -78,14 +78,14 @@ def attack(name: str, corpus: Path, seconds: float, seed: int) -> int:
     if importlib.util.find_spec("atheris") is None:
         from readers import Attempt
 
-        tried = _Tried(Attempt(name), corpus.parent / "counts.json")
+        tried = _Tried(Attempt(name, corpus.parent), corpus.parent / "counts.json")
         _change_at_random(tried, corpus, seconds, random.Random(seed))
         return 0
     import atheris
 
     with atheris.instrument_imports(include=["boundmark"]):
         from readers import Attempt
-    tried = _Tried(Attempt(name), corpus.parent / "counts.json")
+    tried = _Tried(Attempt(name, corpus.parent), corpus.parent / "counts.json")
     options = [f"-max_total_time={round(seconds)}", f"-seed={seed}", f"-max_len={LARGEST_FILE}"]
     options += [f"-timeout={SECONDS_PER_FILE}", f"-rss_limit_mb={MEBIBYTES}"]
     options.append(f"-artifact_prefix={corpus.parent}/")

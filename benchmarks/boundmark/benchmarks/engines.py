@@ -4,6 +4,7 @@ import os
 
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.benchmarks.settings import MOST_WORKERS
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 
 ENGINES = ("local", "dask")
@@ -17,7 +18,7 @@ def make_engine(name: str, workers: int | None = None, scheduler: str | None = N
     name
         One of `ENGINES`.
     workers
-        Tasks at a time on this machine; one a CPU if left out.
+        Tasks at a time on this machine; one per CPU if left out.
     scheduler
         Address of a Dask scheduler, for the engine ``"dask"``; without one, its workers are
         processes of this machine.
@@ -38,6 +39,8 @@ def make_engine(name: str, workers: int | None = None, scheduler: str | None = N
             "workers are given beside a scheduler; expected one of them, because the scheduler's "
             "workers decide how many tasks run at a time."
         )
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise InvalidInputError(f"workers is {workers}; expected 1 to {MOST_WORKERS}.")
     at_a_time = workers or len(os.sched_getaffinity(0))
     if name == "local":
         return LocalEngine(at_a_time)

@@ -13,6 +13,8 @@ GIB = 2**30
 LONGEST_SECONDS = 365 * 24 * 3600
 LARGEST_GIB = 2**20
 MOST_THREADS = 2**12
+# Each has up to six processes.
+MOST_WORKERS = 2**10
 # Every solver and generator takes so large a seed.
 LARGEST_SEED = 2**31 - 1
 

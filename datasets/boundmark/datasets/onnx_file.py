@@ -10,7 +10,9 @@ import onnx.shape_inference
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, NodeProto
 
+from boundmark.datasets.file_format import NO_DIMS
 from boundmark.datasets.onnx_attributes import canonical_attributes, signature
+from boundmark.datasets.onnx_dimensions import fix_dimensions
 from boundmark.datasets.onnx_flops import flops
 from boundmark.datasets.onnx_structure import (
     check_edges,
@@ -27,11 +29,12 @@ from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.tensor import Tensor, arithmetic_dtype
 
 
-def load(path: str | Path) -> ComputationGraph:
+def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
     """Read a model.
 
-    Dimensions of graph inputs that the model leaves open are 1; a dimension with a name has the
-    same size wherever the name occurs. Functions defined in the model are inlined.
+    Dimensions of graph inputs that the model leaves open have the sizes given, or else 1, of which
+    the graph's notes tell; a dimension with a name has the same size wherever the name occurs.
+    Functions defined in the model are inlined.
 
     A node whose inputs are all constants is itself a constant, and so are the results of Shape and
     Size. Constants are no nodes of the graph but parameters of those that read them, and neither
@@ -50,7 +53,9 @@ def load(path: str | Path) -> ComputationGraph:
     path = Path(path)
     content = read_bytes(path)
     with naming(path):
-        return _graph(_inferred(_parsed(content)))
+        model = _parsed(content)
+        notes = fix_dimensions(model.graph, dims)
+        return _graph(_inferred(model), notes)
 
 
 def _parsed(content: bytes) -> ModelProto:
@@ -65,24 +70,9 @@ def _parsed(content: bytes) -> ModelProto:
 
 
 def _inferred(model: ModelProto) -> ModelProto:
-    """Inline functions, fix the open dimensions, and infer the shapes that follow."""
+    """Inline functions, and infer the shapes that follow from those of the inputs."""
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
-    graph = model.graph
-    given = {tensor.name for tensor in graph.initializer}
-    named = set()
-    for value in graph.input:
-        if value.name in given:
-            continue
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.HasField("dim_param"):
-                named.add(dim.dim_param)
-            if dim.dim_value < 1:
-                dim.dim_value = 1
-    for value in (*graph.value_info, *graph.output):
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param in named:
-                dim.dim_value = 1
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
@@ -105,7 +95,7 @@ class _Numbering:
         return self.numbers[name]
 
 
-def _graph(model: ModelProto) -> ComputationGraph:
+def _graph(model: ModelProto, notes: tuple[str, ...]) -> ComputationGraph:
     graph = model.graph
     names = unique_names(graph)
     constants = find_constants(graph, names)
@@ -132,6 +122,7 @@ def _graph(model: ModelProto) -> ComputationGraph:
         parameters=frozenset(number for name, number in numbers.items() if name in constants),
         results=tuple(numbers[name] for name in returned if name in numbers),
         dtype=max(arithmetic, key=arithmetic.__getitem__, default="float32"),
+        notes=notes,
     )
 
 

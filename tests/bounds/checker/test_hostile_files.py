@@ -154,6 +154,34 @@ def repeated_demand(folder: Path) -> tuple[Path, Path]:
     return stored(folder, instance, certificate(instance, "bottleneck-tree/1", payload))
 
 
+def reach(folder: Path, instance: Document, steps: bytes) -> tuple[Path, Path]:
+    """Write steps about weights of 1."""
+    weights = b",".join([b"1"] * len(instance["work"]))
+    payload = b'{"threshold":1000000,"flows":[],"moves":[],"weights":[' + weights + b'],"steps":['
+    return with_payload(folder, instance, "reach/1", payload + steps + b"]}")
+
+
+def long_steps(folder: Path) -> tuple[Path, Path]:
+    """Write steps that prove nothing, of as many stages and nodes as there can be."""
+    leaf = json.dumps({**EMPTY_LEAF, "at_least": [], "at_most": []}).encode()
+    step = b'{"first":0,"last":4095,"side":"upper","limit":-1,"nodes":[' + leaf + b"]}"
+    return reach(folder, chain(4096, k=4096), b",".join([step] * 100))
+
+
+def full_step(folder: Path) -> tuple[Path, Path]:
+    """Write a leaf with a multiplier for each of 8,192 rows of 4,096 weights."""
+    every = [number for row in range(4096) for number in (row, 1)]
+    leaf = json.dumps({**EMPTY_LEAF, "at_least": every, "at_most": every}).encode()
+    step = b'{"first":0,"last":4095,"side":"upper","limit":0,"nodes":[' + leaf + b"]}"
+    return reach(folder, chain(4096, k=4096), step)
+
+
+def many_steps(folder: Path) -> tuple[Path, Path]:
+    """Write 100,000 steps of one stage whose trees are empty but for a branching."""
+    step = b'{"first":1,"last":1,"side":"lower","limit":0,"nodes":[[0,0],[0,0]]}'
+    return reach(folder, chain(4096, k=4096), b",".join([step] * 100_000))
+
+
 def packing(instance: Document, threshold: int, **given: Any) -> Case:
     """Return a case of weights of 1, and a front that lets sets weigh what they cost."""
     nodes = range(len(instance["work"]))
@@ -255,6 +283,9 @@ REFUSED: dict[str, tuple[Case, str]] = {
     "full leaf": (full_leaf, "the check takes more than 512 MiB of memory"),
     "empty leaves": (empty_leaves, "the certificate's bound is more than it proves, 0"),
     "repeated demand": (repeated_demand, "the certificate's bound is more than it proves, 0"),
+    "long steps": (long_steps, "the check takes more than 1,048,576 steps"),
+    "full step": (full_step, "the check takes more than 1,048,576 steps"),
+    "many steps": (many_steps, "has fewer entries than the tree"),
     "sets of a star": (
         packing(STAR, 40, front=[0, *range(40)]),
         "the check takes more than 1,048,576 steps",

@@ -16,7 +16,7 @@ from other_process import call
 from recording import record
 
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.problem import Instance
+from boundmark.problems.problem import Instance, Solution
 from certified import microbatch, pipeline
 
 Document = dict[str, Any]
@@ -34,16 +34,23 @@ class CertifiedProblem:
         The optimum of any tiny instance, by exhaustion.
     is_tiny
         Whether exhaustion takes milliseconds.
+    solution
+        Some solution in the right form; it may break constraints.
     """
 
     tight: Mapping[str, tuple[str, Any]]
     optimum: Callable[[Any], float]
     is_tiny: Callable[[Any], bool]
+    solution: Callable[[Any], Solution]
 
 
 PROBLEMS = {
-    "pipeline": CertifiedProblem(pipeline.TIGHT, brute_force.optimum, pipeline.is_tiny),
-    "microbatch": CertifiedProblem(microbatch.TIGHT, microbatch.optimum, microbatch.is_tiny),
+    "pipeline": CertifiedProblem(
+        pipeline.TIGHT, brute_force.optimum, pipeline.is_tiny, pipeline.solution
+    ),
+    "microbatch": CertifiedProblem(
+        microbatch.TIGHT, microbatch.optimum, microbatch.is_tiny, microbatch.solution
+    ),
 }
 
 NAMES = tuple((problem, name) for problem, known in PROBLEMS.items() for name in known.tight)

@@ -2,7 +2,8 @@
 
 from brute_force import instance
 
-from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.arrays import frozen
+from boundmark.problems.pipeline import Partition, PipelineInstance
 
 TIGHT: dict[str, tuple[str, PipelineInstance]] = {
     "max-work": ("max-work", instance([5, 3], [], 2)),
@@ -71,6 +72,25 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             cache=4,
         ),
     ),
+    "reach": (
+        "reach",
+        instance([2, 3, 1, 2, 5], [(0, 3), (2, 3), (3, 4)], 2, transfer=[5, 4, 4, 0, 3]),
+    ),
+    "reach, overflow": (
+        "reach",
+        instance(
+            [3, 1, 4, 1],
+            [(0, 2), (0, 3), (1, 3), (2, 3)],
+            2,
+            transfer=[0, 2, 1, 4],
+            param_load=[6, 5, 3, 1],
+            cache=3,
+        ),
+    ),
+    "reach, three stages": (
+        "reach",
+        instance([6, 7, 4, 5], [(0, 3), (1, 2), (2, 3)], 3, transfer=[4, 3, 0, 1]),
+    ),
     "packing": (
         "packing",
         instance(
@@ -114,3 +134,8 @@ def is_tiny(instance: PipelineInstance) -> bool:
     """Whether all partitions are enumerated in milliseconds."""
     stages = min(instance.k, instance.nodes)
     return bool(stages**instance.nodes <= 3**7)
+
+
+def solution(instance: PipelineInstance) -> Partition:
+    """Return a solution in the right form."""
+    return Partition(frozen([0] * instance.nodes))

@@ -161,4 +161,7 @@ def _load(task: Task, content: bytes) -> Instance:
             f"what came with the task has the hash {found}; "
             f"expected the instance {task.instance_sha256}."
         )
-    return problem.instance_from_json(json.loads(content))
+    instance = problem.instance_from_json(json.loads(content))
+    # Kept by the instance: every report needs it, and the method's clock does not run yet.
+    assert instance.sha256 == found
+    return instance

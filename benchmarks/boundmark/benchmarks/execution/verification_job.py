@@ -55,7 +55,7 @@ def _refusal(
         document = json.loads(item.body)
         if canonical_json(document).encode() != item.body:
             return "its document is not canonical JSON"
-        if _is_nested_deeper(document, DEEPEST):
+        if _is_nested_deeper(document, item.body, DEEPEST):
             return f"its document is nested more than {DEEPEST} deep"
         if document["instance_sha256"] != instance_sha256:
             return "it is about another instance"
@@ -75,15 +75,17 @@ def _refusal(
     return None
 
 
-def _is_nested_deeper(value: Any, levels: int) -> bool:
-    """Whether there are more levels of lists and objects than allowed."""
-    level = [value] if isinstance(value, dict | list) else []
+def _is_nested_deeper(value: Any, text: bytes, levels: int) -> bool:
+    """Whether there are more levels of lists and objects in a JSON text than allowed."""
+    if text.count(b"[") + text.count(b"{") <= levels:
+        return False
+    level = [value]
     for _ in range(levels):
         level = [
             inner
             for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) in (dict, list)
         ]
         if not level:
             return False

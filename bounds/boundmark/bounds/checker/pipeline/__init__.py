@@ -50,6 +50,15 @@ bottleneck-tree/1, bottleneck-guess-tree/1
     the windows from shares. A superblock of m stages has at most m times a stage's cost, cache and
     shares.
 
+reach/1
+    Suppose OPT <= t, the threshold. Nodes have weights. In the order in which data flows, the first
+    s stages make up a prefix each. A step proves that prefix s + 1 weighs at most X, given what is
+    known of prefix s, or that prefix s weighs at least X, given what is known of prefix s + 1; and
+    likewise over several stages. Its superblocks are the stages, what is before them, and what is
+    after them; rows about the weights of prefixes come in, and at each leaf of a tree, multipliers
+    contradict that the prefix weighs more, or less. If some prefix would have to weigh more than it
+    can, OPT >= t + 1.
+
 A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
 the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:
 at most a io(S) leaves any S. Every node but v keeps at most its work. So if v is in S, what v sends
@@ -59,6 +68,7 @@ out is at most a io(S) + work(S) - work[v].
 from .ideals import ideal_dp
 from .instance import objective, read_instance
 from .packing import packing
+from .reach import reach
 from .single_stage import max_work, mean_work, node_cut, share
 from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
 
@@ -72,6 +82,7 @@ KINDS = {
     "mip-tree/1": mip_tree,
     "bottleneck-tree/1": bottleneck_tree,
     "bottleneck-guess-tree/1": bottleneck_guess_tree,
+    "reach/1": reach,
     "ideal-dp/1": ideal_dp,
     "packing/1": packing,
 }

@@ -12,7 +12,7 @@ import numpy as np
 
 from boundmark.bounds.microbatch.modulo.cp_sat import new_model, new_solver
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
-from boundmark.problems.arrays import frozen
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
 from boundmark.problems.microbatch.measures import makespan
 
@@ -28,86 +28,119 @@ def completed(
     It is for as many micro-batches as the repetend has members of, at the least.
     """
     plain = state.schedule
-    assert plain.repetend is not None
-    members = plain.repetend.members.tolist()
-    count, period = plain.micro_batches, state.period
-    layout = instance.layout
-    blocks = layout.blocks
-    if seconds <= 0 or count * len(blocks) > MOST_BLOCKS:
+    if seconds <= 0 or plain.micro_batches * instance.nodes > MOST_BLOCKS:
         return plain
-    model = new_model()
-    from ortools.sat.python import cp_model
+    model = _CompletionModel(instance, state, plain)
+    model.add_dependencies()
+    for device in range(instance.layout.devices):
+        model.add_device(device)
+    model.minimise_makespan()
+    starts = model.solve(seconds, threads)
+    if starts is None:
+        return plain
+    assert plain.repetend is not None
+    return Schedule(frozen(starts), Repetend(state.period, plain.repetend.members))
 
-    horizon = makespan(layout, plain.starts)
-    repetition = model.new_int_var(0, horizon, "repetition")
-    phase = [start % period for start in state.starts]
-    first = [repetition + o for o in phase]
-    free = {
-        (m, i): model.new_int_var(0, horizon, f"{i} of {m}")
-        for m, i in itertools.product(range(count), range(len(blocks)))
-        if m != members[i]
-    }
-    for (m, i), start in free.items():
-        model.add_hint(start, int(plain.starts[m, i]))
-        if (m + 1, i) in free:
-            model.add(start + blocks[i].duration <= free[m + 1, i])
-    dag = layout.dag
-    for u, v in zip(dag.sources.tolist(), dag.targets.tolist(), strict=True):
-        later: Any
-        earlier: Any
-        for m, r in itertools.product(range(count), range(count)):
-            # Micro-batch m + r, if r more repetitions shift what comes after the repetend.
-            if m < members[v] and r:
-                continue
-            later = first[v] if m == members[v] else free[m, v]
-            if m + r < members[u]:
-                earlier = free[m + r, u]
-            elif m > members[u]:
-                earlier = free[m, u] + r * period
-            else:
-                earlier = first[u] + (m + r - members[u]) * period
-            model.add(earlier + blocks[u].duration <= later + r * period)
-    for device, here in enumerate(layout.on_device):
-        begins = min((phase[i] for i in here), default=0)
-        ends = max((phase[i] + blocks[i].duration for i in here), default=0)
+
+class _CompletionModel:
+    """Starts of the blocks before and after one repetition, and when that repetition begins.
+
+    The blocks of the repetition follow it by their phases; the others are free.
+    """
+
+    def __init__(self, instance: MicrobatchInstance, state: SteadyState, plain: Schedule) -> None:
+        assert plain.repetend is not None
+        self._instance = instance
+        self._blocks = instance.layout.blocks
+        self._members = plain.repetend.members.tolist()
+        self._count, self._period = plain.micro_batches, state.period
+        self._model = model = new_model()
+        self._horizon = horizon = makespan(instance.layout, plain.starts)
+        self._repetition = model.new_int_var(0, horizon, "repetition")
+        self._phase = [start % self._period for start in state.starts]
+        self._first = [self._repetition + o for o in self._phase]
+        self._free = {
+            (m, i): model.new_int_var(0, horizon, f"{i} of {m}")
+            for m, i in itertools.product(range(self._count), range(len(self._blocks)))
+            if m != self._members[i]
+        }
+        for (m, i), start in self._free.items():
+            model.add_hint(start, int(plain.starts[m, i]))
+            if (m + 1, i) in self._free:
+                model.add(start + self._blocks[i].duration <= self._free[m + 1, i])
+
+    def add_dependencies(self) -> None:
+        """Let blocks wait for each other, whatever the number of repetitions."""
+        first, free, members = self._first, self._free, self._members
+        for u, v in self._instance.layout.dag.edge_pairs().tolist():
+            later: Any
+            earlier: Any
+            for m, r in itertools.product(range(self._count), range(self._count)):
+                # Micro-batch m + r, if r more repetitions shift what comes after the repetend.
+                if m < members[v] and r:
+                    continue
+                later = first[v] if m == members[v] else free[m, v]
+                if m + r < members[u]:
+                    earlier = free[m + r, u]
+                elif m > members[u]:
+                    earlier = free[m, u] + r * self._period
+                else:
+                    earlier = first[u] + (m + r - members[u]) * self._period
+                ticks = self._blocks[u].duration
+                self._model.add(earlier + ticks <= later + r * self._period)
+
+    def add_device(self, device: int) -> None:
+        """Keep warm-up and cool-down of a device out of the repetition and within its memory."""
+        blocks, members = self._blocks, self._members
+        here = self._instance.layout.on_device[device]
+        begins = min((self._phase[i] for i in here), default=0)
+        ends = max((self._phase[i] + blocks[i].duration for i in here), default=0)
         between = sum(blocks[i].memory * members[i] for i in here)
         for before in (True, False):
             part = [
-                (free[m, i], blocks[i])
-                for m, i in itertools.product(range(count), here)
+                (self._free[m, i], blocks[i])
+                for m, i in itertools.product(range(self._count), here)
                 if m != members[i] and (m < members[i]) == before
             ]
             if not part:
                 continue
-            model.add_no_overlap(
-                model.new_fixed_size_interval_var(start, block.duration, "")
+            self._model.add_no_overlap(
+                self._model.new_fixed_size_interval_var(start, block.duration, "")
                 for start, block in part
             )
             for start, block in part:
                 if before:
-                    model.add(start + block.duration <= repetition + begins)
+                    self._model.add(start + block.duration <= self._repetition + begins)
                 else:
-                    model.add(start >= repetition + ends)
+                    self._model.add(start >= self._repetition + ends)
             changes: list[tuple[Any, int]] = [
                 (start, block.memory) for start, block in part if block.memory
             ]
             if not before:
-                changes.append((model.new_constant(0), between))
+                changes.append((self._model.new_constant(0), between))
             if changes:
                 times, amounts = zip(*changes, strict=True)
-                model.add_reservoir_constraint(
-                    times, amounts, -sum(map(abs, amounts)), instance.capacity[device]
+                self._model.add_reservoir_constraint(
+                    times, amounts, -sum(map(abs, amounts)), self._instance.capacity[device]
                 )
-    length = model.new_int_var(0, horizon, "makespan")
-    for repeated, block in zip(first, blocks, strict=True):
-        model.add(repeated + block.duration <= length)
-    for (_, i), start in free.items():
-        model.add(start + blocks[i].duration <= length)
-    model.minimize(length)
-    solver = new_solver(seconds, threads)
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return plain
-    starts = np.array([[solver.value(start) for start in first]] * count)
-    for (m, i), start in free.items():
-        starts[m, i] = solver.value(start)
-    return Schedule(frozen(starts), Repetend(period, plain.repetend.members))
+
+    def minimise_makespan(self) -> None:
+        """Ask for the earliest end of all blocks."""
+        length = self._model.new_int_var(0, self._horizon, "makespan")
+        for repeated, block in zip(self._first, self._blocks, strict=True):
+            self._model.add(repeated + block.duration <= length)
+        for (_, i), start in self._free.items():
+            self._model.add(start + self._blocks[i].duration <= length)
+        self._model.minimize(length)
+
+    def solve(self, seconds: float, threads: int) -> IntArray | None:
+        """Return the starts, shape (N, K), or None if none were found."""
+        from ortools.sat.python import cp_model
+
+        solver = new_solver(seconds, threads)
+        if solver.solve(self._model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return None
+        starts = np.array([[solver.value(start) for start in self._first]] * self._count)
+        for (m, i), start in self._free.items():
+            starts[m, i] = solver.value(start)
+        return starts

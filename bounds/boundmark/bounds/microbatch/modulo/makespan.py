@@ -41,8 +41,6 @@ def minimise(
     jobs = list(itertools.product(range(instance.micro_batches), range(len(blocks))))
     start = {job: model.new_int_var(0, horizon, f"{job}") for job in jobs}
     length = model.new_int_var(bound, horizon, "makespan")
-    dag = layout.dag
-    edges = list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
     for m, i in jobs:
         model.add(start[m, i] + blocks[i].duration <= length)
         # [TESSEL24], Property IV.1; a device runs one block at a time.
@@ -50,7 +48,9 @@ def minimise(
             model.add(start[m - 1, i] + blocks[i].duration <= start[m, i])
         if known is not None:
             model.add_hint(start[m, i], int(known[m, i]))
-    for m, (u, v) in itertools.product(range(instance.micro_batches), edges):
+    for m, (u, v) in itertools.product(
+        range(instance.micro_batches), layout.dag.edge_pairs().tolist()
+    ):
         model.add(start[m, u] + blocks[u].duration <= start[m, v])
     for device, here in enumerate(layout.on_device):
         on_device = [(m, i) for m, i in jobs if i in here]

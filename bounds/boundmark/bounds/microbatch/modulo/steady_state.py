@@ -94,7 +94,7 @@ class SteadyStateModel:
         anchor = max(range(count), key=lambda i: len(blocks[i].devices))
         model.add(self._phase[anchor] == 0)
         dag = instance.layout.dag
-        for u, v in zip(dag.sources.tolist(), dag.targets.tolist(), strict=True):
+        for u, v in dag.edge_pairs().tolist():
             model.add(self._start[u] + blocks[u].duration <= self._start[v])
             model.add(self._stage[u] <= self._stage[v])
         self._is_before: dict[tuple[int, int], Any] = {}
@@ -222,7 +222,7 @@ def without_delay(instance: MicrobatchInstance, state: SteadyState) -> SteadySta
     rest of a part then has allocated at least as much as it has released.
     """
     blocks, dag = instance.layout.blocks, instance.layout.dag
-    edges = list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
+    edges = dag.edge_pairs().tolist()
     part = list(range(len(blocks)))
     for u, v in edges:
         part = [part[u] if p == part[v] else p for p in part]

@@ -41,7 +41,7 @@ def without(graph: PipelineGraph, nodes: Sequence[int]) -> tuple[PipelineGraph, 
     number = {v: i for i, v in enumerate(kept)}
     edges = [
         (number[u], number[w])
-        for u, w in zip(graph.dag.sources.tolist(), graph.dag.targets.tolist(), strict=True)
+        for u, w in graph.dag.edge_pairs().tolist()
         if u in number and w in number
     ]
     return (

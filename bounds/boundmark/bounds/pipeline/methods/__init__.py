@@ -8,12 +8,14 @@ from boundmark.bounds.pipeline.methods import (
     certify,
     exact,
     exact_strong,
+    forward_greedy,
     ideal_dp,
     max_work,
     mean_work,
     mip_tree,
     node_cut,
     packing,
+    reach,
     share,
 )
 from boundmark.problems.method import Method
@@ -28,6 +30,8 @@ METHODS: tuple[Method, ...] = (
     bottleneck_tree.METHOD,
     bottleneck_guess_tree.METHOD,
     ideal_dp.METHOD,
+    reach.METHOD,
+    forward_greedy.METHOD,
     certify.METHOD,
     bottleneck.METHOD,
     bottleneck_guess.METHOD,

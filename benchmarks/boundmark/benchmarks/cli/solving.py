@@ -1,0 +1,133 @@
+"""What `solve` and `evaluate` share: options, a results folder, and their answer's files."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boundmark.benchmarks.cli.dimensions import dim_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from boundmark.benchmarks.solve import Answer
+    from boundmark.problems.problem import Problem
+
+# What a shell says of a command that Ctrl-C has ended.
+INTERRUPTED = 130
+
+
+def registered_problems() -> "Iterable[Problem]":
+    """Return all problems, whose parameters are options."""
+    from boundmark.problems.catalog import problems
+
+    return problems().values()
+
+
+def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about the instance, the limits and the methods."""
+    import os
+
+    options = (
+        click.option(
+            "--problem", metavar="NAME",
+            help="Which problem, if MODEL suits several; see `boundmark problems`.",
+        ),
+        click.option(
+            "--device", metavar="NAME|FILE",
+            help="Device or cluster that a model without costs runs on; see `boundmark devices`.",
+        ),
+        dim_option,
+        click.option(
+            "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
+            show_default=True, metavar="SECONDS",
+            help="Wall-clock limit of the whole command, checks included.",
+        ),
+        click.option(
+            "--memory-limit", type=click.FloatRange(min=0, min_open=True), default=4.0,
+            show_default=True, metavar="GIB", help="Memory limit of each method.",
+        ),
+        click.option(
+            "--method", "methods", multiple=True, metavar="NAME",
+            help="Use this method instead of the default ones; may be repeated.",
+        ),
+        click.option("--seed", type=int, default=1, show_default=True),
+        click.option(
+            "--workers", type=click.IntRange(min=1), default=len(os.sched_getaffinity(0)),
+            show_default="one per CPU", help="Methods at a time.",
+        ),
+        click.option(
+            "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+            help="Keep instance, solutions and certificates in this results folder.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        click.option("--quiet", is_flag=True, help="No progress, and no table cut for it."),
+        click.option("--wide", is_flag=True, help="Do not fit tables to the terminal's width."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def import_methods(console: "Console") -> None:
+    """Import all methods, and say what takes so long when their kernels are compiled for it."""
+    from boundmark.benchmarks.kernels import are_compiled
+    from boundmark.problems.catalog import methods
+
+    if are_compiled():
+        methods()
+        return
+    with console.status("compiling kernels, once after installation; about 20 s ..."):
+        if not console.is_terminal:
+            console.print("compiling kernels, once after installation; about 20 s ...")
+        methods()
+
+
+@contextmanager
+def results_folder(out: Path | None) -> Iterator[tuple[Path, list[bool]]]:
+    """Give a folder for results: the one that was asked for, or one that is deleted at the end.
+
+    Yields
+    ------
+    The folder, and a list; what is put into it says that the folder has to stay.
+    """
+    keep: list[bool] = []
+    if out is not None:
+        yield out, keep
+        return
+    folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
+    try:
+        yield folder, keep
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def files_of(answer: "Answer", folder: Path) -> dict[str, Path]:
+    """Return where the answer's parts are stored, and store its solution by name.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be stored.
+    """
+    from boundmark.benchmarks.grading.named_solution import write_named_solution
+    from boundmark.reports.stored.documents import write_document
+    from boundmark.reports.stored.store import ResultStore
+
+    store = ResultStore.open(folder)
+    files = {"results": folder}
+    if answer.solution is not None:
+        digest = write_document(store.solutions, answer.solution)
+        files["best_solution"] = store.solutions / f"{digest}.json"
+        by_name = write_named_solution(answer, folder)
+        if by_name is not None:
+            files["by_name"] = by_name
+    if answer.certificate is not None:
+        digest = write_document(store.certificates, answer.certificate)
+        files["certificate"] = store.certificates / f"{digest}.json"
+    return files

@@ -1,0 +1,151 @@
+"""Thresholds between what has been refuted and the best partition, with more and more effort.
+
+At each threshold, an attempt is made to refute it, and another to meet it stage by stage. Both may
+fail. Such a threshold stands until the next round, in which steps branch more often.
+"""
+
+from typing import NamedTuple
+
+from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.reach.attempt import FEW_BRANCHINGS, KIND, Attempt, Setting
+from boundmark.bounds.pipeline.reach.greedy import PRICES, Greedy
+from boundmark.bounds.pipeline.reach.program import OutOfTimeError
+from boundmark.problems.certificate import Certificate
+
+
+class Round(NamedTuple):
+    """How much effort goes into a threshold.
+
+    Attributes
+    ----------
+    branchings
+        In each step.
+    stages
+        Of a step.
+    precision
+        How close the refuted threshold is to come to the least one that stands, as a part of it.
+    """
+
+    branchings: int
+    stages: int
+    precision: float
+
+
+ROUNDS = (
+    Round(0, 1, 0.003),
+    Round(25, 1, 0.002),
+    Round(100, 1, 0.001),
+    Round(100, 2, 0.001),
+    Round(400, 2, 0.0005),
+    Round(1600, 2, 0.0002),
+    Round(6400, 3, 0.0),
+)
+
+# When bounds are this close, the threshold just below the best partition's cost is tried first,
+# from both ends.
+NEARLY_CLOSED = 0.01
+
+# With fewer, the other end and all stages at once are not tried.
+MANY_BRANCHINGS = 100
+
+# Branchings of a stage of a partition.
+MOST_GREEDY_BRANCHINGS = 200
+
+# A first partition is looked for so far above what has been refuted, as a part of it.
+FIRST_PART = 0.02
+
+# Part of the budget between two certificates.
+REPORT_EVERY = 0.1
+
+
+class ClosingIn:
+    """Raises the bound and lowers the cost of the best partition until they meet or time is up."""
+
+    def __init__(self, setting: Setting, best: Best, producer: str) -> None:
+        self._setting, self._best, self._producer = setting, best, producer
+        self._refuted = int(best.certified) - 1
+        self._waiting: Attempt | None = None
+        self._reported = setting.budget.spent()
+
+    def run(self) -> None:
+        """Go through the rounds."""
+        try:
+            for effort in ROUNDS:
+                if self._is_closed:
+                    break
+                self._round(effort)
+                if not effort.branchings:
+                    self._meet_something()
+        except OutOfTimeError:
+            pass
+        self._report()
+
+    @property
+    def _is_closed(self) -> bool:
+        return self._refuted >= self._best.objective - 1
+
+    def _round(self, effort: Round) -> None:
+        best, stands, is_first = self._best, self._best.objective, True
+        while not self._is_closed:
+            high = int(min(stands, best.objective))
+            width = high - self._refuted
+            if width <= max(1, int(effort.precision * high)) and (width <= 1 or not is_first):
+                break
+            is_narrow = best.objective - self._refuted <= NEARLY_CLOSED * best.objective
+            starts_at_the_top = is_narrow and is_first
+            threshold = high - 1 if starts_at_the_top else self._refuted + max(1, width // 2)
+            is_first = False
+            if not self._decide(threshold, effort, is_narrow):
+                stands = threshold
+
+    def _decide(self, threshold: int, effort: Round, is_narrow: bool) -> bool:
+        """Try to refute a threshold, or else to meet it; return whether either has come off."""
+        amounts = self._setting.amounts(threshold)
+        if amounts is None:
+            raise AssertionError("some node does not fit at a threshold that is not refuted")
+        attempt = Attempt(self._setting, threshold, amounts)
+        branchings, stages, _ = effort
+        if attempt.is_refuted or attempt.forward(branchings, stages):
+            return self._refute(attempt)
+        if branchings and self._meet(threshold, branchings):
+            return True
+        is_worth_all = is_narrow and branchings >= MANY_BRANCHINGS
+        if is_worth_all and (
+            attempt.backward(branchings, stages) or attempt.finish(branchings, self._best)
+        ):
+            return self._refute(attempt)
+        return self._best.objective <= threshold
+
+    def _meet_something(self) -> None:
+        """Build partitions at thresholds further and further above what has been refuted."""
+        part = FIRST_PART
+        while (1 + part) * self._refuted < self._best.objective:
+            if self._meet(int((1 + part) * self._refuted), FEW_BRANCHINGS):
+                break
+            part *= 2
+
+    def _meet(self, threshold: int, branchings: int) -> bool:
+        """Build partitions at a threshold; return whether one of them meets it."""
+        for price in PRICES:
+            limit = min(branchings, MOST_GREEDY_BRANCHINGS)
+            partition = Greedy(self._setting, threshold, "upper", price, limit).partition()
+            if partition is not None:
+                self._best.solution(partition)
+                return True
+        return False
+
+    def _refute(self, attempt: Attempt) -> bool:
+        self._refuted, self._waiting = attempt.threshold, attempt
+        budget = self._setting.budget
+        if budget.spent() > self._reported + REPORT_EVERY * budget.wall_seconds:
+            self._report()
+        return True
+
+    def _report(self) -> None:
+        """Report the certificate of the largest threshold refuted."""
+        if self._waiting is not None:
+            instance, payload = self._setting.instance, self._waiting.payload()
+            bound = self._waiting.threshold + 1
+            self._best.bound(Certificate.of(instance, KIND, bound, payload, self._producer))
+            self._waiting = None
+            self._reported = self._setting.budget.spent()

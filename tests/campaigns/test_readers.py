@@ -1,0 +1,24 @@
+"""The campaign of damaged files starts from good ones and tells refusals from failures."""
+
+import json
+from pathlib import Path
+
+import pytest
+from readers import READERS, Attempt
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_reader_accepts_what_damage_starts_from_and_refuses_nonsense(
+    name: str, tmp_path: Path
+) -> None:
+    """Each reader has seeds, all of them good, and refuses a file of another format."""
+    attempt = Attempt(name, tmp_path)
+    assert {attempt(content) for content in READERS[name].seeds()} == {"accepted"}
+    assert attempt(b"\x00 neither of the formats \xff") == "refused"
+
+
+def test_solution_of_no_known_instance_is_refused(tmp_path: Path) -> None:
+    """A solution counts as accepted only if it belongs to one of the instances."""
+    document = json.loads(READERS["solution"].seeds()[0])
+    document["instance_sha256"] = "0" * 64
+    assert Attempt("solution", tmp_path)(json.dumps(document).encode()) == "refused"
