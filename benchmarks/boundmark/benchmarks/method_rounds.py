@@ -3,7 +3,9 @@
 import json
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -167,10 +169,13 @@ class MethodRounds:
         rows = self._stored
         method = choice.method
         seeds = self._settings.seeds[:1]
+        params = canonical_json(_without(method.known_cost, choice.params))
         rows = rows[
             (rows["method"] == method.name)
             & (rows["method_version"] == method.version)
-            & (rows["params"].map(_canonical) == canonical_json(dict(choice.params)))
+            & rows["params"].map(
+                lambda text: canonical_json(_without(method.known_cost, json.loads(text))) == params
+            )
             & rows["seed"].isin(seeds)
             & (rows["memory_limit_bytes"] == self._settings.memory_limit_bytes)
             & (rows["status"] == "ok")
@@ -193,9 +198,12 @@ class MethodRounds:
             self._settings.threads,
             self._settings.seeds[:1],
         )
+        known = choice.method.known_cost
+        if known is not None and self.objective is not None:
+            choice = replace(choice, params={**choice.params, known: self.objective})
         (planned,) = plan_tasks("solve", [self._source], [choice], settings)
         return planned
 
 
-def _canonical(text: str) -> str:
-    return canonical_json(json.loads(text))
+def _without(name: str | None, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in params.items() if key != name}

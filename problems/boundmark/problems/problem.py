@@ -188,9 +188,11 @@ class Problem:
                 raise InvalidInputError(
                     f"{parameter.name} is missing; problem {self.name!r} needs it."
                 )
-            is_given = parameter.name in given
-            # A default may stand for something that no number says.
-            checked[parameter.name] = parameter.check(value) if is_given else value
+            if parameter.name not in given and parameter.default is not None:
+                # It may stand for something that no value says.
+                checked[parameter.name] = parameter.default
+            else:
+                checked[parameter.name] = parameter.check(value)
         return checked
 
     def suits(self, source: object) -> bool:

@@ -1,17 +1,18 @@
 """`packing`: weights of nodes of which no stage holds more than one whole (see `packing`)."""
 
-from typing import Any
+import math
 
+from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.packing.rising import report_rising_bounds
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
-def run(
-    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
+def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better."""
-    report_rising_bounds(instance, budget, progress, METHOD.name)
+    best = Best.before(instance, progress)
+    below = int(best.objective) if math.isfinite(best.objective) else None
+    report_rising_bounds(instance, budget, best, METHOD.name, below=below)
 
 
 METHOD = Method(

@@ -25,7 +25,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
         If the instance is too large for the checker.
     """
     setting = Setting.of(instance, budget)
-    best = Best(instance, progress)
+    best = Best.before(instance, progress)
     mean_work.run(instance, budget, seed, best)
     node_cut.run(instance, budget, seed, best)
     floor = int(best.certified)
