@@ -33,7 +33,9 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except BoundmarkError as error:
-            raise _Failure(str(error)) from error
+            from boundmark.bounds.checker import printable
+
+            raise _Failure("\n".join(map(printable, str(error).splitlines()))) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

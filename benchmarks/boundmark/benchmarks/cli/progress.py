@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
+from boundmark.bounds.checker import printable
 
 
 @contextmanager
@@ -20,7 +21,7 @@ def task_progress(
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[label]}", style="dim"),
+        TextColumn("{task.fields[label]}", style="dim", markup=False),
         console=console,
         transient=True,
     )
@@ -30,10 +31,10 @@ def task_progress(
         bar.update(running, total=planned, completed=planned - to_do, label="")
 
     def on_finish(planned: PlannedTask, outcome: Outcome) -> None:
-        bar.update(running, advance=1, label=planned.label)
+        bar.update(running, advance=1, label=printable(planned.label))
         if outcome.status not in ("ok", "unsupported"):
             bar.console.print(
-                f"{outcome.status}: {planned.label}: {outcome.status_detail}",
+                printable(f"{outcome.status}: {planned.label}: {outcome.status_detail}"),
                 markup=False,
                 highlight=False,
                 soft_wrap=True,

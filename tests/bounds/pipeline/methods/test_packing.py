@@ -125,6 +125,17 @@ def test_searches_too_long_to_check_are_unsupported(
     assert [report.kind for report in reports.bounds] == ["share/1"]
 
 
+def test_begins_above_what_is_proven(random_graph: Callable[..., PipelineGraph]) -> None:
+    """A bound of another method is not proven again."""
+    sample = PipelineInstance(random_graph(40, seed=1), 8)
+    unhurried = run(sample, 5)[-1].bound
+    known = (share_table(sample.graph).bound(8) + 3 * unhurried) // 4
+    reports = Reports()
+    rising.report_rising_bounds(sample, Budget(5), reports, "packing", known=known)  # type: ignore[arg-type]
+    assert all(report.bound > known for report in reports.bounds[1:])
+    assert reports.bounds[-1].bound > known
+
+
 def test_known_cost_ends_the_search(random_graph: Callable[..., PipelineGraph]) -> None:
     """No threshold at or above the cost of a partition is tried."""
     sample = PipelineInstance(random_graph(40, seed=1), 8)

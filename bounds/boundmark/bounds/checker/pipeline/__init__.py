@@ -22,6 +22,13 @@ share/1
     work(S) <= t - io(S) <= t - io_v for every v in S, and the sum of work[v] / (t - io_v) is at
     most 1 in each stage and at most k over all nodes. If it is more, OPT >= t + 1. The same is
     tried with work + param_load, of which a stage has at most t + cache - io(S).
+packing/1
+    Suppose OPT <= t, the threshold. Neighbours are ends of one tensor. A stage falls into connected
+    parts, each of them convex: no path leaves it and comes back. What the parts cost adds up to
+    what the stage costs at most. A search through all connected convex sets shows that none weighs
+    more than a front allows for its cost, and a knapsack that sets of cost t or less together weigh
+    at most W. So if all nodes weigh more than k W, OPT >= t + 1. The same is tried with
+    work + param_load, of which parts cost at most t + cache together.
 ideal-dp/1
     Suppose OPT <= t, the threshold. Leave out some nodes with their edges: no stage's cost grows,
     and no cycle among the stages appears. In the order in which data flows, the first stages make

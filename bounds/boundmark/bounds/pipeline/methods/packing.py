@@ -12,7 +12,8 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     """Report the share bound, then better ones until the time is up or weights do no better."""
     best = Best.before(instance, progress)
     below = int(best.objective) if math.isfinite(best.objective) else None
-    report_rising_bounds(instance, budget, best, METHOD.name, below=below)
+    known = int(best.certified) if math.isfinite(best.certified) else 0
+    report_rising_bounds(instance, budget, best, METHOD.name, below=below, known=known)
 
 
 METHOD = Method(

@@ -63,6 +63,7 @@ def report_rising_bounds(
     *,
     most_steps: int = MOST_PACKING_STEPS,
     below: int | None = None,
+    known: int = 0,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
@@ -74,6 +75,8 @@ def report_rising_bounds(
         Largest number of steps that checking a certificate may take.
     below
         A cost that a partition is known to have, which no bound exceeds.
+    known
+        A bound that is proven already.
 
     Raises
     ------
@@ -89,12 +92,13 @@ def report_rising_bounds(
     table = share_table(instance.graph)
     first = table.certificate(instance, producer)
     progress.bound(first)
+    refuted = max(first.bound, known) - 1
     graph = instance.graph
     overflow = max(0, int(graph.param_load.sum()) - graph.cache)
     above = int(graph.work.sum()) + overflow if below is None else below
     # Overflow counts part by part; or all parameters count as work, and the cache as time.
     rises = [
-        _Rise(instance, budget, progress, producer, most_steps, is_loaded, first.bound - 1, above)
+        _Rise(instance, budget, progress, producer, most_steps, is_loaded, refuted, above)
         for is_loaded in ((False,) if graph.is_cached else (False, True))
     ]
     for rise in rises:

@@ -122,6 +122,15 @@ class Attempt:
         self.effort = Effort(setting.instance.nodes**2 // 4, 0)
         self.programs = 0
 
+    @property
+    def slack(self) -> float:
+        """How much less the prefixes may weigh until they meet, in stages; 0 if they do."""
+        prefixes = self.prefixes
+        if self.is_refuted:
+            return 0.0
+        last = max(1, prefixes.k - 1)
+        return (prefixes.at_most[last] - prefixes.at_least[last]) / SHARE_UNITS
+
     def take(self, step: Step, branchings: int) -> bool:
         """Search a step until it refutes the threshold, is decided, or has branched often enough.
 

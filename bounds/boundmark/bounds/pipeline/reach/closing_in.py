@@ -31,10 +31,12 @@ class Round(NamedTuple):
     precision: float
 
 
+# Where steps of one stage end, those of two begin to pay: they have to agree on what is between.
 ROUNDS = (
     Round(0, 1, 0.003),
-    Round(25, 1, 0.002),
-    Round(100, 1, 0.001),
+    Round(10, 1, 0.003),
+    Round(10, 2, 0.002),
+    Round(25, 2, 0.001),
     Round(100, 2, 0.001),
     Round(400, 2, 0.0005),
     Round(1600, 2, 0.0002),
@@ -54,6 +56,13 @@ MOST_GREEDY_BRANCHINGS = 200
 # A first partition is looked for so far above what has been refuted, as a part of it.
 FIRST_PART = 0.02
 
+# Of the width between what is refuted and what stands, the least part that a threshold is from
+# either.
+LEAST_PART = 0.125
+
+# Of the time, what goes into partitions at most; what is left of the last one may exceed it.
+MEETING_PART = 0.25
+
 # Part of the budget between two certificates.
 REPORT_EVERY = 0.1
 
@@ -66,6 +75,7 @@ class ClosingIn:
         self._refuted = int(best.certified) - 1
         self._waiting: Attempt | None = None
         self._reported = setting.budget.spent()
+        self._meeting = 0.0
 
     def run(self) -> None:
         """Go through the rounds."""
@@ -85,7 +95,8 @@ class ClosingIn:
         return self._refuted >= self._best.objective - 1
 
     def _round(self, effort: Round) -> None:
-        best, stands, is_first = self._best, self._best.objective, True
+        best, is_first, slack = self._best, True, 0.0
+        stands = best.objective
         while not self._is_closed:
             high = int(min(stands, best.objective))
             width = high - self._refuted
@@ -93,28 +104,53 @@ class ClosingIn:
                 break
             is_narrow = best.objective - self._refuted <= NEARLY_CLOSED * best.objective
             starts_at_the_top = is_narrow and is_first
-            threshold = high - 1 if starts_at_the_top else self._refuted + max(1, width // 2)
+            threshold = high - 1 if starts_at_the_top else self._between(high, slack)
             is_first = False
-            if not self._decide(threshold, effort, is_narrow):
-                stands = threshold
+            found = self._decide(threshold, effort, is_narrow)
+            if found is None:
+                slack = 0.0
+            else:
+                stands, slack = threshold, found
 
-    def _decide(self, threshold: int, effort: Round, is_narrow: bool) -> bool:
-        """Try to refute a threshold, or else to meet it; return whether either has come off."""
+    def _between(self, high: int, slack: float) -> int:
+        """Return a threshold between what is refuted and what stands.
+
+        Parameters
+        ----------
+        slack
+            What was lacking at the threshold that stands, in stages; 0 if that is not known. Each
+            of the stages gets less by what a lower threshold lacks.
+        """
+        width = high - self._refuted
+        guess = int(slack / self._setting.instance.k * high) if slack else width // 2
+        nearest = int(LEAST_PART * width)
+        return high - max(1, min(max(guess, nearest), width - max(1, nearest)))
+
+    def _decide(self, threshold: int, effort: Round, is_narrow: bool) -> float | None:
+        """Try to refute a threshold, or else to meet it.
+
+        Returns
+        -------
+        None if either has come off, otherwise what was lacking.
+        """
         amounts = self._setting.amounts(threshold)
         if amounts is None:
             raise AssertionError("some node does not fit at a threshold that is not refuted")
         attempt = Attempt(self._setting, threshold, amounts)
         branchings, stages, _ = effort
         if attempt.is_refuted or attempt.forward(branchings, stages):
-            return self._refute(attempt)
-        if branchings and self._meet(threshold, branchings):
-            return True
+            self._refute(attempt)
+            return None
+        may_meet = self._meeting <= MEETING_PART * self._setting.budget.spent()
+        if branchings and may_meet and self._meet(threshold, branchings):
+            return None
         is_worth_all = is_narrow and branchings >= MANY_BRANCHINGS
         if is_worth_all and (
             attempt.backward(branchings, stages) or attempt.finish(branchings, self._best)
         ):
-            return self._refute(attempt)
-        return self._best.objective <= threshold
+            self._refute(attempt)
+            return None
+        return None if self._best.objective <= threshold else attempt.slack
 
     def _meet_something(self) -> None:
         """Build partitions at thresholds further and further above what has been refuted."""
@@ -126,20 +162,23 @@ class ClosingIn:
 
     def _meet(self, threshold: int, branchings: int) -> bool:
         """Build partitions at a threshold; return whether one of them meets it."""
+        budget = self._setting.budget
+        began = budget.spent()
         for price in PRICES:
             limit = min(branchings, MOST_GREEDY_BRANCHINGS)
             partition = Greedy(self._setting, threshold, "upper", price, limit).partition()
+            self._meeting += budget.spent() - began
+            began = budget.spent()
             if partition is not None:
                 self._best.solution(partition)
                 return True
         return False
 
-    def _refute(self, attempt: Attempt) -> bool:
+    def _refute(self, attempt: Attempt) -> None:
         self._refuted, self._waiting = attempt.threshold, attempt
         budget = self._setting.budget
         if budget.spent() > self._reported + REPORT_EVERY * budget.wall_seconds:
             self._report()
-        return True
 
     def _report(self) -> None:
         """Report the certificate of the largest threshold refuted."""

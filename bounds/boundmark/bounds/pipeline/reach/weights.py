@@ -16,7 +16,7 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Of a tensor's transfer, how much is moved along it, if its producer has as much.
-MOVED_PART = 0.5
+MOVED_PART = 0.3
 
 
 @dataclass(frozen=True, eq=False)
