@@ -1,9 +1,9 @@
 """`certify`: the cheap bounds, then the exact method for narrow graphs, then what suits the graph.
 
-That is `reach` for long graphs, as models are. For wide ones it is `mip-tree` with few stages, whose
-linear programs have all stages in them; with more stages, nodes that fit into one are few, and it is
-`packing`. Trees use what time is left. Only what is better than everything before is reported, and
-nothing is begun once the best bound is the cost of the best partition, or of one that is known.
+That is `reach` for long graphs, as models are. For wide ones with few stages it is `mip-tree`: each
+of its programs has all stages in it. With more stages it is `packing`. Trees use what time
+is left. Only what is better than everything before is reported, and nothing is begun once the best
+bound is the cost of the best partition, or of one that is known.
 """
 
 from collections.abc import Callable
