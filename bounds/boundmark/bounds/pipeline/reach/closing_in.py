@@ -174,7 +174,8 @@ class ClosingIn:
             began = budget.spent()
             if partition is not None:
                 self._best.solution(partition)
-                return True
+                if self._best.objective <= threshold:
+                    return True
         return False
 
     def _refute(self, attempt: Attempt) -> None:
