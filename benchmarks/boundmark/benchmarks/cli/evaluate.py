@@ -87,7 +87,7 @@ def evaluate(
     if bounds is not None:
         answer, files = _with_stored_bound(given, bounds, clock.spent()), {}
     else:
-        clock = clock.without(lambda: import_methods(console))
+        clock = clock.after(lambda: import_methods(console))
         known = problems()[given.source.instance.problem]
         rounds = rounds_of(known, methods, ("bound", "exact"))
         for choice in rounds[0]:

@@ -75,7 +75,7 @@ def solve(
         own = instance_and_solution(model, given, *asked)
     source = own.source if own else named_instance(model, *asked)
     console = Console(stderr=True, quiet=quiet or as_json)
-    clock = clock.without(lambda: import_methods(console))
+    clock = clock.after(lambda: import_methods(console))
     rounds = rounds_of(problems()[source.instance.problem], methods)
     with results_folder(out) as (folder, keep):
         answer = solve_instance(

@@ -73,18 +73,24 @@ def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def import_methods(console: "Console") -> None:
-    """Import all methods, and say what takes so long when their kernels are compiled for it."""
+def import_methods(console: "Console") -> bool:
+    """Import all methods, and say what takes so long if their kernels are compiled for it.
+
+    Returns
+    -------
+    Whether they were, which is no part of what a command has to do.
+    """
     from boundmark.benchmarks.kernels import are_compiled
     from boundmark.problems.catalog import methods
 
     if are_compiled():
         methods()
-        return
+        return False
     with console.status("compiling kernels, once after installation; about 20 s ..."):
         if not console.is_terminal:
             console.print("compiling kernels, once after installation; about 20 s ...")
         methods()
+    return True
 
 
 @contextmanager
