@@ -37,6 +37,10 @@ ORDER_PARTS = (1.0, 2.0)
 PRICE_TRIALS = 6
 PRICE_STEP = 0.1
 
+# No price is larger than the first one by more than this factor, so that prices of all costs stay
+# within 64 bits (see `whole_of`).
+LARGEST_PRICE_FACTOR = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -136,6 +140,7 @@ class _Search:
         self.largest = np.minimum(units * task.unit - 1, task.limit)
         self.stack = _stack(self.tensors.nodes)
         self.rule, _ = self._rule(price, frozen(np.zeros(len(self.order), dtype=np.int64)))
+        self.largest_price = LARGEST_PRICE_FACTOR * price
         self.is_in_flows = False
         levels = 1 + int(np.count_nonzero(np.diff(task.front)))
         self.flow_steps = flow_steps(self.tensors.nodes, task.tensors.graph.dag.edges, levels)
@@ -226,6 +231,7 @@ class _Search:
                 price = (low + high) // 2
             else:
                 price = int(price * (1 + PRICE_STEP)) + 1 if low else int(price / (1 + PRICE_STEP))
+            price = min(price, self.largest_price)
         return best
 
     def _rule(self, price: int, sides: IntArray) -> tuple[Rule, int]:

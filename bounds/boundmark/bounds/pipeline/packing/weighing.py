@@ -129,17 +129,19 @@ class Weigher:
                 break
             solution, upper = solved
             is_close = lower >= upper - max(precision, LOOSENESS * (upper - self.k))
-            if upper <= self.k or (is_close and not self._found_heavier(best, limit, unit)):
+            if upper <= self.k or (is_close and not self._found_heavier(best, limit, unit, budget)):
                 break
             best = program.allowed(best)
             lower = self._parts(best, self._front(best, unit, limit))
             looked_at = program.allowed(BEST_PART * best + (1 - BEST_PART) * solution)
         return Weighing(best, lower, upper)
 
-    def _found_heavier(self, weights: FloatArray, limit: int, unit: int) -> bool:
+    def _found_heavier(self, weights: FloatArray, limit: int, unit: int, budget: Budget) -> bool:
         """Grow parts of the heaviest sets again; return whether that makes a difference."""
         most = self._front(weights, unit, limit).most
         for _ in range(LAST_GROWTHS):
+            if budget.is_spent():
+                break
             self.regrow(weights, limit, unit)
         return self._front(weights, unit, limit).most > most
 
