@@ -1,6 +1,7 @@
 """Ctrl-C ends a search, and what was found by then is kept."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -25,12 +26,15 @@ def jobs_of(process: psutil.Process) -> list[psutil.Process]:
 
 
 def test_ctrl_c_keeps_the_best(boundmark: Boundmark, tmp_path: Path) -> None:
-    """A method that would run for minutes is ended; its best solution is verified and stored."""
-    out = tmp_path / "out"
+    """A method that would run for minutes is ended; its best solution is verified and stored.
+
+    Without a folder for it, there is one among the temporary files, which stays.
+    """
     command = subprocess.Popen(
         [sys.executable, "-m", "boundmark", "solve", "regal-style/erdos-renyi-1", "-k", "4",
-         "--method", "memetic", "--time-limit", "600", "--out", str(out), "--json"],
+         "--method", "memetic", "--time-limit", "600", "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )  # fmt: skip
     process = psutil.Process(command.pid)
     while command.poll() is None and not any(job.cpu_times().user > 1 for job in jobs_of(process)):
@@ -44,4 +48,6 @@ def test_ctrl_c_keeps_the_best(boundmark: Boundmark, tmp_path: Path) -> None:
     assert answer["failures"] == ["memetic: timeout: ended because of Ctrl-C"]
     stored = json.loads(Path(answer["files"]["best_solution"]).read_text())
     assert stored == answer["solution"]
-    assert ", 0 rejected" in boundmark("verify", out).stdout
+    folder = Path(answer["files"]["results"])
+    assert folder.parent == tmp_path
+    assert ", 0 rejected" in boundmark("verify", folder).stdout

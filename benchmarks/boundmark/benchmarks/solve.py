@@ -21,7 +21,7 @@ from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.method import Kind
 from boundmark.problems.problem import Problem
 from boundmark.reports.stored.store import ResultStore
@@ -66,6 +66,14 @@ class Answer:
     failures: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        upper, lower = self.objective, self.certified_bound
+        if upper is not None and lower is not None and upper < lower:
+            raise BoundmarkError(
+                f"a verified cost, {upper}, is below a certified bound, {lower}, of instance "
+                f"{self.source.instance.sha256}; one of them is wrong, please report it."
+            )
 
     @property
     def gap(self) -> float | None:

@@ -14,6 +14,12 @@ from rich.text import Text
 # In pipes and files, where nobody says how much room there is.
 USUAL_WIDTH = 80
 
+# Between two columns.
+GAP = 2
+
+# Of the last column, however little room is left.
+LEAST_WIDTH = 8
+
 # Wide enough for any name.
 WIDE = 10_000
 
@@ -49,16 +55,23 @@ def print_table(table: Table, *, keeps_wrapping: bool = False) -> None:
         where there is no room for it.
     """
     out = console()
-    if not keeps_wrapping:
-        for column in table.columns:
+    widths = [
+        max(
+            Measurement.get(out, out.options, text).maximum
+            for text in (column.header, *column.cells)
+        )
+        for column in table.columns
+    ]
+    for column, width in zip(table.columns, widths, strict=True):
+        if not keeps_wrapping:
             column.no_wrap = True
-        table.columns[-1].overflow = "ellipsis"
-    fixed = table.columns if keeps_wrapping else table.columns[:-1]
-    for column in fixed:
         if column.no_wrap:
-            texts = [column.header, *column.cells]
-            widths = (Measurement.get(out, out.options, text).maximum for text in texts)
-            column.min_width = max(widths)
+            column.min_width = width
+    if not keeps_wrapping:
+        room = out.width - sum(widths[:-1]) - GAP * len(widths[:-1])
+        last = table.columns[-1]
+        last.min_width, last.max_width = None, max(LEAST_WIDTH, room)
+        last.overflow = "ellipsis"
     with out.capture() as captured:
         out.print(table)
     # Without the blanks that fill lines up.

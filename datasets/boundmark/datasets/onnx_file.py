@@ -55,16 +55,40 @@ def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGrap
         does not determine the shape of a tensor that matters.
     """
     path = Path(path)
+    model, notes, assumed = inferred_model(path, dims)
+    with naming(path):
+        lift_weights(model.graph)
+        return _graph(model.graph, _versions(model), assumed, notes)
+
+
+def inferred_model(
+    path: Path, dims: Mapping[str, int]
+) -> tuple[ModelProto, tuple[str, ...], set[str]]:
+    """Read a model as it is, with all functions inlined and all shapes that follow.
+
+    Returns
+    -------
+    The model, without weights that are in other files; what was taken for granted, as sentences;
+    and the names of tensors whose shapes were.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is cut off or not ONNX, or shapes do not fit together.
+    """
     content = read_bytes(path)
     with naming(path):
         model = _parsed(content)
         notes = fix_dimensions(model.graph, dims)
         if model.functions:
             model = onnx.inliner.inline_local_functions(model)
-        versions = {_domain(entry.domain): entry.version for entry in model.opset_import}
-        model, assumed = with_assumed_shapes(_inferred(model), versions, _inferred)
-        lift_weights(model.graph)
-        return _graph(model.graph, versions, assumed, notes)
+        model, assumed = with_assumed_shapes(_inferred(model), _versions(model), _inferred)
+    return model, notes, assumed
+
+
+def _versions(model: ModelProto) -> dict[str, int]:
+    """Return the versions of the operator sets, by domain."""
+    return {_domain(entry.domain): entry.version for entry in model.opset_import}
 
 
 def _parsed(content: bytes) -> ModelProto:

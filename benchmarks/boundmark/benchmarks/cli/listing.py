@@ -45,8 +45,12 @@ def problems(as_json: bool, wide: bool) -> None:
 @wide
 def methods(as_json: bool, wide: bool) -> None:
     """List the registered methods, by problem and kind."""
+    from rich.console import Console
+
+    from boundmark.benchmarks.cli.solving import import_methods
     from boundmark.problems.catalog import methods as registered
 
+    import_methods(Console(stderr=True, quiet=as_json))
     order = list(dict.fromkeys(method.problem for method in registered().values()))
     listed = sorted(
         registered().values(),

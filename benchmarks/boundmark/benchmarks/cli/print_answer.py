@@ -1,6 +1,7 @@
 """What `boundmark solve` and `boundmark evaluate` print."""
 
 import json
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import click
 from boundmark.benchmarks.grading.named_solution import named_solution
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.solve import Answer
+from boundmark.benchmarks.terminal import USUAL_WIDTH
 from boundmark.bounds.checker import printable
 
 LABEL_WIDTH = 17
@@ -43,7 +45,7 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     device = f", device {answer.source.device}" if answer.source.device else ""
     _print("instance", f"{instance.sha256[:12]}{device}")
     for warning in answer.warnings:
-        _print("warning", warning)
+        _print_sentence("warning", warning)
     unit, name = presentation.unit(answer), presentation.objective_name(answer)
     if answer.objective is None:
         _print(name, "none found")
@@ -64,7 +66,7 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         _print("gap", f"at most {answer.gap:.2%} above the optimum")
     _print("seconds", f"{answer.seconds:.1f}")
     for failure in answer.failures:
-        _print("note", failure)
+        _print_sentence("note", failure)
     for what, path in files.items():
         _print(what.replace("_", " "), str(path))
 
@@ -87,3 +89,12 @@ def print_losses(answer: Answer) -> None:
 
 def _print(label: str, text: str) -> None:
     click.echo(printable(f"{label:{LABEL_WIDTH}}{text}"))
+
+
+def _print_sentence(label: str, text: str) -> None:
+    """Print a text in as many lines as it needs."""
+    lines = textwrap.wrap(
+        printable(text), USUAL_WIDTH - LABEL_WIDTH, break_long_words=False, break_on_hyphens=False
+    )
+    for number, line in enumerate(lines):
+        click.echo(f"{label if number == 0 else '':{LABEL_WIDTH}}{line}")

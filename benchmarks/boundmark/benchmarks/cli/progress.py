@@ -17,7 +17,7 @@ def task_progress(
 ) -> Iterator[tuple[Callable[[int, int], None], Callable[[PlannedTask, Outcome], None]]]:
     """Show how many tasks are done, and a line for every task that failed."""
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -25,7 +25,7 @@ def task_progress(
         console=console,
         transient=True,
     )
-    running = bar.add_task(name, total=None, label="loading instances")
+    running = bar.add_task(printable(name), total=None, label="loading instances")
 
     def on_start(planned: int, to_do: int) -> None:
         bar.update(running, total=planned, completed=planned - to_do, label="")

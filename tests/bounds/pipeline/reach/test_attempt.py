@@ -186,3 +186,28 @@ def _flat(value: Any) -> Iterator[Any]:
             yield from _flat(part)
     else:
         yield value
+
+
+@pytest.mark.parametrize("turn", ["forward", "backward"])
+def test_a_node_that_nothing_gets_past(setting: Callable[..., Setting], turn: str) -> None:
+    """If a step in the middle leads nowhere, none after it has to be taken."""
+    tensors = [1, 1, 1, 4, 4, 1, 1, 1]
+    sample = instance([5] * 8, [(v, v + 1) for v in range(7)], 7, transfer=tensors)
+    # Node 4 costs 13 by itself, and no less together with others.
+    attempt = attempted(setting(sample), 12)
+    assert attempt is not None
+    assert getattr(attempt, turn)(MANY)
+    payload = attempt.payload()
+    # The other end is not reached, nor would the limits alone refute the threshold.
+    taken = payload["steps"]
+    assert len(taken) < sample.k
+    assert 0 < taken[-1]["first"] == taken[-1]["last"] < sample.k - 1
+    assert all(
+        low <= high
+        for low, high in zip(attempt.prefixes.at_least, attempt.prefixes.at_most, strict=True)
+    )
+    document = certificate(sample, attempt).to_json()
+    assert checker.check_certificate(sample.to_json(), document) == 13
+    payload["steps"] = taken[:-1]
+    with pytest.raises(checker.Rejected, match="the steps do not refute the threshold"):
+        checker.check_certificate(sample.to_json(), {**document, "payload": payload})

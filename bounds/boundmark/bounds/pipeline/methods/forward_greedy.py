@@ -95,6 +95,7 @@ def _bisect(setting: Setting, effort: Effort, floor: int, best: Best) -> bool:
             is_cut_off |= greedy.is_cut_off
             if partition is not None:
                 best.solution(partition)
+            if best.objective <= threshold:
                 break
         else:
             unmet = threshold

@@ -53,8 +53,8 @@ MANY_BRANCHINGS = 100
 # Branchings of a stage of a partition.
 MOST_GREEDY_BRANCHINGS = 200
 
-# A first partition is looked for so far above what has been refuted, as a part of it.
-FIRST_PART = 0.02
+# Partitions are looked for until the threshold where that fails is so close to the best one.
+IMPROVEMENT = 0.002
 
 # Of the width between what is refuted and what stands, the least part that a threshold is from
 # either.
@@ -84,8 +84,7 @@ class ClosingIn:
                 if self._is_closed:
                     break
                 self._round(effort)
-                if not effort.branchings:
-                    self._meet_something()
+                self._improve(max(effort.branchings, FEW_BRANCHINGS))
         except OutOfTimeError:
             pass
         self._report()
@@ -141,8 +140,7 @@ class ClosingIn:
         if attempt.is_refuted or attempt.forward(branchings, stages):
             self._refute(attempt)
             return None
-        may_meet = self._meeting <= MEETING_PART * self._setting.budget.spent()
-        if branchings and may_meet and self._meet(threshold, branchings):
+        if branchings and (is_narrow or self._may_meet) and self._meet(threshold, branchings):
             return None
         is_worth_all = is_narrow and branchings >= MANY_BRANCHINGS
         if is_worth_all and (
@@ -152,13 +150,18 @@ class ClosingIn:
             return None
         return None if self._best.objective <= threshold else attempt.slack
 
-    def _meet_something(self) -> None:
-        """Build partitions at thresholds further and further above what has been refuted."""
-        part = FIRST_PART
-        while (1 + part) * self._refuted < self._best.objective:
-            if self._meet(int((1 + part) * self._refuted), FEW_BRANCHINGS):
-                break
-            part *= 2
+    @property
+    def _may_meet(self) -> bool:
+        """Whether there is time for partitions."""
+        return self._meeting <= MEETING_PART * self._setting.budget.spent()
+
+    def _improve(self, branchings: int) -> None:
+        """Bisect for the least threshold at which a partition is built, while there is time."""
+        unmet, best = self._refuted, self._best
+        while self._may_meet and best.objective - unmet > IMPROVEMENT * best.objective:
+            threshold = unmet + int(best.objective - unmet) // 2
+            if not self._meet(threshold, branchings):
+                unmet = threshold
 
     def _meet(self, threshold: int, branchings: int) -> bool:
         """Build partitions at a threshold; return whether one of them meets it."""
@@ -171,7 +174,8 @@ class ClosingIn:
             began = budget.spent()
             if partition is not None:
                 self._best.solution(partition)
-                return True
+                if self._best.objective <= threshold:
+                    return True
         return False
 
     def _refute(self, attempt: Attempt) -> None:

@@ -56,7 +56,10 @@ class Greedy:
     is_cut_off: bool = False
 
     def partition(self) -> Partition | None:
-        """Return a partition whose stages cost at most the threshold, or None.
+        """Return a partition whose stages cost at most the threshold, the last one apart, or None.
+
+        The last stage that is built takes what is left. It may cost more, and still less than the
+        bottleneck stage of other partitions.
 
         Raises
         ------
@@ -66,7 +69,7 @@ class Greedy:
         instance = self.setting.instance
         k = instance.k
         stages = np.full(instance.nodes, -1, dtype=np.int64)
-        for done in range(k):
+        for done in range(k - 1):
             rest = stages < 0
             if not rest.any():
                 break
@@ -76,7 +79,8 @@ class Greedy:
             if found is None:
                 return None
             stages[found] = done if self.side == "upper" else k - 1 - done
-        return None if (stages < 0).any() else Partition(frozen(stages))
+        stages[stages < 0] = k - 1 if self.side == "upper" else 0
+        return Partition(frozen(stages))
 
     def _stage(self, rest: Nodes, left: int) -> Nodes | None:
         """Return the next stage, out of the nodes that are left for some stages."""
