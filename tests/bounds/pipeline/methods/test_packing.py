@@ -20,7 +20,6 @@ from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-
 # Seconds that are never needed, also on a machine that is busy: the method ends by itself.
 LONG = 600.0
 
