@@ -6,6 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.problems.catalog import problems
@@ -58,7 +59,8 @@ def test_no_parameter_takes_the_place_of_an_option() -> None:
     """The words that `solve` uses itself are reserved."""
     own = {
         spelling.lstrip("-").replace("-", "_")
-        for option in solve.params
+        for command in (solve, evaluate)
+        for option in command.params
         for spelling in (str(option.name), *option.opts)
     }
     assert own - {"as_json"} <= RESERVED

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from command_line import Boundmark
 
 from boundmark.reports.stored.store import ResultStore
@@ -123,3 +124,62 @@ def test_schedules_are_drawn(boundmark: Boundmark) -> None:
     assert "┃" in text
     for line in ("period           6 (by", "certified bound  6 (by", "0 (optimal, certified)"):
         assert line in text
+
+
+def test_more_stages_than_operators(boundmark: Boundmark) -> None:
+    """It is said in a sentence, not by hundreds of empty rows."""
+    text = boundmark("solve", "onnx-light/squeezenet", "-k", 1000, "--method", "slicegraph").stdout
+    assert "k=1000 is more than 66 nodes can use; less is the same" in text
+    assert "of 1,000 stages that are empty" in text
+    assert len(text.splitlines()) < 66 + 20
+
+
+def test_tables_fit_a_pipe(boundmark: Boundmark) -> None:
+    """No row is wider than 80 columns, unless it is asked for; names and numbers stay whole."""
+    command = ("solve", "regal-style/erdos-renyi-1", "-k", 8, "--method", "slicegraph")
+    table = [line for line in boundmark(*command).stdout.splitlines() if line[:5].strip().isdigit()]
+    assert len(table) == 8
+    assert max(map(len, table)) <= 80
+    names = boundmark("methods").stdout.splitlines()
+    assert max(map(len, names)) <= 80
+    assert "bottleneck-guess-tree" in "\n".join(names)
+    assert max(map(len, boundmark("methods", "--wide").stdout.splitlines())) > 80
+
+
+def test_a_solution_to_begin_with(boundmark: Boundmark, tmp_path: Path) -> None:
+    """The user's solution is the answer unless a method finds a better one."""
+    out = tmp_path / "out"
+    model = ("solve", "onnx-light/alexnet", "-k", 3, "--json")
+    best = json.loads(boundmark(*model, "--method", "slicegraph", "--out", out).stdout)
+    path = Path(best["files"]["by_name"])
+    assert path.parent == out
+    worse = ("--method", "uniform", "--solution", path)
+    answer = json.loads(boundmark(*model, *worse).stdout)
+    assert (answer["objective"], answer["method"]) == (best["objective"], "given")
+    assert answer["named_solution"] == best["named_solution"]
+    again = json.loads(boundmark(*model, "--method", "uniform", "--out", out).stdout)
+    assert again["objective"] > best["objective"]
+    assert again["files"]["best_solution"] == best["files"]["best_solution"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("onnx-light/alexnet", "-k", "2", "--time-limit", "nan"), "time_limit_seconds is nan"),
+        (("onnx-light/alexnet", "-k", "2", "--time-limit", "0"), "0.0 is not in the range x>0"),
+        (("onnx-light/alexnet", "-k", "2", "--memory-limit", "nan"), "memory_limit_gib is nan"),
+        (("shapes/k-4-train", "--memory", "0"), "memory is 0; expected an integer of at least 1"),
+        (("onnx-light/alexnet", "-k", "2", "--method", "modulo"), "treats 'microbatch'"),
+        (("onnx-light/alexnet", "-k", "2", "--dim", "batch"), "expected NAME=SIZE, e.g. batch=8"),
+        (("onnx-light/alexnet", "-k", "2", "--dim", "a=-1"), "expected NAME=SIZE, e.g. batch=8"),
+        (("onnx-light/alexnet", "-k", "2", "--dim", "a=1", "--dim", "a=2"), "'a' is given twice"),
+        (("onnx-light/alexnet", "-k", "2", "--dim", "a=1"), "has no open dimensions, but sizes"),
+        (("onnx-light/alexnet", "-k", "2", "--solution", "none.csv"), "none.csv does not exist"),
+    ],
+)
+def test_mistakes(arguments: tuple[str, ...], message: str, boundmark: Boundmark) -> None:
+    """Each is a sentence and exit code 2."""
+    done = boundmark("solve", *arguments, check=False)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -124,6 +124,24 @@ def test_answers(toy: Boundmark) -> None:
     assert answer["certified_bound"] <= answer["objective"]
 
 
+def test_evaluate(toy: Boundmark, tmp_path: Path) -> None:
+    """A package that declares nothing for it has solutions graded in their JSON form."""
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"order": [7, 6, 5, 4, 3, 2, 1, 0]}))
+    answer = json.loads(toy("evaluate", "jobs/random-1", path, "--json").stdout)
+    assert answer["bound_method"] == "subset"
+    assert answer["certified_bound"] <= answer["objective"]
+    assert (answer["named_solution"], answer["losses"]) == (None, [])
+    path.write_text(json.dumps({"order": [0]}))
+    done = toy("evaluate", "jobs/random-1", path, check=False)
+    assert done.returncode == 2
+    assert "the order does not have each job 1 times" in " ".join(done.stderr.split())
+    path = tmp_path / "mine.csv"
+    path.write_text("job,place\n0,0\n")
+    done = toy("evaluate", "jobs/random-1", path, check=False)
+    assert "solutions of this problem are JSON" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

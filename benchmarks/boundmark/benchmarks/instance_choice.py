@@ -1,25 +1,73 @@
 """From what a user names to an instance: of which problem, with which parameters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.datasets.resolve import load_source
 from boundmark.problems.catalog import find, problems
+from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import find_device
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.problem import Problem
+from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
+from boundmark.problems.problem import Instance, Problem
 from boundmark.problems.source_file import naming
 
 
-def named_instance(
+@dataclass(frozen=True)
+class Choice:
+    """A problem and a model: all of an instance but for parameters that nobody has given.
+
+    Attributes
+    ----------
+    given
+        Parameters that the user has given.
+    make
+        Returns the instance with some parameters; see `Problem.maker`.
+    is_stored
+        Whether the model is an instance, which has parameters of its own.
+    device
+        Name of the device or cluster that its costs are for; empty if they came with the model.
+    notes
+        What was taken for granted when the model was read, as sentences.
+    """
+
+    problem: Problem
+    dataset: str
+    member: str
+    given: Mapping[str, int | str]
+    make: Callable[[Mapping[str, int | str]], Instance]
+    is_stored: bool
+    device: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def any_parameters(self) -> dict[str, int | str]:
+        """The given parameters, and any value for those without one that an instance needs."""
+        found = dict(self.given)
+        if not self.is_stored:
+            for parameter in self.problem.parameters:
+                if parameter.name not in found and parameter.default is None:
+                    found[parameter.name] = _any_value(parameter)
+        return found
+
+    def named(self, instance: Instance) -> NamedInstance:
+        """Return one of the instances with where it comes from."""
+        return NamedInstance(
+            self.dataset, self.member, instance, device=self.device, notes=self.notes
+        )
+
+
+def choose(
     model: str,
     given: Mapping[str, str],
     problem: str | None = None,
     device: str | None = None,
-) -> NamedInstance:
-    """Return the instance in a file, or the one that a file's or data set's member makes.
+    dims: Mapping[str, int] | None = None,
+) -> Choice:
+    """Return the problem that suits a model, and what makes its instances.
 
     Parameters
     ----------
@@ -30,6 +78,8 @@ def named_instance(
         parameters that are given.
     device
         Name of a device or cluster, or a file with one, for the costs of a model that has none.
+    dims
+        Sizes of dimensions that a model leaves open, by name.
 
     Raises
     ------
@@ -40,7 +90,7 @@ def named_instance(
         If there is no such problem, data set, member or device.
     """
     asked = None if problem is None else find("problem", problem, problems())
-    source = load_source(model)
+    source = load_source(model, dims or {})
     path = Path(model)
     dataset, member = ("file", path.name) if path.exists() else tuple(model.split("/", 1))
     chosen = asked or _first_suitable(model, source, given)
@@ -48,8 +98,40 @@ def named_instance(
     with naming(model):
         used = chosen.device_for(source, named)
         make = chosen.maker(source, used)
-    instance = make(chosen.read_parameters(given))
-    return NamedInstance(dataset, member, instance, device=used.name if used else "")
+    return Choice(
+        chosen,
+        dataset,
+        member,
+        chosen.read_parameters(given),
+        make,
+        isinstance(source, Instance),
+        used.name if used else "",
+        source.notes if isinstance(source, ComputationGraph) else (),
+    )
+
+
+def named_instance(
+    model: str,
+    given: Mapping[str, str],
+    problem: str | None = None,
+    device: str | None = None,
+    dims: Mapping[str, int] | None = None,
+) -> NamedInstance:
+    """Return the instance in a file, or the one that a file's or data set's member makes.
+
+    See `choose`, of which this is the instance with the parameters given.
+    """
+    chosen = choose(model, given, problem, device, dims)
+    return chosen.named(chosen.make(chosen.given))
+
+
+def _any_value(parameter: Parameter) -> int | str:
+    match parameter:
+        case IntegerParameter():
+            return parameter.least
+        case ChoiceParameter():
+            return parameter.choices[0]
+    raise InvalidInputError(f"{parameter.name} is missing; expected it to be given.")
 
 
 def _first_suitable(model: str, source: Any, given: Mapping[str, str]) -> Problem:

@@ -6,7 +6,7 @@ names a `Presentation`.
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,25 @@ def print_fields(answer: "Answer") -> None:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """A part of a solution's cost.
+
+    Attributes
+    ----------
+    name
+        What takes the time, in a few words.
+    ticks
+        How much; the parts of a solution add up to its cost.
+    where
+        On which stage or device, e.g. ``"stage 3"``.
+    """
+
+    name: str
+    ticks: int
+    where: str
+
+
+@dataclass(frozen=True)
 class Presentation:
     """How answers of one problem are shown; whatever is left out has a plain form.
 
@@ -45,6 +64,8 @@ class Presentation:
         Returns what `--json` prints beside what all problems have in common.
     print_solution
         Prints the solution, if there is one, as people want to see it.
+    losses
+        Returns what the cost of the solution is made of, largest or most telling first.
     """
 
     problem: str
@@ -52,6 +73,7 @@ class Presentation:
     unit: "Callable[[Answer], str]" = lambda answer: ""
     facts: "Callable[[Answer], dict[str, Any]]" = lambda answer: {}
     print_solution: "Callable[[Answer], None]" = print_fields
+    losses: "Callable[[Answer], Sequence[Loss]]" = lambda answer: ()
 
 
 @cache

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
-from boundmark.benchmarks.execution.task import Outcome
-from boundmark.benchmarks.instance_files import read_instance, store_instance
+from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.benchmarks.instance_files import read_instance, store_instance, store_labels
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.rows import RowWriter, store_environment
+from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.reports.stored.durable import write_durably
@@ -95,17 +96,75 @@ def run_planned(
         summary = RunSummary(len(by_id), len(by_id) - len(to_do))
         on_start(summary.planned, len(to_do))
         if to_do:
-            _store_beforehand(store, to_do)
+            sources = {item.task.instance_sha256: item.source for item in to_do}
+            _store_beforehand(store, sources.values())
             _execute(store, by_id, to_do, engine, summary, on_finish)
         # Also if there was nothing to do: the run that did it may have been killed before this.
         store.compact()
     return summary
 
 
-def _store_beforehand(store: ResultStore, to_do: Iterable[PlannedTask]) -> None:
+def run_as_they_come(
+    source: NamedInstance,
+    planned: Iterable[PlannedTask],
+    directory: Path,
+    engine: Engine,
+    *,
+    on_finish: Callable[[PlannedTask, Outcome], None],
+    on_error: Callable[[], None],
+    told: Callable[[Outcome], Outcome] = lambda outcome: outcome,
+) -> None:
+    """Run tasks about one instance that are planned while others run, and store them.
+
+    Parameters
+    ----------
+    planned
+        Iterated in the engine's threads, one at a time.
+    on_finish
+        Called after each stored task.
+    on_error
+        Called if an outcome cannot be stored: `planned` must come to its end.
+    told
+        Returns an outcome as it is stored, for what only the caller knows.
+
+    Raises
+    ------
+    StoreError
+        If the folder cannot be used, or another run is writing to it.
+    """
+    store = ResultStore.create_or_open(directory)
+    by_id: dict[str, PlannedTask] = {}
+
+    def tasks() -> Iterator[Task]:
+        for item in planned:
+            by_id[item.task.task_id] = item
+            yield item.task
+
+    with _only_writer(directory):
+        store.remove_partial_files()
+        _store_beforehand(store, [source])
+        writer = RowWriter(store)
+
+        def keep(outcome: Outcome) -> None:
+            item, outcome = by_id[outcome.task.task_id], told(outcome)
+            try:
+                writer.write(item, outcome)
+                on_finish(item, outcome)
+            except BaseException:
+                on_error()
+                raise
+
+        try:
+            engine.run(tasks(), partial(read_instance, store), keep)
+        finally:
+            store.compact()
+
+
+def _store_beforehand(store: ResultStore, sources: Iterable[NamedInstance]) -> None:
     """Store what rows refer to and is known before any task runs: instances, environment."""
-    for instance in {item.task.instance_sha256: item.source.instance for item in to_do}.values():
-        store_instance(store, instance)
+    for source in sources:
+        store_instance(store, source.instance)
+        store_labels(store, source)
     record = describe_environment()
     store_environment(store, record)
     write_durably(store.environment, canonical_json(record).encode())

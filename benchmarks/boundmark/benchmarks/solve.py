@@ -1,24 +1,34 @@
 """One instance: the best solution and the best certified bound that the methods find."""
 
 import json
-import time
+import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from boundmark.benchmarks.engines import make_engine
 from boundmark.benchmarks.execution.engine import Engine
-from boundmark.benchmarks.planning import plan_tasks
-from boundmark.benchmarks.runner import run_planned
+from boundmark.benchmarks.execution.task import Outcome
+from boundmark.benchmarks.grading.given_solution import GivenSolution
+from boundmark.benchmarks.interruption import INTERRUPT, TimeIsUpError, ending_gently
+from boundmark.benchmarks.method_rounds import MethodRounds
+from boundmark.benchmarks.runner import run_as_they_come
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
+from boundmark.problems.method import Kind
 from boundmark.problems.problem import Problem
 from boundmark.reports.stored.store import ResultStore
+
+# Who has found a solution that the user brings.
+GIVEN = "given"
 
 
 @dataclass(frozen=True)
@@ -34,11 +44,15 @@ class Answer:
     solution, certificate
         The stored documents behind objective and certified bound.
     method, bound_method
-        Who found them.
+        Who found them; ``"given"`` if the user has brought the solution.
     seconds
-        Wall time of all methods, side by side.
+        Wall time of the command so far.
     failures
         A sentence for each method that did not finish.
+    warnings
+        What was taken for granted, as sentences.
+    interrupted
+        Whether Ctrl-C ended the methods.
     """
 
     source: NamedInstance
@@ -51,6 +65,16 @@ class Answer:
     bound_method: str | None
     seconds: float
     failures: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        upper, lower = self.objective, self.certified_bound
+        if upper is not None and lower is not None and upper < lower:
+            raise BoundmarkError(
+                f"a verified cost, {upper}, is below a certified bound, {lower}, of instance "
+                f"{self.source.instance.sha256}; one of them is wrong, please report it."
+            )
 
     @property
     def gap(self) -> float | None:
@@ -82,13 +106,19 @@ class Answer:
             "certificate": self.certificate,
             "seconds": round(self.seconds, 3),
             "failures": list(self.failures),
+            "warnings": list(self.warnings),
+            "interrupted": self.interrupted,
         }
 
 
-def rounds_of(problem: Problem, names: Sequence[str] = ()) -> list[list[MethodChoice]]:
+def rounds_of(
+    problem: Problem,
+    names: Sequence[str] = (),
+    kinds: Sequence[Kind] = ("heuristic", "bound", "exact"),
+) -> list[list[MethodChoice]]:
     """Return the methods asked for as one round, or else the problem's default rounds.
 
-    Default methods that are not installed are left out.
+    Default methods that are not installed, or of other kinds, are left out.
 
     Raises
     ------
@@ -99,12 +129,28 @@ def rounds_of(problem: Problem, names: Sequence[str] = ()) -> list[list[MethodCh
     """
     if names:
         return [[MethodChoice.of(name, problem=problem.name) for name in dict.fromkeys(names)]]
-    treating = [method.name for method in methods().values() if method.problem == problem.name]
+    treating = [
+        method.name
+        for method in methods().values()
+        if method.problem == problem.name and method.kind in kinds
+    ]
     if not treating:
-        raise InvalidInputError(f"no method for problem {problem.name!r} is installed.")
+        raise InvalidInputError(
+            f"no method of kind {' or '.join(kinds)} for problem {problem.name!r} is installed."
+        )
     rounds = problem.rounds or (treating,)
     installed = [[name for name in names if name in treating] for names in rounds]
     return [[MethodChoice.of(name) for name in names] for names in installed if names]
+
+
+def warnings_about(source: NamedInstance) -> tuple[str, ...]:
+    """Return what was taken for granted of a source, and whether its parameters make sense."""
+    instance = source.instance
+    if not instance.is_redundant:
+        return source.notes
+    parameters = " ".join(f"{name}={value}" for name, value in instance.parameters.items())
+    redundant = f"{parameters} is more than {instance.nodes} nodes can use; less is the same"
+    return (*source.notes, redundant)
 
 
 def solve(
@@ -112,42 +158,98 @@ def solve(
     rounds: Sequence[Sequence[MethodChoice]],
     directory: Path,
     settings: RunSettings,
-    engine: Engine,
+    clock: WallClock,
     *,
-    on_start: Callable[[int, int], None],
-    on_finish: Callable[..., None],
+    workers: int,
+    given: GivenSolution | None = None,
+    watch: Callable[[MethodRounds], AbstractContextManager[object]] = nullcontext,
 ) -> Answer:
     """Run methods on an instance and return the best of what was verified.
+
+    Ctrl-C ends the methods that run; what they have found by then counts.
 
     Parameters
     ----------
     rounds
         A round is run if those before it have not proven an optimum.
     directory
-        Results folder; methods that it already holds with the same limits are not run again.
+        Results folder; methods that have had about as much time there are not run again.
     settings
-        Limits of each method, and its seed.
+        Memory limit of each method, and its seed; the time is the clock's.
+    workers
+        Methods at a time.
+    given
+        A solution that the user has, which is as good as one that a method has found.
+    watch
+        Returns a context that shows how the rounds go on.
     """
-    started = time.monotonic()
-    tried: list[str] = []
-    for choices in rounds:
-        planned = plan_tasks("solve", [source], choices, settings)
-        run_planned(planned, directory, engine, on_start=on_start, on_finish=on_finish)
-        tried += [choice.method.name for choice in choices]
-        rows = ResultStore.open(directory).results()
-        rows = rows[
-            (rows["instance_sha256"] == source.instance.sha256)
-            & rows["method"].isin(tried)
-            & (rows["time_limit_seconds"] == settings.time_limit_seconds)
-            & (rows["memory_limit_bytes"] == settings.memory_limit_bytes)
-        ]
-        answer = _best(source, rows, directory, time.monotonic() - started)
-        if answer.optimal:
-            break
-    return answer
+    engine = make_engine("local", workers)
+    stored = ResultStore.create_or_open(directory).results()
+    going = MethodRounds(
+        source,
+        rounds,
+        settings,
+        clock,
+        stored=stored[stored["instance_sha256"] == source.instance.sha256],
+        workers=workers,
+        target=given.objective if given else None,
+    )
+
+    with watch(going):
+        late = _run(going, source, directory, engine, clock)
+    rows = ResultStore.open(directory).results()
+    rows = rows[
+        (rows["instance_sha256"] == source.instance.sha256) & rows["method"].isin(going.tried)
+    ]
+    answer = _best(source, rows, directory, clock.spent(), given)
+    unfinished = [f"{name}: not run, because the time was up" for name in going.left_out]
+    if late:
+        unfinished.append(f"{', '.join(going.running) or 'methods'}: {late}")
+    return replace(
+        answer,
+        failures=(*answer.failures, *unfinished),
+        interrupted=going.why_stopped == INTERRUPT,
+    )
 
 
-def _best(source: NamedInstance, rows: pd.DataFrame, directory: Path, seconds: float) -> Answer:
+def _run(
+    going: MethodRounds, source: NamedInstance, directory: Path, engine: Engine, clock: WallClock
+) -> str:
+    """Run the rounds; return why results were left unchecked, empty if none were."""
+
+    def told(outcome: Outcome) -> Outcome:
+        if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
+            of = "of " if going.why_stopped == INTERRUPT else ""
+            detail = f"ended because {of}{going.why_stopped}"
+            return replace(outcome, status="timeout", status_detail=detail)
+        return outcome
+
+    try:
+        with ending_gently(going.stop, clock.kill_at, clock.end_at):
+            run_as_they_come(
+                source,
+                going.tasks(),
+                directory,
+                engine,
+                on_finish=going.finished,
+                on_error=lambda: going.stop("an outcome could not be stored"),
+                told=told,
+            )
+    except TimeIsUpError:
+        return "the time was up before all results were checked"
+    except KeyboardInterrupt:
+        going.stop(INTERRUPT)
+        return "Ctrl-C came before all results were checked"
+    return ""
+
+
+def _best(
+    source: NamedInstance,
+    rows: pd.DataFrame,
+    directory: Path,
+    seconds: float,
+    given: GivenSolution | None,
+) -> Answer:
     solved = rows.dropna(subset=["objective"]).sort_values(["objective", "wall_seconds"])
     bounded = rows.dropna(subset=["bound_certified"]).sort_values(
         ["bound_certified", "wall_seconds"], ascending=[False, True]
@@ -155,25 +257,37 @@ def _best(source: NamedInstance, rows: pd.DataFrame, directory: Path, seconds: f
     upper = None if solved.empty else solved.iloc[0]
     lower = None if bounded.empty else bounded.iloc[0]
     claims = rows["bound_claimed"].dropna()
-    failed = rows[rows["status"] != "ok"]
+    objective = None if upper is None else int(upper["objective"])
+    solution = method = None
+    if upper is not None:
+        path = directory / "solutions" / f"{upper['solution_sha256']}.json"
+        solution, method = json.loads(path.read_text()), str(upper["method"])
+    if given is not None and (objective is None or given.objective <= objective):
+        objective, solution, method = given.objective, dict(given.document), GIVEN
+    certificate = None
+    if lower is not None:
+        certificate = checker.read_document(
+            directory / "certificates" / f"{lower['certificate_sha256']}.json"
+        )
     return Answer(
         source=source,
-        objective=None if upper is None else int(upper["objective"]),
+        objective=objective,
         certified_bound=None if lower is None else int(lower["bound_certified"]),
         claimed_bound=None if claims.empty else float(claims.max()),
-        solution=None
-        if upper is None
-        else json.loads((directory / "solutions" / f"{upper['solution_sha256']}.json").read_text()),
-        certificate=None
-        if lower is None
-        else checker.read_document(
-            directory / "certificates" / f"{lower['certificate_sha256']}.json"
-        ),
-        method=None if upper is None else str(upper["method"]),
+        solution=solution,
+        certificate=certificate,
+        method=method,
         bound_method=None if lower is None else str(lower["method"]),
         seconds=seconds,
-        failures=tuple(
-            f"{row['method']}: {row['status']}: {row['status_detail']}"
-            for _, row in failed.iterrows()
-        ),
+        failures=_failures(rows),
+        warnings=warnings_about(source),
+    )
+
+
+def _failures(rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return a sentence for each method whose latest attempt did not end well."""
+    latest = rows.sort_values("started_at").drop_duplicates("method", keep="last")
+    failed = latest[latest["status"] != "ok"]
+    return tuple(
+        f"{row['method']}: {row['status']}: {row['status_detail']}" for _, row in failed.iterrows()
     )

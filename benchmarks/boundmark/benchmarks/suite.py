@@ -134,6 +134,8 @@ class NamedInstance:
         Those for this instance beyond the suite's.
     device
         Name of the device or cluster that its costs are for; empty if they came with the source.
+    notes
+        What was taken for granted when the source was read, as sentences.
     """
 
     dataset: str
@@ -141,6 +143,7 @@ class NamedInstance:
     instance: Instance
     methods: tuple[MethodChoice, ...] = ()
     device: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

@@ -34,6 +34,11 @@ class Best:
     certified: float = -math.inf
     claimed: float = -math.inf
 
+    @classmethod
+    def before(cls, instance: Instance, progress: Progress) -> "Best":
+        """Return the receiver itself if it is one, so that what it knows is known here."""
+        return progress if isinstance(progress, cls) else cls(instance, progress)
+
     @property
     def lower(self) -> float:
         """The best bound, certified or claimed."""

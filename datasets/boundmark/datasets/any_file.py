@@ -1,13 +1,15 @@
 """Models and instances in files, told apart by suffix, and by how they begin if need be."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from boundmark.datasets.file_format import FileFormat, formats
+from boundmark.datasets.file_format import NO_DIMS, FileFormat, formats
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.problem import Instance
+from boundmark.problems.labels import labels_path, read_labels
+from boundmark.problems.problem import Instance, Problem
 from boundmark.problems.source_file import naming, read_bytes
 
 # Instances are the one format that all problems share.
@@ -20,8 +22,13 @@ def known_suffixes() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*known, INSTANCE_SUFFIX]))
 
 
-def load_file(path: str | Path) -> Any:
+def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
     """Read a file of any registered format, or a stored instance.
+
+    Parameters
+    ----------
+    dims
+        Sizes of dimensions that the file leaves open, by name.
 
     Returns
     -------
@@ -30,18 +37,39 @@ def load_file(path: str | Path) -> Any:
     Raises
     ------
     InvalidInputError
-        If no format has the suffix, or the file is not what its suffix says.
+        If no format has the suffix, or the file is not what its suffix says, or has no such
+        dimensions.
     """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == INSTANCE_SUFFIX:
+        refuse_dims(str(path), dims)
         return _load_instance(path)
     candidates = [one for one in formats().values() if suffix in one.suffixes]
     if not candidates:
         raise InvalidInputError(
             f"{path} has the suffix {path.suffix!r}; expected one of {', '.join(known_suffixes())}."
         )
-    return _of_content(path, candidates).load(path)
+    chosen = _of_content(path, candidates)
+    if chosen.load_with_dims is not None and dims:
+        return chosen.load_with_dims(path, dims)
+    refuse_dims(str(path), dims)
+    return chosen.load(path)
+
+
+def refuse_dims(source: str, dims: Mapping[str, int]) -> None:
+    """Refuse sizes of dimensions where a source leaves none open.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are any.
+    """
+    if dims:
+        raise InvalidInputError(
+            f"{source} has no open dimensions, but sizes are given for {', '.join(dims)}; "
+            "expected none."
+        )
 
 
 def _of_content(path: Path, candidates: list[FileFormat]) -> FileFormat:
@@ -70,4 +98,16 @@ def _load_instance(path: Path) -> Instance:
         name = value.get("problem")
         if not isinstance(name, str) or name not in problems():
             raise InvalidInputError(f"problem is {name!r}; expected {' or '.join(problems())}.")
-        return problems()[name].instance_from_json(value)
+        return _labelled(path, problems()[name], problems()[name].instance_from_json(value))
+
+
+def _labelled(path: Path, problem: Problem, instance: Instance) -> Instance:
+    """Give an instance the names that a results folder keeps beside it, if there are any."""
+    labels = labels_path(path, instance.sha256)
+    if problem.naming is None or not labels.is_file():
+        return instance
+    found = read_labels(
+        labels, problem=problem.name, instance_sha256=instance.sha256, nodes=instance.nodes
+    )
+    named: Instance = problem.naming.rename(instance, found.names, found.tick)
+    return named

@@ -8,9 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from boundmark.problems.plugins import registered
+
+# Sizes of open dimensions, none of which are given.
+NO_DIMS: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,16 @@ class FileFormat:
     recognises
         Tells by a file's content whether it is of this format, for formats that share a suffix.
         Files that no such format recognises are for the first one without it.
+    load_with_dims
+        Like `load`, with the sizes of dimensions that a file leaves open, by name; None if files
+        of this format leave none open.
     """
 
     name: str
     suffixes: tuple[str, ...]
     load: Callable[[Path], Any]
     recognises: Callable[[bytes], bool] | None = None
+    load_with_dims: Callable[[Path, Mapping[str, int]], Any] | None = None
 
 
 @cache

@@ -8,10 +8,15 @@ import onnx
 import onnx.inliner
 import onnx.shape_inference
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto
 
+from boundmark.datasets.file_format import NO_DIMS
 from boundmark.datasets.onnx_attributes import canonical_attributes, signature
-from boundmark.datasets.onnx_flops import flops
+from boundmark.datasets.onnx_control_flow import bodies, body_flops, lift_weights, reads_of
+from boundmark.datasets.onnx_custom import is_custom, with_assumed_shapes
+from boundmark.datasets.onnx_dimensions import fix_dimensions
+from boundmark.datasets.onnx_flops import flops, has_rule
+from boundmark.datasets.onnx_notes import Notes
 from boundmark.datasets.onnx_structure import (
     check_edges,
     find_constants,
@@ -27,11 +32,13 @@ from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.tensor import Tensor, arithmetic_dtype
 
 
-def load(path: str | Path) -> ComputationGraph:
+def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
     """Read a model.
 
-    Dimensions of graph inputs that the model leaves open are 1; a dimension with a name has the
-    same size wherever the name occurs. Functions defined in the model are inlined.
+    Dimensions of graph inputs that the model leaves open have the sizes given, or else 1, of which
+    the graph's notes tell; a dimension with a name has the same size wherever the name occurs.
+    Functions defined in the model are inlined. Control flow is one operator, see
+    `onnx_control_flow`; a custom operator costs the bytes that it moves, see `onnx_custom`.
 
     A node whose inputs are all constants is itself a constant, and so are the results of Shape and
     Size. Constants are no nodes of the graph but parameters of those that read them, and neither
@@ -44,13 +51,44 @@ def load(path: str | Path) -> ComputationGraph:
     Raises
     ------
     InvalidInputError
-        If the file is cut off or not ONNX, reads a tensor that nothing produces, has a cycle or
-        control flow, or does not determine the shape of a tensor that matters.
+        If the file is cut off or not ONNX, reads a tensor that nothing produces, has a cycle, or
+        does not determine the shape of a tensor that matters.
     """
     path = Path(path)
+    model, notes, assumed = inferred_model(path, dims)
+    with naming(path):
+        lift_weights(model.graph)
+        return _graph(model.graph, _versions(model), assumed, notes)
+
+
+def inferred_model(
+    path: Path, dims: Mapping[str, int]
+) -> tuple[ModelProto, tuple[str, ...], set[str]]:
+    """Read a model as it is, with all functions inlined and all shapes that follow.
+
+    Returns
+    -------
+    The model, without weights that are in other files; what was taken for granted, as sentences;
+    and the names of tensors whose shapes were.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is cut off or not ONNX, or shapes do not fit together.
+    """
     content = read_bytes(path)
     with naming(path):
-        return _graph(_inferred(_parsed(content)))
+        model = _parsed(content)
+        notes = fix_dimensions(model.graph, dims)
+        if model.functions:
+            model = onnx.inliner.inline_local_functions(model)
+        model, assumed = with_assumed_shapes(_inferred(model), _versions(model), _inferred)
+    return model, notes, assumed
+
+
+def _versions(model: ModelProto) -> dict[str, int]:
+    """Return the versions of the operator sets, by domain."""
+    return {_domain(entry.domain): entry.version for entry in model.opset_import}
 
 
 def _parsed(content: bytes) -> ModelProto:
@@ -65,24 +103,7 @@ def _parsed(content: bytes) -> ModelProto:
 
 
 def _inferred(model: ModelProto) -> ModelProto:
-    """Inline functions, fix the open dimensions, and infer the shapes that follow."""
-    if model.functions:
-        model = onnx.inliner.inline_local_functions(model)
-    graph = model.graph
-    given = {tensor.name for tensor in graph.initializer}
-    named = set()
-    for value in graph.input:
-        if value.name in given:
-            continue
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.HasField("dim_param"):
-                named.add(dim.dim_param)
-            if dim.dim_value < 1:
-                dim.dim_value = 1
-    for value in (*graph.value_info, *graph.output):
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param in named:
-                dim.dim_value = 1
+    """Infer the shapes that follow from those of the inputs."""
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
@@ -105,21 +126,41 @@ class _Numbering:
         return self.numbers[name]
 
 
-def _graph(model: ModelProto) -> ComputationGraph:
-    graph = model.graph
+def _graph(
+    graph: GraphProto, versions: Mapping[str, int], assumed: Container[str], notes: tuple[str, ...]
+) -> ComputationGraph:
+    """Return the graph of operators.
+
+    Parameters
+    ----------
+    versions
+        Of the operator sets, by domain.
+    assumed
+        Names of the tensors whose shapes were taken for granted.
+    notes
+        What was taken for granted so far.
+    """
     names = unique_names(graph)
-    constants = find_constants(graph, names)
+    constants = find_constants(graph)
     producers = find_producers(graph, names)
     needed = find_needed(graph, producers, constants)
     check_edges(graph, names, constants, producers, needed)
     returned = [value.name for value in graph.output if value.name not in constants]
-    used = set(returned).union(*(graph.node[at].input for at in needed))
-    versions = {_domain(entry.domain): entry.version for entry in model.opset_import}
+    used = set(returned).union(*(reads_of(graph.node[at]) for at in needed))
     numbering = _Numbering(known_tensors(graph))
     operators = []
+    counted = Notes()
     for at in needed:
         with naming(f"node {names[at]!r}"):
-            operators.append(_operator(graph.node[at], names[at], versions, used, numbering))
+            node = graph.node[at]
+            operators.append(_operator(node, names[at], versions, used, numbering, counted))
+            if any(tensor in assumed for tensor in node.output):
+                counted.add(
+                    node.op_type,
+                    "sizes of whose outputs are unknown and taken to be those of the first input "
+                    "(store their shapes in the model as value_info)",
+                    names[at],
+                )
     tensors, numbers = numbering.tensors, numbering.numbers
     arithmetic: Counter[str] = Counter()
     for operator in operators:
@@ -132,6 +173,7 @@ def _graph(model: ModelProto) -> ComputationGraph:
         parameters=frozenset(number for name, number in numbers.items() if name in constants),
         results=tuple(numbers[name] for name in returned if name in numbers),
         dtype=max(arithmetic, key=arithmetic.__getitem__, default="float32"),
+        notes=(*notes, *counted.sentences()),
     )
 
 
@@ -141,6 +183,7 @@ def _operator(
     versions: Mapping[str, int],
     used: Container[str],
     numbering: _Numbering,
+    notes: Notes,
 ) -> Operator:
     """Return a node as an operator.
 
@@ -150,8 +193,10 @@ def _operator(
         Of the operator sets, by domain.
     used
         Names of the tensors that somebody reads or the model returns.
+    notes
+        Takes what was taken for granted.
     """
-    reads = tuple(numbering[tensor] if tensor else LEFT_OUT for tensor in node.input)
+    reads = tuple(numbering[tensor] if tensor else LEFT_OUT for tensor in reads_of(node))
     writes = tuple(numbering[tensor] for tensor in node.output if tensor in used)
     tensors = numbering.tensors
     inputs = [None if number == LEFT_OUT else tensors[number].shape for number in reads]
@@ -164,7 +209,19 @@ def _operator(
         outputs,
         numbering.known.integers,
     )
-    count = flops(node.op_type, inputs, outputs, attributes)
+    if bodies(node):
+        count, how = body_flops(node, numbering.known, versions)
+        notes.add(node.op_type, f"control flow as one operator, {how}", name)
+    else:
+        count = flops(node.op_type, inputs, outputs, attributes)
+        if is_custom(node, versions) and not has_rule(node.op_type):
+            # One operation per element takes less time than its bytes on any device.
+            notes.add(
+                f"{domain}.{node.op_type}".removeprefix("."),
+                "which ONNX does not know, costed by the bytes that they read and write (define "
+                "them as functions in the model to count their operations)",
+                name,
+            )
     return Operator(name, node.op_type, count, reads, writes, attributes)
 
 

@@ -45,6 +45,11 @@ def flops(
         ) from error
 
 
+def has_rule(op_type: str) -> bool:
+    """Whether the operations of a type are counted by a rule of its own."""
+    return op_type in _RULES
+
+
 def _given(inputs: Sequence[Shape | None], position: int) -> Shape:
     shape = inputs[position]
     if shape is None:

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from onnx import AttributeProto, GraphProto
+from onnx import GraphProto
 
+from boundmark.datasets.onnx_control_flow import operations_inside, reads_of
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 
@@ -32,17 +33,13 @@ def unique_names(graph: GraphProto) -> list[str]:
     return list(names)
 
 
-def find_constants(graph: GraphProto, names: Sequence[str]) -> set[str]:
+def find_constants(graph: GraphProto) -> set[str]:
     """Return the tensors that do not depend on the values of the graph's inputs."""
     constants = {tensor.name for tensor in graph.initializer}
     constants.update(tensor.values.name for tensor in graph.sparse_initializer)
-    for name, node in zip(names, graph.node, strict=True):
-        if any(a.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) for a in node.attribute):
-            raise InvalidInputError(
-                f"node {name!r} is control flow ({node.op_type}), whose cost depends on the "
-                "data; expected a graph without it."
-            )
-        fixed = node.op_type not in RANDOM_OPS and constants.issuperset(filter(None, node.input))
+    for node in graph.node:
+        types = {node.op_type, *(inner.op_type for inner in operations_inside(node))}
+        fixed = not types & RANDOM_OPS and constants.issuperset(filter(None, reads_of(node)))
         if fixed or node.op_type in SHAPE_OPS:
             constants.update(filter(None, node.output))
     return constants
@@ -71,7 +68,7 @@ def find_needed(graph: GraphProto, producers: Mapping[str, int], constants: set[
         at = producers.get(tensor)
         if at is not None and at not in needed and tensor not in constants:
             needed.add(at)
-            pending.extend(graph.node[at].input)
+            pending.extend(reads_of(graph.node[at]))
     return sorted(needed)
 
 
@@ -87,7 +84,7 @@ def check_edges(
     inputs = {value.name for value in graph.input}
     edges = []
     for at in needed:
-        for tensor in graph.node[at].input:
+        for tensor in reads_of(graph.node[at]):
             if not tensor or tensor in constants or tensor in inputs:
                 continue
             if tensor not in producers:

@@ -1,9 +1,11 @@
 """Loading whatever a user names: a graph, another source of instances, or a whole instance."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from boundmark.datasets.any_file import known_suffixes, load_file
+from boundmark.datasets.any_file import known_suffixes, load_file, refuse_dims
+from boundmark.datasets.file_format import NO_DIMS
 from boundmark.problems.catalog import datasets, find
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 
@@ -33,8 +35,13 @@ def load_member(name: str) -> Any:
     return loaded
 
 
-def load_source(source: str) -> Any:
+def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
     """Return what is in a file, or else what has this name in a data set.
+
+    Parameters
+    ----------
+    dims
+        Sizes of dimensions that a file leaves open, by name.
 
     Raises
     ------
@@ -45,5 +52,6 @@ def load_source(source: str) -> Any:
     """
     path = Path(source)
     if path.suffix.lower() in known_suffixes() or path.exists():
-        return load_file(path)
+        return load_file(path, dims)
+    refuse_dims(source, dims)
     return load_member(source)

@@ -31,6 +31,8 @@ class ComputationGraph:
         Numbers of the tensors that the model returns, of those that operators write.
     dtype
         Type in which the arithmetic is done, e.g. ``"float32"``: selects a device's peak rate.
+    notes
+        What was taken for granted when the graph was read, as sentences.
     """
 
     operators: tuple[Operator, ...]
@@ -38,6 +40,7 @@ class ComputationGraph:
     parameters: frozenset[int]
     results: tuple[int, ...]
     dtype: str = "float32"
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.operators:

@@ -103,6 +103,10 @@ class Method:
         Raised whenever results may change: stored results of other versions are not reused.
     seeded
         Whether the seed matters; a suite runs other methods once, not once per seed.
+    known_cost
+        Name of the parameter, an integer, that takes the cost of a solution which is known when the
+        method starts, 0 for none; `solve` fills it in. Such a method need not look for anything
+        worse, and ends once it has proven that cost optimal.
     requires
         Modules beyond the core dependencies, checked before a task starts.
     warm
@@ -118,5 +122,6 @@ class Method:
     params: Mapping[str, ParameterValue] = field(default_factory=dict)
     version: int = 1
     seeded: bool = False
+    known_cost: str | None = None
     requires: tuple[str, ...] = ()
     warm: tuple[str, ...] = ()

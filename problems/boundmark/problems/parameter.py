@@ -15,6 +15,7 @@ RESERVED = frozenset(
     {"dataset", "device", "file", "h", "help", "json", "members", "memory_limit", "method"}
     | {"methods", "model", "optional", "out", "problem", "quiet", "seed", "time_limit"}
     | {"version", "workers"}
+    | {"bounds", "dim", "dims", "given", "max_gap", "solution", "wide"}
 )
 
 
@@ -61,12 +62,21 @@ class Parameter(Protocol):
 
 @dataclass(frozen=True)
 class IntegerParameter:
-    """An integer from `least` up."""
+    """An integer from `least` up.
+
+    Attributes
+    ----------
+    default
+        May be less than `least`, and then stands for what `default_text` says.
+    default_text
+        What the default means, for `--help`; the number if it is empty.
+    """
 
     name: str
     summary: str
     least: int
     default: int | None
+    default_text: str = ""
 
     metavar = "INTEGER"
 

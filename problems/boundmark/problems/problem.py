@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.cost_model import CostModel
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.labels import Naming
 from boundmark.problems.parameter import Parameter
+from boundmark.problems.solution_table import SolutionTable
 
 if TYPE_CHECKING:
     from boundmark.problems.devices import Cluster, Device
@@ -107,6 +109,10 @@ class Problem:
         the best solution is proven optimal. Without any, all methods of the problem in one round.
     precedence
         Where a source suits several problems, the one with the lowest number comes first.
+    naming
+        The names of an instance's nodes; None if they have none but their numbers.
+    table
+        How people write solutions as a table; None if only their JSON is read.
     """
 
     name: str
@@ -120,6 +126,8 @@ class Problem:
     rounds: tuple[tuple[str, ...], ...] = ()
     precedence: int = 100
     cost_model: CostModel | None = None
+    naming: Naming | None = None
+    table: SolutionTable | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", self.name):
@@ -180,7 +188,11 @@ class Problem:
                 raise InvalidInputError(
                     f"{parameter.name} is missing; problem {self.name!r} needs it."
                 )
-            checked[parameter.name] = parameter.check(value)
+            if parameter.name not in given and parameter.default is not None:
+                # It may stand for something that no value says.
+                checked[parameter.name] = parameter.default
+            else:
+                checked[parameter.name] = parameter.check(value)
         return checked
 
     def suits(self, source: object) -> bool:
@@ -245,7 +257,10 @@ class Problem:
             stored = source
 
             def changed(given: Mapping[str, int | str]) -> Instance:
-                self.check_parameters({**stored.parameters, **given})
+                self._check_names(given)
+                for parameter in self.parameters:
+                    if parameter.name in given:
+                        parameter.check(given[parameter.name])
                 return stored.with_parameters(given)
 
             return changed

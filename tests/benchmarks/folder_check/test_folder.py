@@ -14,7 +14,7 @@ def test_an_honest_folder_is_accepted(finished_run: Path) -> None:
     """There is one verdict per document and per row, all of them good."""
     verdicts = list(check_folder(finished_run))
     assert [verdict.reason for verdict in verdicts] == [None] * len(verdicts)
-    files = [*finished_run.glob("[isc]*s/*.json")]
+    files = [*finished_run.glob("[iscl]*s/*.json")]
     assert len(verdicts) == len(files) + len(read_rows(finished_run))
 
 

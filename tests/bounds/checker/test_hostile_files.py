@@ -154,6 +154,55 @@ def repeated_demand(folder: Path) -> tuple[Path, Path]:
     return stored(folder, instance, certificate(instance, "bottleneck-tree/1", payload))
 
 
+def reach(folder: Path, instance: Document, steps: bytes) -> tuple[Path, Path]:
+    """Write steps about weights of 1."""
+    weights = b",".join([b"1"] * len(instance["work"]))
+    payload = b'{"threshold":1000000,"flows":[],"moves":[],"weights":[' + weights + b'],"steps":['
+    return with_payload(folder, instance, "reach/1", payload + steps + b"]}")
+
+
+def long_steps(folder: Path) -> tuple[Path, Path]:
+    """Write steps that prove nothing, of as many stages and nodes as there can be."""
+    leaf = json.dumps({**EMPTY_LEAF, "at_least": [], "at_most": []}).encode()
+    step = b'{"first":0,"last":4095,"side":"upper","limit":-1,"nodes":[' + leaf + b"]}"
+    return reach(folder, chain(4096, k=4096), b",".join([step] * 100))
+
+
+def full_step(folder: Path) -> tuple[Path, Path]:
+    """Write a leaf with a multiplier for each of 8,192 rows of 4,096 weights."""
+    every = [number for row in range(4096) for number in (row, 1)]
+    leaf = json.dumps({**EMPTY_LEAF, "at_least": every, "at_most": every}).encode()
+    step = b'{"first":0,"last":4095,"side":"upper","limit":0,"nodes":[' + leaf + b"]}"
+    return reach(folder, chain(4096, k=4096), step)
+
+
+def many_steps(folder: Path) -> tuple[Path, Path]:
+    """Write 100,000 steps of one stage whose trees are empty but for a branching."""
+    step = b'{"first":1,"last":1,"side":"lower","limit":0,"nodes":[[0,0],[0,0]]}'
+    return reach(folder, chain(4096, k=4096), b",".join([step] * 100_000))
+
+
+def packing(instance: Document, threshold: int, **given: Any) -> Case:
+    """Return a case of weights of 1, and a front that lets sets weigh what they cost."""
+    nodes = range(len(instance["work"]))
+    payload = {
+        "threshold": threshold, "loaded": 0, "unit": 1, "weights": [1 for _ in nodes],
+        "front": list(range(threshold + 1)), "order": list(nodes), "plan": [0 for _ in nodes],
+        "flows": [{"price": 0, "edges": [], "amounts": []}], **given,
+    }  # fmt: skip
+    return lambda folder: stored(folder, instance, certificate(instance, "packing/1", payload))
+
+
+def complete(nodes: int) -> Document:
+    """Return an instance in which each node waits for all before, whose tensors cost nothing."""
+    edges = [[u, v] for u in range(nodes) for v in range(u + 1, nodes)]
+    return pipeline(nodes, edges, transfer=[0] * nodes, k=1)
+
+
+STAR = pipeline(61, [[0, v] for v in range(1, 61)], k=1)
+TWO_FLOWS = [{"price": price, "edges": [], "amounts": []} for price in range(2)]
+
+
 def long_makespan(folder: Path) -> tuple[Path, Path]:
     """Write a schedule of 4,096 blocks and 65,536 micro-batches."""
     instance = microbatch(4096, micro_batches=65536)
@@ -234,6 +283,28 @@ REFUSED: dict[str, tuple[Case, str]] = {
     "full leaf": (full_leaf, "the check takes more than 512 MiB of memory"),
     "empty leaves": (empty_leaves, "the certificate's bound is more than it proves, 0"),
     "repeated demand": (repeated_demand, "the certificate's bound is more than it proves, 0"),
+    "long steps": (long_steps, "the check takes more than 1,048,576 steps"),
+    "full step": (full_step, "the check takes more than 1,048,576 steps"),
+    "many steps": (many_steps, "has fewer entries than the tree"),
+    "sets of a star": (
+        packing(STAR, 40, front=[0, *range(40)]),
+        "the check takes more than 1,048,576 steps",
+    ),
+    "sets of a long chain": (packing(chain(4096, k=1), 4000), "1,048,576 steps"),
+    "sets of a complete graph": (packing(complete(700), 690), "1,048,576 steps"),
+    "flows in turn": (
+        packing(complete(700), 690, flows=TWO_FLOWS, plan=[0, 1] * 350),
+        "1,048,576 steps",
+    ),
+    "steep front": (
+        packing(chain(2, work=[10**6] * 2, k=1), 8191),
+        "the weights do not refute the threshold",
+    ),
+    "long front": (packing(chain(2), 10**6), "front of the payload is too long"),
+    "sets of a long graph": (
+        packing(chain(4097), 9),
+        "the instance is too large for a packing",
+    ),
     "long makespan": (long_makespan, "the check takes more than 512 MiB of memory"),
     "long repetition": (long_repetition, "the check takes more than 1,048,576 steps"),
     "many devices": (many_devices, "the check takes more than 1,048,576 steps"),

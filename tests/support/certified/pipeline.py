@@ -72,6 +72,49 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             cache=4,
         ),
     ),
+    "reach": (
+        "reach",
+        instance([2, 3, 1, 2, 5], [(0, 3), (2, 3), (3, 4)], 2, transfer=[5, 4, 4, 0, 3]),
+    ),
+    "reach, overflow": (
+        "reach",
+        instance(
+            [3, 1, 4, 1],
+            [(0, 2), (0, 3), (1, 3), (2, 3)],
+            2,
+            transfer=[0, 2, 1, 4],
+            param_load=[6, 5, 3, 1],
+            cache=3,
+        ),
+    ),
+    "reach, three stages": (
+        "reach",
+        instance([6, 7, 4, 5], [(0, 3), (1, 2), (2, 3)], 3, transfer=[4, 3, 0, 1]),
+    ),
+    "packing": (
+        "packing",
+        instance(
+            [5, 5, 6, 7, 7],
+            [(0, 2), (0, 3), (1, 4), (2, 4), (3, 4)],
+            2,
+            transfer=[3, 2, 3, 1, 0],
+        ),
+    ),
+    "packing, parameters as work": (
+        "packing",
+        instance([8, 8, 5], [(0, 2)], 2, transfer=[4, 1, 2], param_load=[7, 5, 7], cache=3),
+    ),
+    "packing, overflow of each part": (
+        "packing",
+        instance(
+            [7, 4, 4, 1, 7],
+            [(0, 4), (1, 2), (1, 3), (1, 4), (2, 3), (2, 4)],
+            2,
+            transfer=[4, 5, 4, 5, 0],
+            param_load=[4, 3, 4, 7, 3],
+            cache=0,
+        ),
+    ),
     "share, overflow": ("share", instance([1, 1], [], 2, param_load=[5, 5], cache=2)),
     "ideal-dp": (
         "ideal-dp",

@@ -96,20 +96,20 @@ def _print_device(device: "Device") -> None:
         "overhead": f"{device.op_overhead / MICRO:g} us per operation",
     }
     for label, value in facts.items():
-        click.echo(f"{label:{LABEL_WIDTH}}{value}")
+        _print_fact(label, value)
     _print_source(device.source)
     link = device.link
     if link is None:
-        click.echo(f"{'link':{LABEL_WIDTH}}none to others of its kind")
+        _print_fact("link", "none to others of its kind")
         return
     numbers = f"{link.bandwidth / GIGA:g} GB/s each way, latency {link.latency / MICRO:g} us"
-    click.echo(f"{'link':{LABEL_WIDTH}}{numbers}")
+    _print_fact("link", numbers)
     _print_source(link.source)
 
 
 def _print_cluster(cluster: "Cluster") -> None:
-    click.echo(f"{'cluster':{LABEL_WIDTH}}{cluster.name}")
-    click.echo(f"{'devices':{LABEL_WIDTH}}{_members(cluster)}")
+    _print_fact("cluster", cluster.name)
+    _print_fact("devices", _members(cluster))
     _print_source(cluster.source)
     for label, matrix, unit in (
         ("GB/s", cluster.bandwidth, GIGA),
@@ -125,8 +125,17 @@ def _matrix_row(cluster: "Cluster", matrix: Any, tail: int) -> dict[str, str]:
     return {"": cluster.members[tail], **cells}
 
 
+def _print_fact(label: str, text: str) -> None:
+    from boundmark.bounds.checker import printable
+
+    click.echo(f"{label:{LABEL_WIDTH}}{printable(text)}")
+
+
 def _print_source(text: str) -> None:
+    from boundmark.bounds.checker import printable
+
     label = f"{'source':{LABEL_WIDTH}}"
+    text = printable(" ".join(text.split()))
     click.echo(textwrap.fill(text, 80, initial_indent=label, subsequent_indent=" " * LABEL_WIDTH))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from boundmark.benchmarks.cli.devices import devices
+from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
 from boundmark.benchmarks.cli.report import report
@@ -32,7 +33,9 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except BoundmarkError as error:
-            raise _Failure(str(error)) from error
+            from boundmark.bounds.checker import printable
+
+            raise _Failure("\n".join(map(printable, str(error).splitlines()))) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -51,7 +54,19 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    commands=[run, report, verify, export, solve, problems, methods, datasets, devices, suites],
+    commands=[
+        run,
+        report,
+        verify,
+        export,
+        solve,
+        evaluate,
+        problems,
+        methods,
+        datasets,
+        devices,
+        suites,
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="boundmark")

@@ -9,12 +9,19 @@ import click
 if TYPE_CHECKING:
     from boundmark.problems.dataset import Dataset
 
+# Columns of texts that are no longer are not wrapped.
+SHORT = 12
+
+KINDS = ("heuristic", "bound", "exact")
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+wide = click.option("--wide", is_flag=True, help="Do not fit the table to the terminal's width.")
 
 
 @click.command()
 @as_json
-def problems(as_json: bool) -> None:
+@wide
+def problems(as_json: bool, wide: bool) -> None:
     """List the registered problems; of several that suit, `solve` takes the first."""
     from boundmark.problems.catalog import problems as registered
 
@@ -29,15 +36,26 @@ def problems(as_json: bool) -> None:
             for problem in registered().values()
         ],
         as_json,
+        wide,
     )
 
 
 @click.command()
 @as_json
-def methods(as_json: bool) -> None:
-    """List the registered methods."""
+@wide
+def methods(as_json: bool, wide: bool) -> None:
+    """List the registered methods, by problem and kind."""
+    from rich.console import Console
+
+    from boundmark.benchmarks.cli.solving import import_methods
     from boundmark.problems.catalog import methods as registered
 
+    import_methods(Console(stderr=True, quiet=as_json))
+    order = list(dict.fromkeys(method.problem for method in registered().values()))
+    listed = sorted(
+        registered().values(),
+        key=lambda method: (order.index(method.problem), KINDS.index(method.kind)),
+    )
     print_rows(
         [
             {
@@ -47,16 +65,19 @@ def methods(as_json: bool) -> None:
                 "parameters": ", ".join(f"{key}={value}" for key, value in method.params.items()),
                 "summary": method.summary,
             }
-            for method in registered().values()
+            for method in listed
         ],
         as_json,
+        wide,
+        by=("problem", "kind"),
     )
 
 
 @click.command()
 @as_json
+@wide
 @click.option("--members", metavar="NAME", help="List the members of one data set.")
-def datasets(as_json: bool, members: str | None) -> None:
+def datasets(as_json: bool, wide: bool, members: str | None) -> None:
     """List the registered data sets, or the members of one."""
     from boundmark.problems.catalog import datasets as registered
     from boundmark.problems.catalog import find
@@ -64,7 +85,9 @@ def datasets(as_json: bool, members: str | None) -> None:
 
     if members is not None:
         chosen = find("data set", members, registered())
-        print_rows([{"member": f"{chosen.name}/{member}"} for member in chosen.members()], as_json)
+        print_rows(
+            [{"member": f"{chosen.name}/{member}"} for member in chosen.members()], as_json, wide
+        )
         return
     print_rows(
         [
@@ -81,6 +104,7 @@ def datasets(as_json: bool, members: str | None) -> None:
             for dataset in registered().values()
         ],
         as_json,
+        wide,
     )
 
 
@@ -98,7 +122,8 @@ def _number_of_members(dataset: "Dataset") -> int | None:
 
 @click.command()
 @as_json
-def suites(as_json: bool) -> None:
+@wide
+def suites(as_json: bool, wide: bool) -> None:
     """List the suites that come with the package."""
     from boundmark.benchmarks.suite_file import load_suite, suite_names
 
@@ -115,21 +140,57 @@ def suites(as_json: bool) -> None:
             for suite in loaded
         ],
         as_json,
+        wide,
     )
 
 
-def print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
-    """Print a table with a column for each key of the first row, or a JSON list."""
+def print_rows(
+    rows: Sequence[dict[str, Any]], as_json: bool, is_wide: bool = False, by: Sequence[str] = ()
+) -> None:
+    """Print a table with a column for each key of the first row, or a JSON list.
+
+    Texts are wrapped where there is no room; names, in the first column, and numbers are not.
+
+    Parameters
+    ----------
+    by
+        Keys whose values stand above a table of their own instead of in a column.
+    """
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    from rich.console import Console
+    from boundmark.benchmarks.terminal import wide_tables
+
+    with wide_tables(is_wide):
+        groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for row in rows:
+            groups.setdefault(tuple(row[key] for key in by), []).append(row)
+        for number, (values, members) in enumerate(groups.items()):
+            if values:
+                click.echo(("\n" if number else "") + ", ".join(map(str, values)))
+            shown = [{k: v for k, v in row.items() if k not in by} for row in members]
+            _print_rows(shown)
+
+
+def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
 
+    from boundmark.benchmarks.terminal import plain, print_table
+
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in rows[0] if rows else ():
-        numeric = not isinstance(rows[0][column], str)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    columns = [
+        column
+        for column in rows[0]
+        if column == next(iter(rows[0])) or any(row[column] != "" for row in rows)
+    ]
+    for at, column in enumerate(columns):
+        is_text = isinstance(rows[0][column], str)
+        is_short = max(len(str(row[column])) for row in rows) <= SHORT
+        table.add_column(
+            plain(column),
+            justify="left" if is_text else "right",
+            no_wrap=at == 0 or not is_text or is_short,
+        )
     for row in rows:
-        table.add_row(*("?" if value is None else str(value) for value in row.values()))
-    Console().print(table)
+        table.add_row(*(plain("?" if row[c] is None else str(row[c])) for c in columns))
+    print_table(table, keeps_wrapping=True)

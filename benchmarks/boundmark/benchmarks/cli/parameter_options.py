@@ -54,7 +54,8 @@ def _option(name: str, uses: "list[tuple[str, Parameter]]") -> click.Option:
         spellings.insert(0, f"-{name}")
     clauses = []
     for problem, parameter in uses:
-        default = "" if parameter.default is None else f" (default {parameter.default})"
+        said = getattr(parameter, "default_text", "") or parameter.default
+        default = "" if parameter.default is None else f" (default {said})"
         clauses.append(f"{problem}: {parameter.summary}{default}")
     metavars = dict.fromkeys(parameter.metavar for _, parameter in uses)
     return click.Option(

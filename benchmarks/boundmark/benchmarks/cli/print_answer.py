@@ -1,46 +1,100 @@
-"""What `boundmark solve` prints."""
+"""What `boundmark solve` and `boundmark evaluate` print."""
 
 import json
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import click
 
+from boundmark.benchmarks.grading.named_solution import named_solution
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.solve import Answer
+from boundmark.benchmarks.terminal import USUAL_WIDTH
+from boundmark.bounds.checker import printable
+
+LABEL_WIDTH = 17
 
 
-def print_json(answer: Answer) -> None:
+def print_json(
+    answer: Answer, files: Mapping[str, Path], more: Mapping[str, Any] | None = None
+) -> None:
     """Print one object: what all problems have in common, and what one adds."""
-    facts = presentation_of(answer.source.instance.problem).facts(answer)
-    click.echo(json.dumps({**answer.to_json(), **facts}))
+    presentation = presentation_of(answer.source.instance.problem)
+    click.echo(
+        json.dumps(
+            {
+                **answer.to_json(),
+                "named_solution": named_solution(answer),
+                "losses": [vars(loss) for loss in presentation.losses(answer)],
+                "files": {name: str(path) for name, path in files.items()},
+                **presentation.facts(answer),
+                **(more or {}),
+            }
+        )
+    )
 
 
-def print_answer(answer: Answer) -> None:
-    """Print the solution, the best bound, and what is between them."""
+def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
+    """Print the solution, the best bound, what is between them, and where all that is stored."""
     instance = answer.source.instance
     presentation = presentation_of(instance.problem)
-    device = f", device {answer.source.device}" if answer.source.device else ""
-    click.echo(
-        f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges{device}, "
-        f"instance {instance.sha256[:12]}"
-    )
+    click.echo(printable(f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges"))
     presentation.print_solution(answer)
     unit, name = presentation.unit(answer), presentation.objective_name(answer)
     if answer.objective is None:
-        click.echo(f"{name:16} none found")
+        _print(name, "none found")
     else:
-        click.echo(f"{name:16} {answer.objective:,}{unit} (by {answer.method}, verified)")
+        _print(name, f"{answer.objective:,}{unit} (by {answer.method}, verified)")
     if answer.certified_bound is None:
-        click.echo("certified bound  none found")
+        _print("certified bound", "none found")
     else:
-        click.echo(
-            f"certified bound  {answer.certified_bound:,}{unit} (by {answer.bound_method}, checked)"
+        _print(
+            "certified bound",
+            f"{answer.certified_bound:,}{unit} (by {answer.bound_method}, checked)",
         )
     if answer.claimed_bound is not None:
-        click.echo(f"claimed bound    {answer.claimed_bound:,.3f}{unit} (not certified)")
+        _print("claimed bound", f"{answer.claimed_bound:,.3f}{unit} (not certified)")
     if answer.optimal:
-        click.echo("gap              0 (optimal, certified)")
+        _print("gap", "0 (optimal, certified)")
     elif answer.gap is not None:
-        click.echo(f"gap              {answer.gap:.2%} at most above the optimum")
-    click.echo(f"seconds          {answer.seconds:.1f}")
+        _print("gap", f"at most {answer.gap:.2%} above the optimum")
+    _print("seconds", f"{answer.seconds:.1f}")
+    device = f", device {answer.source.device}" if answer.source.device else ""
+    _print("instance", f"{instance.sha256[:12]}{device}")
+    for warning in answer.warnings:
+        _print_sentence("warning", warning)
     for failure in answer.failures:
-        click.echo(f"note             {failure}")
+        _print_sentence("note", failure)
+    for what, path in files.items():
+        _print(what.replace("_", " "), str(path))
+
+
+def print_losses(answer: Answer) -> None:
+    """Print what the cost of a solution is made of."""
+    presentation = presentation_of(answer.source.instance.problem)
+    losses = presentation.losses(answer)
+    if not losses:
+        return
+    unit = presentation.unit(answer)
+    total = max(1, sum(loss.ticks for loss in losses))
+    width = max(len(loss.name) for loss in losses)
+    _print("where it is lost", losses[0].where)
+    for loss in losses:
+        click.echo(
+            printable(f"  {loss.name:{width}}  {loss.ticks:>14,}{unit}  {loss.ticks / total:6.1%}")
+        )
+
+
+def _print(label: str, text: str) -> None:
+    click.echo(printable(f"{label:{LABEL_WIDTH}}{text}"))
+
+
+def _print_sentence(label: str, text: str) -> None:
+    """Print a text in as many lines as it needs."""
+    lines = textwrap.wrap(
+        printable(text), USUAL_WIDTH - LABEL_WIDTH, break_long_words=False, break_on_hyphens=False
+    )
+    for number, line in enumerate(lines):
+        click.echo(f"{label if number == 0 else '':{LABEL_WIDTH}}{line}")

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
+from boundmark.bounds.checker import printable
 
 
 @contextmanager
@@ -16,24 +17,24 @@ def task_progress(
 ) -> Iterator[tuple[Callable[[int, int], None], Callable[[PlannedTask, Outcome], None]]]:
     """Show how many tasks are done, and a line for every task that failed."""
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[label]}", style="dim"),
+        TextColumn("{task.fields[label]}", style="dim", markup=False),
         console=console,
         transient=True,
     )
-    running = bar.add_task(name, total=None, label="loading instances")
+    running = bar.add_task(printable(name), total=None, label="loading instances")
 
     def on_start(planned: int, to_do: int) -> None:
         bar.update(running, total=planned, completed=planned - to_do, label="")
 
     def on_finish(planned: PlannedTask, outcome: Outcome) -> None:
-        bar.update(running, advance=1, label=planned.label)
+        bar.update(running, advance=1, label=printable(planned.label))
         if outcome.status not in ("ok", "unsupported"):
             bar.console.print(
-                f"{outcome.status}: {planned.label}: {outcome.status_detail}",
+                printable(f"{outcome.status}: {planned.label}: {outcome.status_detail}"),
                 markup=False,
                 highlight=False,
                 soft_wrap=True,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from boundmark.benchmarks.cli.solving import import_methods
 from boundmark.reports.stored.statuses import FAILURES
 
 
@@ -70,13 +71,16 @@ def run(
     from boundmark.benchmarks.planning import plan_tasks
     from boundmark.benchmarks.runner import run_planned
     from boundmark.benchmarks.suite_file import load_suite
+    from boundmark.benchmarks.terminal import plain
+    from boundmark.bounds.checker import printable
 
+    console = Console(stderr=True, quiet=quiet)
+    import_methods(console)
     chosen = load_suite(suite)
     settings = chosen.settings.with_limits(time_limit, memory_limit)
     engine = make_engine(engine_name, workers, scheduler)
-    console = Console(stderr=True, quiet=quiet)
     with task_progress(console, chosen.name) as (on_start, on_finish):
-        sources = chosen.load_instances(lambda reason: console.print(f"left out: {reason}"))
+        sources = chosen.load_instances(lambda reason: console.print(plain(f"left out: {reason}")))
         summary = run_planned(
             plan_tasks(chosen.name, sources, chosen.methods, settings),
             out,
@@ -87,7 +91,6 @@ def run(
             on_finish=on_finish,
         )
     counts = ", ".join(f"{count} {status}" for status, count in sorted(summary.statuses.items()))
-    click.echo(
-        f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
-        f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
-    )
+    text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
+    text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
+    click.echo(printable(text))

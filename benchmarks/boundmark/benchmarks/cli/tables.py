@@ -7,7 +7,10 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from boundmark.benchmarks.terminal import plain
+from boundmark.bounds.checker import printable
 from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import supported_results
@@ -25,7 +28,7 @@ def print_certified_table(directory: Path) -> None:
     console = Console()
     for problem, part in certified.groupby("problem"):
         console.print(
-            f"{problem}: gap in %, best verified cost over best certified bound (* optimal)"
+            plain(f"{problem}: gap in %, best verified cost over best certified bound (* optimal)")
         )
         names = part["dataset"] + "/" + part["instance"]
         room = console.width - names.str.len().max() - NODES_WIDTH
@@ -52,14 +55,14 @@ def _gap_table(certified: pd.DataFrame, columns: Sequence[str]) -> Table:
     table.add_column("instance", overflow="fold")
     table.add_column("nodes", justify="right")
     for parameters in columns:
-        table.add_column(_heading(parameters), justify="right", no_wrap=True)
+        table.add_column(Text(_heading(parameters)), justify="right", no_wrap=True)
     for (dataset, instance), rows in certified.groupby(["dataset", "instance"], sort=False):
         by_parameters = rows.set_index("parameters")
         cells = [
             _gap(by_parameters.loc[parameters]) if parameters in by_parameters.index else ""
             for parameters in columns
         ]
-        table.add_row(f"{dataset}/{instance}", integer(rows["nodes"].iloc[0]), *cells)
+        table.add_row(plain(f"{dataset}/{instance}"), integer(rows["nodes"].iloc[0]), *cells)
     table.add_section()
     gaps = [certified[certified["parameters"] == name]["gap"].dropna() for name in columns]
     means = [percent(geometric_mean(1 + part) - 1) for part in gaps]
@@ -70,7 +73,7 @@ def _gap_table(certified: pd.DataFrame, columns: Sequence[str]) -> Table:
 
 def _heading(parameters: str) -> str:
     """Return the parameters in lines, so that columns stay narrow."""
-    parts = parameters.split(", ")
+    parts = printable(parameters).split(", ")
     return "\n".join(x if len(x) < 6 else x.replace("=", "\n") for x in parts) or "gap"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from boundmark.benchmarks.folder_check.documents import Documents, Shelf, check_documents
+from boundmark.benchmarks.folder_check.labels import check_labels
 from boundmark.benchmarks.folder_check.rows import contradictions, row_faults, row_label, rows_of
 from boundmark.benchmarks.folder_check.traces import trace_faults
 from boundmark.benchmarks.folder_check.verdict import Verdict
@@ -26,6 +27,7 @@ def check_folder(directory: Path) -> Iterator[Verdict]:
     traces = store.traces()
     documents = Documents(Shelf(), Shelf(), Shelf())
     yield from check_documents(directory, documents)
+    yield from check_labels(store.labels, documents.instances)
     by_task = dict(iter(traces.groupby("task_id")))
     nothing = traces.iloc[:0]
     for row in rows:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from boundmark.benchmarks.presentation import Presentation
+from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.benchmarks.solve import Answer
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import bubble_rate, peak_memory, steady_bubble_rate
@@ -48,6 +48,19 @@ def print_solution(answer: Answer) -> None:
     click.echo(f"memory held      {held} on devices 0 to {layout.devices - 1}")
 
 
+def losses(answer: Answer) -> list[Loss]:
+    """Return how long the busiest device computes, in a period or in all, and how long it idles."""
+    if answer.solution is None or answer.objective is None:
+        return []
+    loads = _instance(answer).layout.loads
+    busiest = max(range(len(loads)), key=loads.__getitem__)
+    computing = loads[busiest] * (_instance(answer).micro_batches or 1)
+    return [
+        Loss("computing", computing, f"device {busiest}"),
+        Loss("waiting", answer.objective - computing, f"device {busiest}"),
+    ]
+
+
 def _bubble_rate(instance: MicrobatchInstance, schedule: Schedule) -> Fraction:
     if instance.micro_batches:
         return bubble_rate(instance.layout, schedule.starts_for(instance.micro_batches))
@@ -62,5 +75,5 @@ def _instance(answer: Answer) -> MicrobatchInstance:
 
 
 PRESENTATION = Presentation(
-    "microbatch", objective_name, facts=facts, print_solution=print_solution
+    "microbatch", objective_name, facts=facts, print_solution=print_solution, losses=losses
 )

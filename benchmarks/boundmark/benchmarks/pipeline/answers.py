@@ -1,15 +1,24 @@
 """A partition: a line for every stage."""
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from boundmark.benchmarks.presentation import Presentation
-from boundmark.benchmarks.solve import Answer
+from boundmark.benchmarks.presentation import Loss, Presentation
+from boundmark.benchmarks.solve import GIVEN, Answer
+from boundmark.benchmarks.terminal import print_table
+from boundmark.bounds.checker import printable
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import in_pipeline_order
-from boundmark.problems.pipeline.objective import stage_overflow, stage_transfer, stage_work
+from boundmark.problems.pipeline.objective import (
+    stage_costs,
+    stage_overflow,
+    stage_transfer,
+    stage_work,
+)
 from boundmark.reports.text.number_text import integer
+
+MOST_EMPTY = 8
 
 
 def objective_name(answer: Answer) -> str:
@@ -26,9 +35,34 @@ def unit(answer: Answer) -> str:
 def print_solution(answer: Answer) -> None:
     """Print the stages, numbered in the order in which data flows."""
     if answer.solution is not None:
-        instance = _instance(answer)
-        partition = in_pipeline_order(instance, Partition.from_json(answer.solution))
-        Console().print(stage_table(instance, partition))
+        print_table(stage_table(_instance(answer), _shown(answer)))
+
+
+def losses(answer: Answer) -> list[Loss]:
+    """Return what the slowest stage takes: its fair share of the work, and what makes it slow."""
+    if answer.solution is None:
+        return []
+    instance, partition = _instance(answer), _shown(answer)
+    graph, k, stages = instance.graph, instance.k, partition.stages
+    slowest = int(np.argmax(stage_costs(graph, stages, k)))
+    work = int(stage_work(graph, stages, k)[slowest])
+    incoming, outgoing = (int(column[slowest]) for column in stage_transfer(graph, stages, k))
+    fair = min(work, -(-int(graph.work.sum()) // k))
+    parts = {
+        "work, as much as the mean stage": fair,
+        "work beyond the mean stage's": work - fair,
+        "transfer of tensors that enter": incoming,
+        "transfer of tensors that leave": outgoing,
+        "overflow: parameters that are streamed": int(stage_overflow(graph, stages, k)[slowest]),
+    }
+    return [Loss(name, ticks, f"stage {slowest}") for name, ticks in parts.items()]
+
+
+def _shown(answer: Answer) -> Partition:
+    """Return the partition with the user's own numbers, or else numbered as data flows."""
+    assert answer.solution is not None
+    partition = Partition.from_json(answer.solution)
+    return partition if answer.method == GIVEN else in_pipeline_order(_instance(answer), partition)
 
 
 def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
@@ -42,22 +76,24 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("stage", "nodes", *ticks, "cost", "share"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("operations", overflow="ellipsis", no_wrap=True)
-    for stage in range(k):
+    table.add_column("operations", overflow="fold")
+    filled = [stage for stage in range(k) if (stages == stage).any()]
+    # Nobody reads hundreds of empty stages.
+    rows = range(k) if k - len(filled) <= MOST_EMPTY else filled
+    for stage in rows:
         names = [graph.names[v] for v in np.flatnonzero(stages == stage)]
-        span = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}" if names else "(empty)"
+        span = " .. ".join(dict.fromkeys(map(printable, (names[0], names[-1])))) if names else "-"
         table.add_row(
             str(stage),
             integer(len(names)),
             *(integer(column[stage]) for column in ticks.values()),
             integer(costs[stage]),
             f"{costs[stage] / max(1, costs.max()):.0%}",
-            span,
+            Text(span),
         )
-    for numbers in table.columns[:-1]:
-        # Names may be cut to fit the terminal, numbers not.
-        texts = (str(numbers.header), *map(str, numbers.cells))
-        numbers.min_width = max(map(len, texts))
+    if len(rows) < k:
+        table.caption = f"and {k - len(filled):,} of {k:,} stages that are empty"
+        table.caption_justify = "left"
     return table
 
 
@@ -67,4 +103,6 @@ def _instance(answer: Answer) -> PipelineInstance:
     return instance
 
 
-PRESENTATION = Presentation("pipeline", objective_name, unit, print_solution=print_solution)
+PRESENTATION = Presentation(
+    "pipeline", objective_name, unit, print_solution=print_solution, losses=losses
+)

@@ -1,6 +1,7 @@
 """`microbatch`: schedules of many micro-batches on a pipeline ([TESSEL24])."""
 
 from boundmark.problems.microbatch.block import Block
+from boundmark.problems.microbatch.by_name import NAMING, TABLE
 from boundmark.problems.microbatch.instance import MicrobatchInstance
 from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.schedule import Repetend, Schedule
@@ -15,9 +16,10 @@ PROBLEM = Problem(
     parameters=(
         IntegerParameter(
             "memory",
-            "memory of each device, 0 for twice the number of devices",
-            least=0,
+            "memory of each device",
+            least=1,
             default=0,
+            default_text="twice the number of devices",
         ),
         IntegerParameter(
             "micro_batches",
@@ -31,6 +33,8 @@ PROBLEM = Problem(
     solution_from_json=Schedule.from_json,
     rounds=(("device-load", "memory-latency", "modulo"), ("modulo-tree",)),
     precedence=20,
+    naming=NAMING,
+    table=TABLE,
 )
 
 __all__ = ["PROBLEM", "Block", "BlockLayout", "MicrobatchInstance", "Repetend", "Schedule"]

@@ -4,6 +4,7 @@ from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import default_device
 from boundmark.problems.parameter import IntegerParameter
+from boundmark.problems.pipeline.by_name import NAMING, TABLE
 from boundmark.problems.pipeline.costs import pipeline_graph
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.instance import PipelineInstance
@@ -26,6 +27,8 @@ PROBLEM = Problem(
         ("memetic", "certify"),
     ),
     precedence=10,
+    naming=NAMING,
+    table=TABLE,
 )
 
 __all__ = ["PROBLEM", "Partition", "PipelineInstance"]

@@ -6,6 +6,7 @@ import jinja2
 from markupsafe import Markup
 
 from boundmark.reports.pages.page import Page
+from boundmark.reports.text.visible import visible
 
 
 def render_html(page: Page) -> str:
@@ -22,4 +23,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        # Plots are of another class, `Markup`.
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )

@@ -2,6 +2,7 @@
 
 from boundmark.reports.pages.page import Cell, Page, Section, Table
 from boundmark.reports.plots.plot import Plot
+from boundmark.reports.text.visible import visible
 
 # Characters that would be markup; data may contain any.
 _ESCAPES = str.maketrans(
@@ -72,4 +73,4 @@ def _cell(cell: Cell) -> str:
 
 
 def _text(text: str) -> str:
-    return text.translate(_ESCAPES)
+    return visible(text).translate(_ESCAPES)

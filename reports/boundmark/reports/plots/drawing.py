@@ -2,7 +2,7 @@
 
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib.figure import Figure, SubplotParams
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure, SubplotParams
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.plots.style import INK, settings
 from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text.visible import visible
 
 # What an entry of a legend takes, at the size of text below.
 LEGEND_MARK_INCHES, LEGEND_LETTER_INCHES, LEGEND_LINE_INCHES = 0.75, 0.075, 0.18
@@ -31,7 +32,10 @@ def drawing_of(plot: Plot, identifier: str) -> Drawing:
     """Draw a plot; the ids within its SVG begin with an identifier."""
     with settings():
         figure = figure_of(plot)
-        return Drawing(_svg(figure, identifier), _png(figure))
+        svg = _svg(figure, identifier)
+        # What takes the most time, and would come to the same.
+        figure.set_layout_engine("none")
+        return Drawing(svg, _png(figure))
 
 
 def figure_of(plot: Plot) -> Figure:
@@ -41,12 +45,18 @@ def figure_of(plot: Plot) -> Figure:
     )  # So that who draws knows how wide the axes will be.
     size = (plot.width, plot.height)
     figure = Figure(figsize=size, layout="constrained", subplotpars=margins)
+    plot = replace(plot, data=plot.data.map(_plain))
     if plot.panels is None:
         plot.draw(plot.data, figure.subplots())
     else:
         _draw_panels(plot, figure)
     _add_legend(plot, figure)
     return figure
+
+
+def _plain(value: Any) -> Any:
+    """Return a text such that matplotlib sees no formula in it, and any other value as it is."""
+    return visible(value).replace("$", r"\$") if isinstance(value, str) else value
 
 
 def _draw_panels(plot: Plot, figure: Figure) -> None:

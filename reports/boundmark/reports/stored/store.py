@@ -79,6 +79,7 @@ class ResultStore:
             store.certificates,
             store.solutions,
             store.environments,
+            store.labels,
         )
         try:
             for folder in folders:
@@ -105,6 +106,11 @@ class ResultStore:
     def solutions(self) -> Path:
         """Folder of the solutions, by hash."""
         return self.directory / "solutions"
+
+    @property
+    def labels(self) -> Path:
+        """Folder of what people call the instances and their nodes, by the instance's hash."""
+        return self.directory / "labels"
 
     @property
     def environment(self) -> Path:
@@ -139,6 +145,7 @@ class ResultStore:
             self.certificates,
             self.solutions,
             self.environments,
+            self.labels,
         )
         for folder in own:
             remove_partial_files(folder, of_living=True)

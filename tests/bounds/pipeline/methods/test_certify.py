@@ -1,4 +1,4 @@
-from collections.abc import Callable
+import random
 
 import pytest
 from brute_force import instance, optimum
@@ -8,7 +8,6 @@ from boundmark.bounds.pipeline.methods import certify
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 class Reports:
@@ -27,10 +26,19 @@ class Reports:
         self.bounds.append(bound)
 
 
-def certified(sample: PipelineInstance, seconds: float, ideals: int) -> Reports:
+def certified(
+    sample: PipelineInstance, seconds: float, ideals: int, known_cost: int = 0
+) -> Reports:
     """Run the method; every report must be better than the last, and accepted."""
     reports = Reports()
-    certify.run(sample, Budget(seconds), 0, reports, ideals=ideals)  # type: ignore[arg-type]
+    certify.run(
+        sample,
+        Budget(seconds),
+        0,
+        reports,  # type: ignore[arg-type]
+        ideals=ideals,
+        known_cost=known_cost,
+    )
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     for report in reports.bounds:
@@ -47,20 +55,47 @@ def test_narrow_graphs_are_solved() -> None:
     assert all(report.kind != "mip-tree/1" for report in reports.bounds)
 
 
-@pytest.mark.parametrize(("k", "kind"), [(4, "mip-tree/1"), (8, "bottleneck-tree/1")])
-def test_wide_graphs_go_on_to_branch_and_bound(
-    random_graph: Callable[..., PipelineGraph], k: int, kind: str
-) -> None:
-    """Where they are many, the share bound is improved on by the tree that suits k."""
-    sample = PipelineInstance(random_graph(60, seed=1), k)
+def layers(width: int, depth: int, k: int) -> PipelineInstance:
+    """Return layers of nodes, each of which needs two of the layer before."""
+    dice = random.Random(1)
+    nodes = width * depth
+    edges = [
+        (v - width - v % width + (v + step) % width, v)
+        for v in range(width, nodes)
+        for step in (0, 1)
+    ]
+    work, transfer = ([dice.randrange(1, 20) for _ in range(nodes)] for _ in range(2))
+    return instance(work, edges, k, transfer=transfer)
+
+
+@pytest.mark.parametrize(
+    ("width", "depth", "k", "kind"),
+    [(10, 4, 2, "mip-tree/1"), (10, 4, 8, "packing/1"), (3, 16, 4, "reach/1")],
+)
+def test_the_method_suits_the_graph(width: int, depth: int, k: int, kind: str) -> None:
+    """Where down-sets are many, share is improved on by what suits the form and k."""
+    sample = layers(width, depth, k)
     reports = certified(sample, 5, ideals=100)
     assert reports.bounds[0].kind == "share/1"
     assert reports.bounds[-1].kind == kind
 
 
-def test_another_tree_follows_one_that_ends() -> None:
-    """On a small graph with many stages, what looks at one stage only is not the last word."""
-    edges = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (2, 5), (4, 5)]
-    sample = instance([7, 5, 3, 4, 6, 6], edges, 5, transfer=[5, 1, 2, 3, 2, 4])
+def test_nothing_follows_the_proof_of_a_known_cost() -> None:
+    """The method ends when its bound is the cost that somebody knows, and finds nothing dearer."""
+    sample = layers(3, 6, 3)
+    alone = certified(sample, 30, ideals=1)
+    cost = alone.bounds[-1].bound
+    assert min(map(sample.objective, alone.partitions)) == cost
+    reports = certified(sample, 30, ideals=1, known_cost=cost)
+    assert reports.bounds[-1].bound == cost
+    assert not reports.partitions
+
+
+def test_a_tree_follows_weights_that_do_no_better() -> None:
+    """Where packing ends below the optimum, it is not the last word."""
+    dice, nodes = random.Random(9), 14
+    edges = [(u, v) for u in range(6) for v in range(6, nodes) if dice.random() < 0.35]
+    work = [dice.randrange(1, 9) for _ in range(nodes)]
+    sample = instance(work, edges, 4, transfer=[dice.randrange(1, 6) for _ in range(nodes)])
     reports = certified(sample, 20, ideals=1)
-    assert reports.bounds[-1].kind == "mip-tree/1"
+    assert [report.kind for report in reports.bounds[-2:]] == ["packing/1", "mip-tree/1"]

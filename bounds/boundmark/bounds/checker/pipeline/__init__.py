@@ -22,6 +22,13 @@ share/1
     work(S) <= t - io(S) <= t - io_v for every v in S, and the sum of work[v] / (t - io_v) is at
     most 1 in each stage and at most k over all nodes. If it is more, OPT >= t + 1. The same is
     tried with work + param_load, of which a stage has at most t + cache - io(S).
+packing/1
+    Suppose OPT <= t, the threshold. Neighbours are ends of one tensor. A stage falls into connected
+    parts, each of them convex: no path leaves it and comes back. What the parts cost adds up to
+    what the stage costs at most. A search through all connected convex sets shows that none weighs
+    more than a front allows for its cost, and a knapsack that sets of cost t or less together weigh
+    at most W. So if all nodes weigh more than k W, OPT >= t + 1. The same is tried with
+    work + param_load, of which parts cost at most t + cache together.
 ideal-dp/1
     Suppose OPT <= t, the threshold. Leave out some nodes with their edges: no stage's cost grows,
     and no cycle among the stages appears. In the order in which data flows, the first stages make
@@ -43,6 +50,15 @@ bottleneck-tree/1, bottleneck-guess-tree/1
     the windows from shares. A superblock of m stages has at most m times a stage's cost, cache and
     shares.
 
+reach/1
+    Suppose OPT <= t, the threshold. Nodes have weights. In the order in which data flows, the first
+    s stages make up a prefix each. A step proves that prefix s + 1 weighs at most X, given what is
+    known of prefix s, or that prefix s weighs at least X, given what is known of prefix s + 1; and
+    likewise over several stages. Its superblocks are the stages, what is before them, and what is
+    after them; rows about the weights of prefixes come in, and at each leaf of a tree, multipliers
+    contradict that the prefix weighs more, or less. If some prefix would have to weigh more than it
+    can, OPT >= t + 1.
+
 A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
 the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:
 at most a io(S) leaves any S. Every node but v keeps at most its work. So if v is in S, what v sends
@@ -51,6 +67,8 @@ out is at most a io(S) + work(S) - work[v].
 
 from .ideals import ideal_dp
 from .instance import objective, read_instance
+from .packing import packing
+from .reach import reach
 from .single_stage import max_work, mean_work, node_cut, share
 from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
 
@@ -64,7 +82,9 @@ KINDS = {
     "mip-tree/1": mip_tree,
     "bottleneck-tree/1": bottleneck_tree,
     "bottleneck-guess-tree/1": bottleneck_guess_tree,
+    "reach/1": reach,
     "ideal-dp/1": ideal_dp,
+    "packing/1": packing,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -35,13 +35,20 @@ class Root(NamedTuple):
 
 def root(graph: Instance, threshold: int, flows: Any) -> Root | None:
     """Return what flows prove of a threshold; None if they refute it."""
+    shares = shares_at(graph, threshold, flows)
+    if shares is None:
+        return None
+    order = in_order(graph)
+    return Root(shares, order, share_windows(graph.k, order, shares))
+
+
+def shares_at(graph: Instance, threshold: int, flows: Any) -> list[int] | None:
+    """Return what each node takes of its stage, as in `Root`; None if flows refute a threshold."""
     io, node_cost = io_bounds(graph, threshold, flows)
     wanted = [(work, threshold - taken) for work, taken in zip(graph.work, io, strict=True)]
     if node_cost > threshold or any(work > room for work, room in wanted):
         return None
-    shares = [work * TREE_SHARE_UNITS // max(room, 1) for work, room in wanted]
-    order = in_order(graph)
-    return Root(shares, order, share_windows(graph.k, order, shares))
+    return [work * TREE_SHARE_UNITS // max(room, 1) for work, room in wanted]
 
 
 def in_order(graph: Instance) -> Order:
@@ -68,8 +75,16 @@ def narrowed(order: Order, first: list[int], last: list[int]) -> Windows:
 
 def share_windows(k: int, order: Order, shares: list[int]) -> Windows:
     """Return the stages that are left if all that a node depends on must fit before it."""
+    before, after = weights_around(order, shares)
+    first = [max(0, -(-amount // TREE_SHARE_UNITS) - 1) for amount in before]
+    last = [min(k, k + 1 - -(-amount // TREE_SHARE_UNITS)) - 1 for amount in after]
+    return narrowed(order, first, last)
+
+
+def weights_around(order: Order, weights: list[int]) -> tuple[list[int], list[int]]:
+    """Return what all that a node depends on weighs, and all that depends on it, with itself."""
     spend(len(order) ** 2 // 4)
-    # Sets of nodes, as bits: all that a node depends on, and all that depends on it, and itself.
+    # Sets of nodes, as bits.
     before = [1 << u for u, _ in sorted(order)]
     after = list(before)
     for u, consumers in order:
@@ -78,12 +93,8 @@ def share_windows(k: int, order: Order, shares: list[int]) -> Windows:
     for u, consumers in reversed(order):
         for w in consumers:
             after[u] |= after[w]
-    first = [max(0, _stages(members, shares) - 1) for members in before]
-    last = [min(k, k + 1 - _stages(members, shares)) - 1 for members in after]
-    return narrowed(order, first, last)
+    return [_sum(members, weights) for members in before], [_sum(nodes, weights) for nodes in after]
 
 
-def _stages(members: int, shares: list[int]) -> int:
-    """Return how many stages the shares of some nodes fill, at least."""
-    is_member = map(int, reversed(f"{members:b}"))
-    return -(-sum(itertools.compress(shares, is_member)) // TREE_SHARE_UNITS)
+def _sum(members: int, weights: list[int]) -> int:
+    return sum(itertools.compress(weights, map(int, reversed(f"{members:b}"))))

@@ -1,56 +1,107 @@
-"""`certify`: the cheap bounds, then the exact method for narrow graphs, then branch and bound.
+"""`certify`: the cheap bounds, then the exact method for narrow graphs, then what suits the graph.
 
-Only what is better than everything before is reported, and branch and bound is not begun once the
-best bound is the cost of the best partition. It is `mip-tree` with few stages. With more, it is
-`bottleneck-tree`, and `mip-tree` only if that comes to its end: each linear program of the former
-has all stages in it, so that few are solved.
+That is `reach` for long graphs, as models are. For wide ones with few stages it is `mip-tree`: each
+of its programs has all stages in it. With more stages it is `packing`. Trees use what time
+is left. Only what is better than everything before is reported, and nothing is begun once the best
+bound is the cost of the best partition, or of one that is known.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.methods import bottleneck_tree, ideal_dp, mip_tree, share
+from boundmark.bounds.pipeline.methods import (
+    bottleneck_tree,
+    ideal_dp,
+    mip_tree,
+    packing,
+    reach,
+    share,
+)
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
+
+class Step(NamedTuple):
+    """A method, and the part of the time that is left which it gets at most."""
+
+    run: Callable[[PipelineInstance, Budget, int, Progress], None]
+    fraction: float
+
+
 # Of the time, at most, for the dynamic program: where it applies, it usually takes far less.
 IDEALS_FRACTION = 0.5
 
-# Above this, a tree that looks at one stage proves more in half a minute than one with all stages.
-MOST_STAGES_FOR_ALL = 4
+# Nodes per node of a longest path: models have 1 to 4, random graphs ten and more.
+WIDEST_LONG_GRAPH = 6
 
-# Of the time, at least, for another tree: one that was stopped by the clock leaves less.
-ANOTHER_TREE_FRACTION = 0.1
+# Above this, a tree that looks at one stage proves more in half a minute than one with all stages.
+MOST_STAGES_FOR_ALL = 3
+
+LONG_GRAPH = (Step(reach.run, 1.0), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
+FEW_STAGES = (Step(mip_tree.run, 1.0),)
+MANY_STAGES = (Step(packing.run, 0.6), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
+
+# Of the time, at least, for another method: one that was stopped by the clock leaves less.
+ANOTHER_FRACTION = 0.1
 
 
 def run(
-    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, ideals: int
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    ideals: int,
+    known_cost: int,
 ) -> None:
-    """Report certificates, and partitions where the dynamic program finds them."""
+    """Report certificates, and partitions where they are found on the way."""
     # What is only claimed is not what this method is for.
     best = Best(instance, progress, passes_claims=False)
+    if known_cost:
+        best.objective = known_cost
     share.run(instance, budget, seed, best)
     # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
     with suppress(UnsupportedError):
         ideal_dp.run(instance, budget.part(IDEALS_FRACTION), seed, best, ideals=ideals)
-    trees = [mip_tree.run]
-    if instance.k > MOST_STAGES_FOR_ALL:
-        trees = [bottleneck_tree.run, mip_tree.run]
-    for position, tree in enumerate(trees):
-        is_late = budget.remaining() < ANOTHER_TREE_FRACTION * budget.wall_seconds
+    for position, step in enumerate(_steps(instance)):
+        is_late = budget.remaining() < ANOTHER_FRACTION * budget.wall_seconds
         if best.is_proven or (position > 0 and is_late):
             break
         with suppress(UnsupportedError):
-            tree(instance, budget, seed, best)
+            step.run(instance, budget.part(step.fraction), seed, best)
+
+
+def _steps(instance: PipelineInstance) -> tuple[Step, ...]:
+    if _is_long(instance.graph.dag):
+        return LONG_GRAPH
+    return FEW_STAGES if instance.k <= MOST_STAGES_FOR_ALL else MANY_STAGES
+
+
+def _is_long(dag: Dag) -> bool:
+    """Whether a longest path has a good part of the nodes."""
+    depth = np.ones(dag.nodes, dtype=np.int64)
+    consumers: list[list[int]] = [[] for _ in range(dag.nodes)]
+    for u, v in dag.edge_pairs().tolist():
+        consumers[u].append(v)
+    for u in dag.topological_order.tolist():
+        for v in consumers[u]:
+            depth[v] = max(depth[v], depth[u] + 1)
+    return bool(dag.nodes <= WIDEST_LONG_GRAPH * depth.max())
 
 
 METHOD = Method(
     name="certify",
     problem="pipeline",
     kind="bound",
-    summary="The best certificate in the time given: share, then ideal-dp, then a tree.",
+    summary="The best certificate in the time given: share, ideal-dp, then what suits the graph.",
     run=run,
-    params={"ideals": 20_000},
-    version=3,
+    params={"ideals": 20_000, "known_cost": 0},
+    known_cost="known_cost",
+    version=4,
 )

@@ -15,6 +15,8 @@ price; and z, the cost of the bottleneck stage. A superblock stands for merged(b
     share     s - shares x(., b) >= -merged(b)            holds only below the threshold
     cost      merged(b) z - work x(., b) - transfer c(., b) - o(b) >= 0
     demand    s + demand x(., 1) >= least                 only if a superblock is singled out
+    at_least  weights y(., b) >= at_least[b]              only if prefixes are weighed
+    at_most   -weights y(., b) >= -at_most[b]             the same
 
 Non-negative multipliers of these rows prove a bound on z, optimal ones or not: the checker adds up
 the rows and minimises the sum over the box. So an interior point serves as well as a vertex.
@@ -28,13 +30,15 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows
-from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Superblocks
+from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, PrefixWeights, Superblocks
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 FloatArray = npt.NDArray[np.float64]
 
-FAMILIES = ("later", "edge", "enters", "leaves", "overflow", "share", "cost", "demand")
+# Those that every leaf of a certificate has, and all.
+TREE_FAMILIES = ("later", "edge", "enters", "leaves", "overflow", "share", "cost")
+FAMILIES = (*TREE_FAMILIES, "demand", "at_least", "at_most")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,8 @@ class Relaxation:
         v K + b, or e K + b for edge e, or b, where K is the number of superblocks.
     y
         Column of y(v, b), shape (n, K), or -1 where it is fixed.
+    c
+        Column of c(u, b), shape (n, K), or -1 where the program does without it.
     """
 
     rows: IntArray
@@ -64,6 +70,7 @@ class Relaxation:
     family: IntArray
     number: IntArray
     y: IntArray
+    c: IntArray
 
 
 class _Rows:
@@ -177,6 +184,9 @@ def relax(
         amount = superblocks.demand.amounts[v] / SHARE_UNITS
         rows.add_x(np.broadcast_to(demand, v.shape), v, np.full_like(v, MIDDLE), amount)
 
+    if superblocks.prefixes is not None:
+        _add_prefix_rows(rows, superblocks.prefixes)
+
     lower = np.concatenate(rows.lower)
     for at, values in rows.constants:
         np.subtract.at(lower, at, values)
@@ -192,4 +202,17 @@ def relax(
         family=np.concatenate(rows.family),
         number=np.concatenate(rows.number),
         y=y,
+        c=c,
     )
+
+
+def _add_prefix_rows(rows: _Rows, prefixes: PrefixWeights) -> None:
+    v = np.flatnonzero(prefixes.weights)
+    for family, sign, bounds in (
+        ("at_least", 1, prefixes.at_least),
+        ("at_most", -1, prefixes.at_most),
+    ):
+        b = np.arange(len(bounds))
+        added = rows.new(family, b, lower=sign * bounds / SHARE_UNITS)
+        amounts = np.tile(sign * prefixes.weights[v] / SHARE_UNITS, len(b))
+        rows.add_y(added.repeat(len(v)), np.tile(v, len(b)), b.repeat(len(v)), amounts)

@@ -47,6 +47,8 @@ def report_rising_bounds(
 
     Parameters
     ----------
+    progress
+        If it is a `Best`, no threshold is tried that its best partition meets.
     formulate
         Maps the graph's table and the share bound to what trees start from. The next one is begun
         when the bound of the one before stays.
@@ -60,7 +62,7 @@ def report_rising_bounds(
         )
     table = share_table(instance.graph)
     first = table.certificate(instance, producer)
-    best = Best(instance, progress)
+    best = Best.before(instance, progress)
     best.bound(first)
     for formulation in formulate(table, first.bound):
         _rise(Tree(instance, table, formulation, budget), best, producer)
@@ -71,18 +73,19 @@ def _rise(tree: Tree, best: Best, producer: str) -> None:
     report = _Report(tree, best, producer)
     refuted = _refute_by_roots(tree, report)
     step = FIRST_STEP
-    if not tree.start(_target(refuted, step)):
+    if best.is_proven or not tree.start(_target(refuted, step, best)):
         return
     budget, next_report, slowest = tree.budget, REPORT_EVERY, 0.0
     while (
         not report.is_too_large
+        and not best.is_proven
         and budget.remaining() > STEPS_IN_RESERVE * slowest + CHECKS_IN_RESERVE * report.seconds
     ):
         began = budget.spent()
         if tree.bound > tree.threshold:
             report.at(tree.threshold)
             step = min(2 * step, LARGEST_STEP)
-            if not tree.raise_threshold(_target(tree.threshold, step)):
+            if not tree.raise_threshold(_target(tree.threshold, step, best)):
                 break
         elif not tree.grow():
             break
@@ -136,8 +139,9 @@ def _refute_less(tree: Tree, report: "_Report") -> None:
             high = threshold
 
 
-def _target(refuted: int, step: float) -> int:
-    return refuted + max(1, int(step * refuted))
+def _target(refuted: int, step: float, best: Best) -> int:
+    """Return the next threshold, below the cost of the best partition."""
+    return int(min(refuted + max(1, int(step * refuted)), max(refuted + 1, best.objective - 1)))
 
 
 @dataclass

@@ -20,7 +20,7 @@ from boundmark.bounds.pipeline.shares.windows import Windows, branch, shares
 from boundmark.bounds.pipeline.tree.branching import choice
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
-from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, Relaxation, relax
+from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, TREE_FAMILIES, Relaxation, relax
 from boundmark.bounds.pipeline.tree.superblocks import Superblocks
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
@@ -163,7 +163,7 @@ class Tree:
         The multipliers are valid for any threshold; they prove less at larger ones.
         """
         demand = self.formulation.demand
-        rows = [name for name in FAMILIES if name != "demand" or demand is not None]
+        rows = TREE_FAMILIES if demand is None else (*TREE_FAMILIES, "demand")
         nodes: list[Any] = []
         waiting = self.roots[::-1]
         while waiting:

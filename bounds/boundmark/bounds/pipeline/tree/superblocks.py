@@ -49,6 +49,23 @@ class Demand:
 
 
 @dataclass(frozen=True, eq=False)
+class PrefixWeights:
+    """What superblocks 0 to b weigh together, for each b but the last.
+
+    Attributes
+    ----------
+    weights
+        Of each node, in units of 1 / SHARE_UNITS, shape (n,).
+    at_least, at_most
+        Bounds in the same unit, shape (K - 1,).
+    """
+
+    weights: IntArray
+    at_least: IntArray
+    at_most: IntArray
+
+
+@dataclass(frozen=True, eq=False)
 class Superblocks:
     """The superblocks of a program.
 
@@ -60,11 +77,14 @@ class Superblocks:
         Whether the program has the rows of a superblock, shape (K,). They hold in any case.
     demand
         If not None, the middle one of three superblocks has its `least`.
+    prefixes
+        If not None, what the superblocks weigh together up to each one.
     """
 
     merged: IntArray
     is_costed: npt.NDArray[np.bool_]
     demand: Demand | None = None
+    prefixes: PrefixWeights | None = None
 
 
 def single_stages(k: int) -> Superblocks:

@@ -1,0 +1,178 @@
+"""`boundmark evaluate`: how far from optimal a solution of your own can be."""
+
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
+from boundmark.benchmarks.cli.solving import (
+    INTERRUPTED,
+    import_methods,
+    registered_problems,
+    search,
+    solving_options,
+)
+
+if TYPE_CHECKING:
+    from boundmark.benchmarks.grading import GivenSolution
+    from boundmark.benchmarks.solve import Answer
+    from boundmark.benchmarks.suite import MethodChoice
+
+# Exit codes beyond 0; 2 is for mistakes.
+WORSE, INCOMPARABLE = 1, 3
+
+
+@click.command(cls=ParameterCommand, problems=registered_problems)
+@click.argument("model")
+@click.argument("solution", type=click.Path(path_type=Path))
+@solving_options
+@click.option(
+    "--bounds", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Take the bound from this results folder instead of computing one.",
+)  # fmt: skip
+@click.option(
+    "--max-gap", type=float, metavar="PERCENT",
+    help="Exit with 1 if the cost may be more than this above the optimum; 3 without a bound.",
+)  # fmt: skip
+def evaluate(
+    model: str,
+    solution: Path,
+    problem: str | None,
+    device: str | None,
+    dims: dict[str, int],
+    time_limit: float,
+    memory_limit: float,
+    methods: tuple[str, ...],
+    seed: int,
+    workers: int,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    wide: bool,
+    bounds: Path | None,
+    max_gap: float | None,
+    **parameters: str | None,
+) -> None:
+    """Grade a solution: what SOLUTION of MODEL costs, and how far above the optimum that can be.
+
+    SOLUTION is a CSV file, for partitions with the header operator,stage, or JSON: an object with
+    an integer for each name, a list of rows, or a stored solution. Operators are called by their
+    names or numbers. MODEL and options are as for `solve`; parameters that are not given, such as
+    the number of stages, are those that the solution uses.
+    """
+    from rich.console import Console
+
+    from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
+    from boundmark.benchmarks.grading import instance_and_solution
+    from boundmark.benchmarks.settings import RunSettings
+    from boundmark.benchmarks.terminal import wide_tables
+    from boundmark.benchmarks.wall_clock import WallClock
+
+    settings = RunSettings.checked(
+        time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
+    )
+    _check_options(max_gap, bounds, methods)
+    clock = WallClock(settings.time_limit_seconds)
+    given = instance_and_solution(model, solution, given_texts(parameters), problem, device, dims)
+    console = Console(stderr=True, quiet=quiet or as_json)
+    if bounds is not None:
+        answer = _with_stored_bound(given, bounds, clock.spent())
+        files: dict[str, Path] = {}
+    else:
+        clock = clock.after(lambda: import_methods(console))
+        answer, files = search(
+            given.source, _rounds(given.source.instance.problem, methods), settings, clock, console,
+            workers=workers, out=out, given=given, grade=lambda found: graded(found, given),
+        )  # fmt: skip
+    grade = _grade(answer, max_gap)
+    if as_json:
+        print_json(answer, files, {"max_gap": max_gap, "grade": grade})
+    else:
+        with wide_tables(wide):
+            print_answer(answer, files)
+        print_losses(answer)
+        if grade is not None:
+            click.echo(f"grade            {grade} (at most {max_gap:g} % asked for)")
+    if answer.interrupted:
+        sys.exit(INTERRUPTED)
+    sys.exit({None: 0, "passed": 0, "failed": WORSE, "no bound": INCOMPARABLE}[grade])
+
+
+def _rounds(problem: str, names: tuple[str, ...]) -> "list[list[MethodChoice]]":
+    """Return the methods that prove bounds: those asked for, or the default ones of a problem."""
+    from boundmark.benchmarks.solve import rounds_of
+    from boundmark.problems.catalog import problems
+    from boundmark.problems.errors import InvalidInputError
+
+    rounds = rounds_of(problems()[problem], names, ("bound", "exact"))
+    for choice in rounds[0] if rounds else ():
+        if choice.method.kind == "heuristic":
+            raise InvalidInputError(
+                f"method {choice.method.name!r} finds no bounds; expected methods that do."
+            )
+    return rounds
+
+
+def graded(found: "Answer", given: "GivenSolution") -> "Answer":
+    """Return the answer about the given solution, whatever better ones methods have found."""
+    from boundmark.benchmarks.solve import GIVEN
+
+    notes = [*found.warnings]
+    if given.note:
+        notes.append(given.note)
+    if found.objective is not None and found.objective < given.objective:
+        notes.append(
+            f"there is a better solution: {found.objective:,} by {found.method}; "
+            "`boundmark solve` prints it"
+        )
+    return replace(
+        found,
+        objective=given.objective,
+        solution=dict(given.document),
+        method=GIVEN,
+        warnings=tuple(notes),
+    )
+
+
+def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":
+    from boundmark.benchmarks.grading import best_stored_bound
+    from boundmark.benchmarks.solve import GIVEN, Answer, warnings_about
+
+    best = best_stored_bound(folder, given.source.instance)
+    notes = [*warnings_about(given.source), *([given.note] if given.note else [])]
+    if best is None:
+        notes.append(f"{folder} has no certified bound on instance {given.source.instance.sha256}")
+    return Answer(
+        source=given.source,
+        objective=given.objective,
+        certified_bound=best.bound if best else None,
+        claimed_bound=None,
+        solution=dict(given.document),
+        certificate=best.certificate if best else None,
+        method=GIVEN,
+        bound_method=best.method if best else None,
+        seconds=seconds,
+        failures=(),
+        warnings=tuple(notes),
+    )
+
+
+def _check_options(max_gap: float | None, bounds: Path | None, methods: Any) -> None:
+    if max_gap is not None and not (math.isfinite(max_gap) and max_gap >= 0):
+        raise click.UsageError(f"--max-gap is {max_gap}; expected a percentage of at least 0.")
+    if bounds is not None and methods:
+        raise click.UsageError("--method computes a bound, and --bounds takes one; expected one.")
+
+
+def _grade(answer: "Answer", max_gap: float | None) -> str | None:
+    if max_gap is None:
+        return None
+    if answer.optimal:
+        return "passed"
+    if answer.gap is None:
+        return "no bound"
+    return "passed" if 100 * answer.gap <= max_gap else "failed"

@@ -1,0 +1,113 @@
+"""A solution that a user brings, and the instance that it is of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
+from boundmark.benchmarks.instance_choice import Choice, choose
+from boundmark.benchmarks.suite import NamedInstance
+from boundmark.bounds import checker
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.labels import names_of
+from boundmark.problems.problem import SOLUTION_FORMAT, Instance, solution_document
+from boundmark.problems.source_file import naming
+
+
+@dataclass(frozen=True)
+class GivenSolution:
+    """A solution from a file, checked.
+
+    Attributes
+    ----------
+    document
+        Its stored form, which the checker has accepted.
+    objective
+        Its cost in ticks.
+    note
+        What was taken for granted, as a sentence; empty if nothing was.
+    """
+
+    source: NamedInstance
+    document: Mapping[str, Any]
+    objective: int
+    note: str = ""
+
+
+def instance_and_solution(
+    model: str,
+    path: Path,
+    given: Mapping[str, str],
+    problem: str | None = None,
+    device: str | None = None,
+    dims: Mapping[str, int] | None = None,
+) -> GivenSolution:
+    """Return a solution, and the instance of a model that it is of.
+
+    Parameters
+    ----------
+    given
+        Parameters of the instance as texts. Where neither they nor a stored instance say what they
+        are, the solution does: a partition is for as many stages as it uses.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is no solution of this instance, or the model is none; see
+        `instance_choice.choose`.
+    """
+    chosen = choose(model, given, problem, device, dims)
+    found = read_solution_file(path, chosen.problem.table)
+    with naming(path):
+        instance, solution, note = _matched(chosen, found)
+        objective = instance.objective(solution)
+        document = solution_document(instance, solution, objective)
+        try:
+            # The last word is the checker's, as for every solution.
+            checker.check_solution(instance.to_json(), document)
+        except checker.Rejected as error:
+            raise InvalidInputError(f"the checker rejects it: {error}.") from error
+    return GivenSolution(chosen.named(instance), document, objective, note)
+
+
+def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, str]:
+    """Return the instance and its solution, with the parameters that the solution implies."""
+    problem = chosen.problem
+    first = chosen.make(chosen.any_parameters)
+    if isinstance(found, dict):
+        if found.get("problem", problem.name) != problem.name:
+            raise InvalidInputError(
+                f"it is a solution of problem {found['problem']!r}; expected {problem.name!r}."
+            )
+        solution = problem.solution_from_json(found)
+    else:
+        assert problem.table is not None
+        rows = numbered_rows(found, names_of(problem.naming, first), problem.table)
+        solution = problem.table.solution(rows, first.nodes)
+    note = ""
+    parameters = dict(chosen.given)
+    if problem.table is not None and not chosen.is_stored:
+        meant, implied = problem.table.implied(solution)
+        missing = {name: value for name, value in implied.items() if name not in parameters}
+        if missing:
+            parameters |= missing
+            facts = " ".join(f"{name}={value}" for name, value in missing.items())
+            note = f"{facts}, as the solution has it, because no option says so"
+            if "format" not in found and meant.to_json() != solution.to_json():
+                solution = meant
+                note += "; its numbers were closed up to begin at 0"
+    instance = chosen.make(parameters)
+    if isinstance(found, dict) and found.get("format") == SOLUTION_FORMAT:
+        _check_owner(found, instance, note)
+    return instance, solution, note
+
+
+def _check_owner(document: Mapping[str, Any], instance: Instance, note: str) -> None:
+    owner = document.get("instance_sha256")
+    if owner != instance.sha256:
+        hint = f" ({note})" if note else ""
+        raise InvalidInputError(
+            f"it is a solution of instance {str(owner)[:12]!r}; "
+            f"expected one of {instance.sha256[:12]!r}{hint}."
+        )

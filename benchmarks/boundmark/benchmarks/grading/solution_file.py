@@ -1,0 +1,204 @@
+"""Solution files as people write them: CSV or JSON, by the names or the numbers of nodes."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.quoted import quoted
+from boundmark.problems.solution_table import Row, SolutionTable
+from boundmark.problems.source_file import naming, read_bytes
+
+# As it is in the file: what a node is called, and further cells that should be integers.
+WrittenRow: TypeAlias = Sequence[object]
+
+# Names in an error; more would be a page.
+MOST_NAMED = 5
+
+
+def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
+    """Return what a file says: a list of written rows, or a JSON object.
+
+    Parameters
+    ----------
+    table
+        How the problem's solutions are written as a table; None for JSON objects only.
+
+    Returns
+    -------
+    Rows as lists of cells, as far as they are rows; a JSON object that is none is returned as a
+    mapping, which is for the problem to read.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is empty or neither.
+    """
+    content = read_bytes(path, "a solution")
+    with naming(path):
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidInputError("expected text in UTF-8.") from error
+        if not text.strip():
+            raise InvalidInputError("the file is empty; expected a solution.")
+        if path.suffix.lower() == ".csv":
+            if table is None:
+                raise InvalidInputError("solutions of this problem are JSON; found a CSV file.")
+            return _csv_rows(text, table)
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(
+                f"expected JSON, or CSV in a file that ends in .csv; found {error}."
+            ) from error
+        return _json_rows(value, table)
+
+
+def numbered_rows(
+    written: Sequence[WrittenRow], names: Sequence[str], table: SolutionTable
+) -> list[Row]:
+    """Return rows with the numbers of their nodes, each combination once, for all nodes.
+
+    A node is called by its name, or by its number where no node has that for a name.
+
+    Raises
+    ------
+    InvalidInputError
+        If a row names no node, has a number out of range, or comes twice, or a node has no row.
+    """
+    known = {name: number for number, name in enumerate(names)}
+    rows: dict[Row, Row] = {}
+    strangers: list[str] = []
+    what = table.columns[0]
+    for cells in written:
+        node = _node(cells[0], known, len(names))
+        if node is None:
+            strangers.append(quoted(cells[0]))
+            continue
+        numbers = [
+            _integer(cell, column, names[node], table.largest)
+            for column, cell in zip(table.columns[1:], cells[1:], strict=True)
+        ]
+        key = (node, *numbers[:-1])
+        if key in rows:
+            place = " ".join(map(str, numbers[:-1]))
+            raise InvalidInputError(
+                f"{what} {quoted(names[node])} {place}".rstrip()
+                + f" has two rows; expected one {table.columns[-1]}."
+            )
+        rows[key] = (*key, numbers[-1])
+    if strangers:
+        no = f"is no {what}" if len(set(strangers)) == 1 else f"are no {what}s"
+        raise InvalidInputError(
+            f"there {no} {_some(strangers)} in the model; expected names "
+            f"such as {quoted(names[0])}, or numbers from 0 to {len(names) - 1}."
+        )
+    there = {row[0] for row in rows}
+    missing = [quoted(name) for number, name in enumerate(names) if number not in there]
+    if missing:
+        raise InvalidInputError(
+            f"{len(missing)} of {len(names)} {what}s are left out: {_some(missing)}; "
+            f"expected a {table.columns[-1]} for each."
+        )
+    return list(rows.values())
+
+
+def _csv_rows(text: str, table: SolutionTable) -> list[WrittenRow]:
+    expected = ",".join(table.columns)
+    try:
+        lines = [line for line in csv.reader(io.StringIO(text), strict=True) if line]
+    except csv.Error as error:
+        raise InvalidInputError(f"expected CSV, found {error}.") from error
+    header = [cell.strip().lower() for cell in lines[0]]
+    if header != list(table.columns):
+        raise InvalidInputError(
+            f"the first line is {quoted(','.join(lines[0]))}; expected the header {expected!r}."
+        )
+    for number, line in enumerate(lines[1:], 2):
+        if len(line) != len(table.columns):
+            raise InvalidInputError(f"row {number} has {len(line)} cells; expected {expected!r}.")
+    if len(lines) == 1:
+        raise InvalidInputError("there are no rows below the header; expected one per node.")
+    return [[line[0], *(cell.strip() for cell in line[1:])] for line in lines[1:]]
+
+
+def _json_rows(value: Any, table: SolutionTable | None) -> Any:
+    """Return rows if a JSON value is a table in some form, else the object itself."""
+    if isinstance(value, dict) and isinstance(value.get("solution"), dict):
+        # What `boundmark solve --json` prints.
+        value = value["solution"]
+    if table is not None:
+        if isinstance(value, dict) and len(value) == 1:
+            # {"stages": {...}} is as good as {...}.
+            (inner,) = value.values()
+            value = inner if isinstance(inner, dict) else value
+        if isinstance(value, list):
+            return _rows_of_list(value, table)
+        is_mapping = isinstance(value, dict) and "format" not in value
+        if is_mapping and len(table.columns) == 2 and not _has_containers(value):
+            return [[name, cell] for name, cell in value.items()]
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"expected a JSON object, found {quoted(value)}.")
+    return value
+
+
+def _rows_of_list(value: list[Any], table: SolutionTable) -> list[WrittenRow]:
+    rows: list[WrittenRow] = []
+    for number, item in enumerate(value):
+        if isinstance(item, dict):
+            if set(item) != set(table.columns):
+                raise InvalidInputError(
+                    f"entry {number} has the fields {', '.join(map(quoted, item)) or 'none'}; "
+                    f"expected {', '.join(table.columns)}."
+                )
+            rows.append([item[column] for column in table.columns])
+        elif len(table.columns) == 2 and not isinstance(item, list):
+            rows.append([number, item])
+        else:
+            raise InvalidInputError(
+                f"entry {number} is {quoted(item)}; expected an object with the fields "
+                f"{', '.join(table.columns)}."
+            )
+    if not rows:
+        raise InvalidInputError("the list is empty; expected an entry per node.")
+    return rows
+
+
+def _has_containers(value: Mapping[str, Any]) -> bool:
+    return any(isinstance(item, list | dict) for item in value.values())
+
+
+def _node(cell: object, known: Mapping[str, int], nodes: int) -> int | None:
+    if isinstance(cell, str):
+        if cell in known:
+            return known[cell]
+        if cell.strip() in known:
+            return known[cell.strip()]
+        if not re.fullmatch(r"\d{1,18}", cell.strip(), re.ASCII):
+            return None
+        cell = int(cell)
+    return cell if type(cell) is int and 0 <= cell < nodes else None
+
+
+def _integer(cell: object, column: str, name: str, largest: int) -> int:
+    value = cell
+    if isinstance(cell, str) and re.fullmatch(r"\d{1,30}", cell, re.ASCII):
+        value = int(cell)
+    if type(value) is not int or not 0 <= value <= largest:
+        raise InvalidInputError(
+            f"{column} of {quoted(name)} is {quoted(cell)}; "
+            f"expected an integer from 0 to {largest}."
+        )
+    return value
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = list(Counter(names))[:MOST_NAMED]
+    more = len(set(names)) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -1,0 +1,97 @@
+"""Ctrl-C and the end of the time: methods end and what they found counts, then all ends."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+import psutil
+
+# What the processes that run methods are started with.
+METHOD_JOB = "boundmark.benchmarks.execution.method_job"
+
+
+# After Ctrl-C, for checking what the methods have found.
+PATIENCE_SECONDS = 5.0
+
+# The reason to stop if it is the user's wish.
+INTERRUPT = "Ctrl-C"
+
+
+class TimeIsUpError(Exception):
+    """The time is up, and what is not checked by now does not count."""
+
+
+@contextmanager
+def ending_gently(stop: Callable[[str], None], kill_at: float, end_at: float) -> Iterator[None]:
+    """End running methods at the first Ctrl-C or when their time is up; what they found counts.
+
+    A second Ctrl-C raises `KeyboardInterrupt`, and the end of the time `TimeIsUpError`, which
+    after a Ctrl-C comes within `PATIENCE_SECONDS`. Does nothing in other threads than the main one,
+    where signals arrive.
+
+    Parameters
+    ----------
+    stop
+        Called with the reason, as a clause, before methods are ended.
+    kill_at, end_at
+        When methods are ended, and when everything is, by `time.monotonic()`.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    stopped: list[str] = []
+
+    def end(why: str) -> None:
+        stopped.append(why)
+        stop(why)
+        end_running_methods()
+
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        if INTERRUPT in stopped:
+            raise KeyboardInterrupt
+        end(INTERRUPT)
+        moment = min(end_at, time.monotonic() + PATIENCE_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, _until(moment))
+
+    def on_alarm(number: int, frame: FrameType | None) -> None:
+        if stopped:
+            # Whoever waits for a task must not wait for ever.
+            stop("the time was up")
+            raise TimeIsUpError
+        end("the time was up")
+        signal.setitimer(signal.ITIMER_REAL, _until(end_at))
+
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in ((signal.SIGINT, on_interrupt), (signal.SIGALRM, on_alarm))
+    }
+    signal.setitimer(signal.ITIMER_REAL, _until(kill_at))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _until(moment: float) -> float:
+    # A timer of 0 seconds would never ring.
+    return max(0.01, moment - time.monotonic() + 0.01)
+
+
+def end_running_methods() -> None:
+    """Kill the processes that methods run in; their supervisors keep what they have reported.
+
+    Below this process there is a guard for each warm process, below which methods are forked.
+    """
+    for guard in psutil.Process().children():
+        # Whatever ends by itself meanwhile is as good.
+        with suppress(psutil.Error):
+            if METHOD_JOB in guard.cmdline():
+                for server in guard.children():
+                    for job in server.children():
+                        with suppress(psutil.Error):
+                            job.kill()

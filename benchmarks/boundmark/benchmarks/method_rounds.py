@@ -1,0 +1,209 @@
+"""Methods round after round: one engine runs them all, and each gets its share of the time."""
+
+import json
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from boundmark.benchmarks.execution.task import Outcome
+from boundmark.benchmarks.planning import PlannedTask, plan_tasks
+from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.wall_clock import WallClock
+from boundmark.problems.canonical import canonical_json
+
+# Of the time that is left, for a round that others follow.
+ROUND_FRACTION = 0.5
+
+# What a method gets at least, if there is any time: quick ones need less.
+SHORTEST_SECONDS = 0.2
+
+# A stored result counts as one with the same limit if its limit was not much shorter.
+SIMILAR_LIMIT = 0.75
+
+
+class MethodRounds:
+    """Hands out tasks until the optimum is proven or the time is up; threads may share it.
+
+    Each round starts when all tasks before it have ended. A task's limit is its share of the time
+    that is left when it starts: what quick methods leave, slow ones get.
+
+    Parameters
+    ----------
+    stored
+        Rows of the results folder about this instance. A method is not run again if it ended by
+        itself, or had about as much time as it would get.
+    workers
+        Tasks at a time.
+    target
+        Cost of a solution that the user has; methods may stop once that is proven optimal.
+    on_change
+        Called in any thread whenever there is news.
+
+    Attributes
+    ----------
+    objective, bound
+        Best verified cost and best certified bound so far; None without any.
+    round
+        Number of the round that runs, from 1 up.
+    running
+        Names of the methods that run.
+    tried, left_out
+        Names of those that have been started or were stored, and of those that had no time.
+    why_stopped
+        A clause if `stop` was called, else empty.
+    """
+
+    def __init__(
+        self,
+        source: NamedInstance,
+        rounds: Sequence[Sequence[MethodChoice]],
+        settings: RunSettings,
+        clock: WallClock,
+        *,
+        stored: pd.DataFrame,
+        workers: int,
+        target: int | None = None,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._source = source
+        self._rounds = rounds
+        self._settings = settings
+        self._clock = clock
+        self._stored = stored
+        self._workers = workers
+        self._on_change = on_change
+        self._has_started = False
+        self._changed = threading.Condition(threading.RLock())
+        self._waiting: list[MethodChoice] = []
+        self.objective = target
+        self.bound: int | None = None
+        self.round = 0
+        self.running: list[str] = []
+        self.tried: list[str] = []
+        self.left_out: list[str] = []
+        self.why_stopped = ""
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds that there are at most."""
+        return len(self._rounds)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the best solution is proven optimal."""
+        return self.objective is not None and self.objective == self.bound
+
+    def tasks(self) -> Iterator[PlannedTask]:
+        """Yield tasks; waits for the end of those that run where a round has to be over."""
+        while (task := self._next()) is not None:
+            self._on_change()
+            yield task
+
+    def take(self, method: str, objective: int | None, bound: int | None) -> None:
+        """Note what a method that has ended, or was stored, has found."""
+        with self._changed:
+            if objective is not None:
+                self.objective = min(objective, self.objective or objective)
+            if bound is not None:
+                self.bound = max(bound, self.bound or bound)
+            if method in self.running:
+                self.running.remove(method)
+            self._changed.notify_all()
+        self._on_change()
+
+    def finished(self, planned: PlannedTask, outcome: Outcome) -> None:
+        """Note an outcome."""
+        self._has_started = True
+        self.take(planned.task.method, outcome.objective, outcome.bound_certified)
+
+    def stop(self, why: str) -> None:
+        """Hand out no more tasks."""
+        with self._changed:
+            self.why_stopped = self.why_stopped or why
+            self._changed.notify_all()
+
+    def _next(self) -> PlannedTask | None:
+        with self._changed:
+            while not self.why_stopped:
+                if self._waiting:
+                    choice = self._waiting.pop(0)
+                    limit = self._share()
+                    if self._is_known(choice, limit):
+                        continue
+                    if self._clock.for_methods() == 0.0:
+                        self.left_out.append(choice.method.name)
+                        continue
+                    self.running.append(choice.method.name)
+                    self.tried.append(choice.method.name)
+                    return self._planned(choice, limit)
+                if not self.running:
+                    if self.is_proven or self.round == len(self._rounds):
+                        return None
+                    self._waiting = list(self._rounds[self.round])
+                    self.round += 1
+                elif self.round == len(self._rounds):
+                    return None
+                else:
+                    # Woken by each outcome; the clock ends what takes too long.
+                    self._changed.wait(0.5)
+        return None
+
+    def _share(self) -> float:
+        """Return the seconds that the next method of this round may use."""
+        left = self._clock.for_methods()
+        if not self._has_started:
+            left = max(0.0, left - self._clock.starting_seconds)
+        if self.round < len(self._rounds):
+            left *= ROUND_FRACTION
+        # As many run at a time as there are workers; the one in question is one of them.
+        share = left / math.ceil((1 + len(self._waiting)) / self._workers)
+        return round(max(share, SHORTEST_SECONDS), 3)
+
+    def _is_known(self, choice: MethodChoice, limit: float) -> bool:
+        """Whether the folder has what a method would find; then it is taken from there."""
+        rows = self._stored
+        method = choice.method
+        seeds = self._settings.seeds[:1]
+        params = canonical_json(_without(method.known_cost, choice.params))
+        rows = rows[
+            (rows["method"] == method.name)
+            & (rows["method_version"] == method.version)
+            & rows["params"].map(
+                lambda text: canonical_json(_without(method.known_cost, json.loads(text))) == params
+            )
+            & rows["seed"].isin(seeds)
+            & (rows["memory_limit_bytes"] == self._settings.memory_limit_bytes)
+            & (rows["status"] == "ok")
+        ]
+        ended_early = rows["wall_seconds"] < 0.9 * rows["time_limit_seconds"]
+        had_time = rows["time_limit_seconds"] >= SIMILAR_LIMIT * limit
+        rows = rows[ended_early | had_time]
+        for _, row in rows.iterrows():
+            found = [row["objective"], row["bound_certified"]]
+            objective, bound = (None if pd.isna(value) else int(value) for value in found)
+            self.take(method.name, objective, bound)
+        if len(rows):
+            self.tried.append(method.name)
+        return bool(len(rows))
+
+    def _planned(self, choice: MethodChoice, limit: float) -> PlannedTask:
+        settings = RunSettings(
+            limit,
+            self._settings.memory_limit_bytes,
+            self._settings.threads,
+            self._settings.seeds[:1],
+        )
+        known = choice.method.known_cost
+        if known is not None and self.objective is not None:
+            choice = replace(choice, params={**choice.params, known: self.objective})
+        (planned,) = plan_tasks("solve", [self._source], [choice], settings)
+        return planned
+
+
+def _without(name: str | None, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in params.items() if key != name}

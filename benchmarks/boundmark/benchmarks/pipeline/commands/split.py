@@ -1,0 +1,128 @@
+"""`boundmark split`: one ONNX file for each stage of a partition."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from boundmark.benchmarks.cli.dimensions import dim_option
+
+if TYPE_CHECKING:
+    from boundmark.datasets.pipeline.onnx_split import StageModel
+
+# Of a file; larger models keep their weights beside them.
+LARGEST_MODEL = 2**30
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--solution", required=True, metavar="FILE", type=click.Path(path_type=Path),
+    help="Partition, in a form that `boundmark evaluate` reads.",
+)  # fmt: skip
+@click.option(
+    "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the stages' models.",
+)  # fmt: skip
+@click.option("-k", "--k", metavar="INTEGER", help="Number of stages, if not as many as it uses.")
+@click.option("--device", metavar="NAME|FILE", help="Device that a stored solution is for.")
+@dim_option
+@click.option(
+    "--check/--no-check", default=True, show_default=True,
+    help="Run the model and its stages on random inputs, and compare (needs onnxruntime).",
+)  # fmt: skip
+def split(
+    model: Path,
+    solution: Path,
+    out: Path,
+    k: str | None,
+    device: str | None,
+    dims: dict[str, int],
+    check: bool,
+) -> None:
+    """Cut an ONNX MODEL into one file for each stage of a partition.
+
+    Stages are numbered in the order in which data flows. Each stage's inputs and outputs bear the
+    names of the model's tensors, and their sizes are fixed. Weights are copied to every stage that
+    reads them.
+    """
+    from boundmark.benchmarks.grading import instance_and_solution
+    from boundmark.benchmarks.pipeline.commands.chained_run import (
+        TOLERANCE,
+        is_available,
+        largest_difference,
+    )
+    from boundmark.bounds.checker import printable
+    from boundmark.datasets.pipeline.onnx_split import split_model
+    from boundmark.problems.errors import InvalidInputError
+    from boundmark.problems.pipeline import Partition, PipelineInstance
+    from boundmark.problems.pipeline.instance import in_pipeline_order
+
+    if model.suffix.lower() != ".onnx":
+        raise InvalidInputError(f"{model} is no ONNX file; expected the suffix .onnx.")
+    given = instance_and_solution(
+        str(model), solution, {} if k is None else {"k": k}, "pipeline", device, dims
+    )
+    instance = given.source.instance
+    assert isinstance(instance, PipelineInstance)
+    partition = in_pipeline_order(instance, Partition.from_json(given.document))
+    stages = dict(zip(instance.graph.names, partition.stages.tolist(), strict=True))
+    models = split_model(model, stages, range(instance.k), dims)
+    _refuse_others(out, [one.stage for one in models])
+    paths = [_write(one, out) for one in models]
+    for note in filter(None, (*given.source.notes, given.note)):
+        click.echo(printable(f"warning: {note}"), err=True)
+    for one, path in zip(models, paths, strict=True):
+        graph = one.model.graph
+        click.echo(
+            printable(
+                f"{path}: {one.operators} operators, {len(graph.input)} inputs, "
+                f"{len(graph.output)} outputs"
+            )
+        )
+    if not check:
+        return
+    if not is_available():
+        click.echo("not run: onnxruntime is not installed; pip install 'boundmark[onnxruntime]'")
+        return
+    difference, largest = largest_difference(model, paths, dims)
+    click.echo(f"largest difference {difference:g}, where values are up to {largest:g}")
+    if not difference <= TOLERANCE * max(1.0, largest):
+        click.echo("the stages do not compute what the model does", err=True)
+        sys.exit(1)
+
+
+def _refuse_others(folder: Path, stages: list[int]) -> None:
+    """Refuse a folder in which more stages would lie than there are now."""
+    from boundmark.problems.errors import StoreError
+
+    ours = {f"stage-{stage}.onnx" for stage in stages}
+    others = sorted(path.name for path in folder.glob("stage-*.onnx") if path.name not in ours)
+    if others:
+        raise StoreError(
+            f"{folder} holds {others[0]}, which is none of the {len(ours)} stages to be written; "
+            "expected a new folder."
+        )
+
+
+def _write(one: "StageModel", folder: Path) -> Path:
+    import onnx
+
+    from boundmark.problems.errors import StoreError
+
+    path = folder / f"stage-{one.stage}.onnx"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_large = one.model.ByteSize() > LARGEST_MODEL
+        # Appending to the weights of an earlier run would leave both in the file.
+        (folder / f"{path.name}.data").unlink(missing_ok=True)
+        onnx.save_model(
+            one.model,
+            str(path),
+            save_as_external_data=is_large,
+            location=f"{path.name}.data" if is_large else None,
+        )
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
+    return path

@@ -1,0 +1,74 @@
+"""The time that a whole command may take, and what of it methods may use."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+# Of the time, for checking what methods have found: a share of it, and no more than some seconds.
+CHECKING_FRACTION = 0.15
+MOST_CHECKING_SECONDS = 10.0
+
+# Methods that are asked to return may take so long to do it.
+GRACE_SECONDS = 1.2
+
+# Checks that are nearly done when the time is up may end.
+PATIENCE_SECONDS = 1.0
+
+# Until the first method runs: at most a share of the time, and no more than some seconds.
+STARTING_FRACTION = 0.25
+MOST_STARTING_SECONDS = 2.5
+
+
+@dataclass(frozen=True)
+class WallClock:
+    """Wall time of a command, from when it started.
+
+    Attributes
+    ----------
+    seconds
+        How long it may take.
+    started
+        By `time.monotonic()`.
+    """
+
+    seconds: float
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def checking_seconds(self) -> float:
+        """What is kept for checking at the end."""
+        return min(CHECKING_FRACTION * self.seconds, MOST_CHECKING_SECONDS)
+
+    @property
+    def starting_seconds(self) -> float:
+        """What passes until the processes that run methods are ready."""
+        return min(STARTING_FRACTION * self.seconds, MOST_STARTING_SECONDS)
+
+    @property
+    def kill_at(self) -> float:
+        """When methods that still run are ended, by `time.monotonic()`."""
+        return self.started + self.seconds - self.checking_seconds + GRACE_SECONDS
+
+    @property
+    def end_at(self) -> float:
+        """When the command ends whatever is still to be checked, by `time.monotonic()`."""
+        return self.started + self.seconds + PATIENCE_SECONDS
+
+    def after(self, step: Callable[[], bool]) -> "WallClock":
+        """Take a step, whose time does not count if it says so; return the clock to go on with."""
+        began = time.monotonic()
+        if not step():
+            return self
+        return replace(self, started=self.started + time.monotonic() - began)
+
+    def spent(self) -> float:
+        """Return the seconds since the command started."""
+        return time.monotonic() - self.started
+
+    def remaining(self) -> float:
+        """Return the seconds that are left, 0.0 when the time is up."""
+        return max(0.0, self.seconds - self.spent())
+
+    def for_methods(self) -> float:
+        """Return the seconds that methods may still use, 0.0 if only checking may go on."""
+        return max(0.0, self.remaining() - self.checking_seconds)

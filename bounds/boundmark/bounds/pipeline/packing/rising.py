@@ -1,0 +1,259 @@
+"""Reports better and better bounds, at thresholds that rise towards the last that weights refute.
+
+The most that weights come to falls steadily as the threshold rises, and weights refute where it is
+above k. How far below the last such threshold one is decides how long its proof takes: a search
+takes three to six times as long for each percent.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boundmark.bounds.checker.pipeline.limits import (
+    LARGEST_PACKING_GRAPH,
+    MOST_PACKING_EDGES,
+    MOST_PACKING_STEPS,
+)
+from boundmark.bounds.pipeline.packing.master import FloatArray
+from boundmark.bounds.pipeline.packing.refutation import Attempt, attempt
+from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
+from boundmark.bounds.pipeline.packing.weighing import PRECISION, Weigher, Weighing, whole_of
+from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.pipeline import PipelineInstance
+
+KIND = "packing/1"
+
+# How far a threshold is below the last that weights refute, as a part of it.
+MARGINS = (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0)
+
+# The first threshold to weigh, above the share bound as a part of it; and how close the last is to
+# be known, as a part of the stages, before proofs are tried.
+FIRST_STEP = 0.04
+CLOSE = 0.004
+
+# How far above a refuted threshold the next one is at most, where none is known to stand.
+MOST_STEP = 0.004
+
+# A search takes up to so many times as long for each percent that a threshold is larger.
+SEARCH_GROWTH = 6.0
+
+# A search is short if one that takes so many times as long still ends in time.
+SHORT = 100.0
+
+# Searches that are too long to check, after which no other one is tried.
+MOST_TOO_LONG = 3
+
+# Of the time, at most, before the first proof is tried.
+WEIGHING_FRACTION = 0.4
+
+# Thresholds that differ by less than this part are not worth another proof that takes long, which
+# is this part of the time.
+WORTH = 0.0005
+LONG = 0.02
+
+
+def report_rising_bounds(
+    instance: PipelineInstance,
+    budget: Budget,
+    progress: Progress,
+    producer: str,
+    *,
+    most_steps: int = MOST_PACKING_STEPS,
+    below: int | None = None,
+    known: int = 0,
+) -> None:
+    """Report the share bound, then better ones until the time is up or weights do no better.
+
+    Parameters
+    ----------
+    producer
+        Name of the method.
+    most_steps
+        Largest number of steps that checking a certificate may take.
+    below
+        A cost that a partition is known to have, which no bound exceeds.
+    known
+        A bound that is proven already.
+
+    Raises
+    ------
+    UnsupportedError
+        If the graph is too large to check, or each search is.
+    """
+    sizes = instance.nodes, instance.graph.dag.edges
+    if sizes[0] > LARGEST_PACKING_GRAPH or sizes[1] > MOST_PACKING_EDGES:
+        raise UnsupportedError(
+            f"the graph has {sizes[0]:,} nodes and {sizes[1]:,} edges; expected at most "
+            f"{LARGEST_PACKING_GRAPH:,} and {MOST_PACKING_EDGES:,}."
+        )
+    table = share_table(instance.graph)
+    first = table.certificate(instance, producer)
+    progress.bound(first)
+    refuted = max(first.bound, known) - 1
+    graph = instance.graph
+    overflow = max(0, int(graph.param_load.sum()) - graph.cache)
+    above = int(graph.work.sum()) + overflow if below is None else below
+    # Overflow counts part by part; or all parameters count as work, and the cache as time.
+    rises = [
+        _Rise(instance, budget, progress, producer, most_steps, is_loaded, refuted, above)
+        for is_loaded in ((False,) if graph.is_cached else (False, True))
+    ]
+    for rise in rises:
+        rise.approach(table)
+    max(rises, key=lambda rise: rise.last).prove_all()
+
+
+@dataclass(eq=False)
+class _Rise:
+    """One way to count parameters: thresholds refuted, and those that cannot be.
+
+    Attributes
+    ----------
+    refuted
+        The largest threshold that is refuted.
+    above
+        A threshold that weights do not refute, or only in a search that is too long.
+    last
+        About the last threshold that weights refute.
+    weights
+        The best ones for about that threshold.
+    too_long
+        Thresholds that take a search too long to check, with about how many steps.
+    last_search
+        Steps and seconds of the proof of the largest threshold.
+    """
+
+    instance: PipelineInstance
+    budget: Budget
+    progress: Progress
+    producer: str
+    most_steps: int
+    is_loaded: bool
+    refuted: int
+    above: int
+    last: float = 0.0
+    weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+    too_long: dict[int, int] = field(default_factory=dict)
+    last_search: tuple[int, float] = (0, 0.0)
+
+    def __post_init__(self) -> None:
+        graph = self.instance.graph
+        self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
+        self.allowed = graph.cache if self.is_loaded else 0
+        limit = self.refuted + self.allowed
+        whole = whole_of(self.tensors.graph, limit)
+        self.k = min(self.instance.k, self.instance.nodes)
+        self.weigher = Weigher(self.tensors, self.k, whole)
+        self.last = float(self.refuted)
+
+    def approach(self, table: ShareTable) -> None:
+        """Find about the last threshold that weights refute, and weights for it."""
+        budget = self.budget.part(WEIGHING_FRACTION)
+        k, refuted = self.k, self.refuted
+        room = np.maximum(refuted + self.allowed - table.io(refuted), 1)
+        self.weights = self.tensors.graph.work / room
+        threshold = int(refuted * (1 + FIRST_STEP)) + 1
+        while refuted < self.above - 1 and not budget.is_spent():
+            threshold = min(max(refuted + 1, threshold), self.above - 1)
+            weighing = self._weigh(threshold, budget, CLOSE * k / 2)
+            self.weights = weighing.weights
+            if weighing.upper <= k:
+                self.above = threshold
+                threshold = (refuted + threshold) // 2
+                continue
+            self.last = threshold * weighing.lower / k
+            if weighing.lower <= k * (1 + CLOSE):
+                break
+            refuted = threshold
+            threshold = int(self.last * (1 - CLOSE / 2))
+        self.last = min(self.last, float(self.above))
+
+    def prove_all(self) -> None:
+        """Refute thresholds, far below the last one at first.
+
+        Raises
+        ------
+        UnsupportedError
+            If each of them takes a search too long to check.
+        """
+        margins = [*MARGINS]
+        first = self.refuted
+        while self.refuted < self.above - 1 and not self.budget.is_spent():
+            threshold = self._next(margins)
+            if threshold > self.refuted + 1 and threshold > self._reach():
+                threshold = int(self._reach())
+                if threshold <= self.refuted * (1 + WORTH):
+                    break
+            began = self.budget.spent()
+            self.prove(threshold)
+            took_long = self.budget.spent() - began > LONG * self.budget.wall_seconds
+            is_close = self.above - self.refuted <= WORTH * self.refuted
+            if (took_long and is_close) or len(self.too_long) == MOST_TOO_LONG:
+                break
+        if self.refuted == first and self.too_long:
+            raise UnsupportedError(
+                f"refuting {min(self.too_long)} takes a search of more than {self.most_steps:,} "
+                f"steps, of about {self.too_long[min(self.too_long)]:,}."
+            )
+
+    def _next(self, margins: list[float]) -> int:
+        """Return the threshold to refute next; take those margins that have led to it."""
+        middle = (self.refuted + self.above) // 2
+        while margins:
+            threshold = min(middle, int(self.last / (1 + margins.pop(0))))
+            if threshold > self.refuted * (1 + WORTH):
+                return threshold
+        return min(middle, int(self.refuted * (1 + MOST_STEP)) + 1)
+
+    def _reach(self) -> float:
+        """Return about the largest threshold whose search ends in time, and can be checked."""
+        steps, seconds = self.last_search
+        if not steps:
+            return np.inf
+        times = min(self.budget.remaining() / max(2 * seconds, 1e-6), self.most_steps / steps)
+        if times > SHORT:
+            return np.inf
+        percents = np.log(max(1.0, times)) / np.log(SEARCH_GROWTH)
+        return float(self.refuted * (1 + percents / 100))
+
+    def prove(self, threshold: int) -> None:
+        """Refute a threshold, or find that it is not refuted, or only by a search too long."""
+        limit, is_weighed = threshold + self.allowed, False
+        pool = self.weigher.pool
+        while not self.budget.is_spent():
+            weights = self.weigher.integers(self.weights)
+            began = self.budget.spent()
+            result = attempt(
+                self.tensors, pool, weights, self.k, limit, self.budget, self.most_steps
+            )
+            if result is None:
+                weighing = self._weigh(threshold, self.budget)
+                if is_weighed or weighing.lower <= self.k:
+                    self.above = threshold
+                    return
+                self.weights, is_weighed = weighing.weights, True
+            elif result.payload is not None:
+                self.last_search = result.steps, self.budget.spent() - began
+                self._report(threshold, result)
+                return
+            elif result.found:
+                is_weighed = False
+                for members, cost in result.found:
+                    pool.add(members, cost)
+            else:
+                if not self.budget.is_spent():
+                    self.too_long[threshold] = result.steps
+                self.above = threshold
+                return
+
+    def _weigh(self, threshold: int, budget: Budget, precision: float = PRECISION) -> Weighing:
+        return self.weigher.at(threshold + self.allowed, self.weights, budget, precision)
+
+    def _report(self, threshold: int, result: Attempt) -> None:
+        self.refuted = threshold
+        payload = {"threshold": threshold, "loaded": int(self.is_loaded), **(result.payload or {})}
+        certificate = Certificate.of(self.instance, KIND, threshold + 1, payload, self.producer)
+        self.progress.bound(certificate)

@@ -1,0 +1,284 @@
+"""Searches all connected convex sets for those that weigh more than a front allows."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from boundmark.bounds.checker.pipeline.limits import SPLIT, flow_steps, plan_steps
+from boundmark.bounds.pipeline.kernels import set_flow, set_search
+from boundmark.bounds.pipeline.kernels.set_search import BitSets, Rule, Stack, TensorGraph
+from boundmark.bounds.pipeline.packing.tensors import (
+    Tensors,
+    bits_of,
+    packed,
+    renumbered,
+    unpacked,
+)
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+# Sets found after which a search stops: the weights have to change anyway.
+MOST_FOUND = 500
+
+# Steps that the last flow may take where a flow of its own makes a certificate longer by as many
+# amounts as the graph has edges, and steps that this may take before the sets are split in two.
+STEPS_WITH_LAST_FLOW = 3_000
+STEPS_WITH_OWN_FLOW = 10_000
+
+# As flows become many, a part of all steps that each may take.
+STEPS_FRACTION = 0.002
+
+# What weights and tensors around count for in the order of nodes, each in parts of its mean.
+ORDER_PARTS = (1.0, 2.0)
+
+# Prices tried for a root's flow, and how far apart the first ones are.
+PRICE_TRIALS = 6
+PRICE_STEP = 0.1
+
+# No price is larger than the first one by more than this factor, so that prices of all costs stay
+# within 64 bits (see `whole_of`).
+LARGEST_PRICE_FACTOR = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is searched for: sets of cost up to the limit that weigh more than the front.
+
+    Attributes
+    ----------
+    weights
+        Of nodes, shape (n,).
+    front
+        The most that a set may weigh, by units of its cost, shape (limit // unit + 1,).
+    """
+
+    tensors: Tensors
+    weights: IntArray
+    front: IntArray
+    unit: int
+    limit: int
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What a search came to.
+
+    Attributes
+    ----------
+    flows, plan
+        The search as certificates hold it, if it ended. The plan says for all sets from one root,
+        and then for those from the next, which flow they are searched with; or `SPLIT`, followed
+        by the plans for those with the first neighbour inside, and for the others.
+    found
+        Sets that exceed the front, and what they cost.
+    steps
+        As the checker counts them.
+    estimate
+        How many steps all roots take, judged by those that are done.
+    has_ended
+        Whether all sets were met, so that no others exceed the front.
+    """
+
+    order: list[int]
+    flows: list[dict[str, Any]] = field(default_factory=list)
+    plan: list[int] = field(default_factory=list)
+    found: list[tuple[int, int]] = field(default_factory=list)
+    steps: int = 0
+    estimate: int = 0
+    has_ended: bool = False
+
+
+def search(task: Task, price: int, budget: Budget, most_steps: int) -> Outcome:
+    """Search all sets, until there is an end to them, to the time or to the steps.
+
+    Parameters
+    ----------
+    price
+        About what a tick is worth, in weight.
+    """
+    return _Search(task, price).run(budget, most_steps)
+
+
+def _order(tensors: Tensors, weights: IntArray) -> list[int]:
+    """Return the nodes, those first that are among expensive tensors, or heavy.
+
+    To leave such a node out costs most, so that few sets without it are met.
+    """
+    graph, dag = tensors.graph, tensors.graph.dag
+    around = np.zeros(dag.nodes)
+    np.add.at(around, dag.targets, graph.transfer[dag.sources])
+    producers = np.unique(dag.sources)
+    around[producers] += graph.transfer[producers]
+    parts = (values / max(1.0, float(values.mean())) for values in (weights, around))
+    score = np.dot(ORDER_PARTS, list(parts))
+    order: list[int] = np.argsort(-score, kind="stable").tolist()
+    return order
+
+
+class _Search:
+    """A search under way; nodes are numbered in the order in which they are searched from.
+
+    Attributes
+    ----------
+    rule
+        That of the last flow.
+    """
+
+    def __init__(self, task: Task, price: int) -> None:
+        self.order = _order(task.tensors, task.weights)
+        self.outcome = Outcome(self.order)
+        self.task = task
+        self.tensors = Tensors.of(renumbered(task.tensors.graph, self.order))
+        self.graph = self.tensors.arrays()
+        self.edges = _edges(task.tensors.graph, self.order, self.graph)
+        self.weights = frozen(task.weights[self.order])
+        self.front = frozen(task.front)
+        self.least = frozen(np.minimum.accumulate(task.front[::-1])[::-1])
+        units = np.arange(1, len(task.front) + 1)
+        self.largest = np.minimum(units * task.unit - 1, task.limit)
+        self.stack = _stack(self.tensors.nodes)
+        self.rule, _ = self._rule(price, frozen(np.zeros(len(self.order), dtype=np.int64)))
+        self.largest_price = LARGEST_PRICE_FACTOR * price
+        self.is_in_flows = False
+        levels = 1 + int(np.count_nonzero(np.diff(task.front)))
+        self.flow_steps = flow_steps(self.tensors.nodes, task.tensors.graph.dag.edges, levels)
+        self.entry_steps = plan_steps(self.tensors.nodes)
+        self.start_steps = 0
+
+    def run(self, budget: Budget, most_steps: int) -> Outcome:
+        """Search from one root after the other."""
+        outcome, counts = self.outcome, self.stack.counts
+        waiting = [(1 << root, (1 << root) - 1) for root in reversed(range(len(self.order)))]
+        while waiting and outcome.steps <= most_steps and not budget.is_spent():
+            inside, outside = waiting.pop()
+            outside = self.tensors.kept_out(inside, outside)
+            outcome.steps += self.entry_steps
+            if self._ends(inside, outside):
+                outcome.plan.append(self._flow())
+                outcome.steps += int(counts[set_search.STEPS])
+            else:
+                outcome.plan.append(SPLIT)
+                outcome.steps += self.start_steps
+                waiting += self._halves(inside, outside)
+            if counts[set_search.FOUND] > MOST_FOUND:
+                break
+        outcome.has_ended = not waiting and outcome.steps <= most_steps
+        roots = len(self.order)
+        begun = sum(inside & (inside - 1) == 0 for inside, _ in waiting)
+        outcome.estimate = outcome.steps * roots // max(1, roots - begun)
+        self._keep_found()
+        return outcome
+
+    def _keep_found(self) -> None:
+        for row in range(min(int(self.stack.counts[set_search.FOUND]), MOST_FOUND)):
+            members = unpacked(self.stack.found[row])
+            in_graph = sum(1 << self.order[i] for i in bits_of(members))
+            self.outcome.found.append((in_graph, int(self.stack.found_cost[row])))
+
+    def _ends(self, inside: int, outside: int) -> bool:
+        """Search sets with the last flow or one of their own; return whether few steps do."""
+        if self._search(inside, outside, STEPS_WITH_LAST_FLOW):
+            return True
+        self.rule = self._best_rule(inside, outside)
+        self.is_in_flows = False
+        part = int(STEPS_FRACTION * self.outcome.steps)
+        return self._search(inside, outside, max(STEPS_WITH_OWN_FLOW, part))
+
+    def _search(self, inside: int, outside: int, most_steps: int) -> bool:
+        """Search sets by the rule; return whether that takes no more than so many steps."""
+        self._start(inside, outside)
+        self.start_steps = int(self.stack.counts[set_search.STEPS])
+        pause = self.start_steps + most_steps
+        return bool(set_search.search(pause, self.graph, self.rule, self.stack))
+
+    def _start(self, inside: int, outside: int) -> None:
+        words = packed((inside, outside), self.tensors.nodes)
+        self.stack.counts[set_search.STEPS] = 0
+        set_search.start(words[0], words[1], self.graph, self.rule, self.stack)
+
+    def _halves(self, inside: int, outside: int) -> list[tuple[int, int]]:
+        """Return the sets without the first neighbour, and those with it if there can be any."""
+        near = self.tensors.near_to(inside) & ~outside
+        node = (near & -near).bit_length() - 1
+        joined = self.tensors.hull(inside, node)
+        halves = [(inside, outside | 1 << node)]
+        return halves if joined & outside else [*halves, (joined, outside)]
+
+    def _best_rule(self, inside: int, outside: int) -> Rule:
+        """Return the price and flow that leave the sets the least excess over the front."""
+        sides = np.zeros(len(self.order), dtype=np.int64)
+        sides[list(bits_of(inside))], sides[list(bits_of(outside))] = 1, -1
+        price, low, high = int(self.rule.scalars[0]), 0, 0
+        best, best_gap = self.rule, None
+        for _ in range(PRICE_TRIALS):
+            self.rule, cost = self._rule(price, frozen(sides))
+            self._start(inside, outside)
+            if self.stack.counts[set_search.DEPTH] < 0:
+                return self.rule
+            first = int(self.stack.work[0] + self.stack.cut[0]) // self.task.unit
+            # By how much the heaviest set may exceed the front is convex in the price.
+            over = (price * self.largest - self.front)[first:]
+            gap = int(self.stack.excess[0] + over.max())
+            if best_gap is None or gap < best_gap:
+                best, best_gap = self.rule, gap
+            if cost > self.largest[first + int(over.argmax())]:
+                low = price
+            else:
+                high = price
+            if low and high:
+                price = (low + high) // 2
+            else:
+                price = int(price * (1 + PRICE_STEP)) + 1 if low else int(price / (1 + PRICE_STEP))
+            price = min(price, self.largest_price)
+        return best
+
+    def _rule(self, price: int, sides: IntArray) -> tuple[Rule, int]:
+        """Return the rule for a price, and the cost of a set that has all of the excess."""
+        taken = np.zeros(len(self.graph.end), dtype=np.int64)
+        left = np.zeros(len(self.order), dtype=np.int64)
+        cost = set_flow.split(price, sides, self.weights, self.graph, taken, left)
+        short = np.minimum.accumulate((self.front - price * self.largest)[::-1])[::-1]
+        task = self.task
+        scalars = frozen([price, task.unit, task.limit, task.tensors.graph.cache])
+        short, left, taken = map(frozen, (short, left, taken))
+        rule = Rule(self.weights, self.front, self.least, short, left, taken, scalars)
+        return rule, int(cost)
+
+    def _flow(self) -> int:
+        """Return the number of the rule's flow in the certificate."""
+        if not self.is_in_flows:
+            used = np.flatnonzero((self.rule.taken != 0) & (self.edges >= 0))
+            used = used[np.argsort(self.edges[used])]
+            flow = {
+                "price": int(self.rule.scalars[0]),
+                "edges": self.edges[used].tolist(),
+                "amounts": (-self.rule.taken[used]).tolist(),
+            }
+            self.outcome.flows.append(flow)
+            self.outcome.steps += self.flow_steps
+            self.is_in_flows = True
+        return len(self.outcome.flows) - 1
+
+
+def _edges(graph: PipelineGraph, order: list[int], ends: TensorGraph) -> IntArray:
+    """Return the edge of the graph that each end of a tensor stands for, -1 for producers."""
+    dag = graph.dag
+    pairs = zip(dag.sources.tolist(), dag.targets.tolist(), strict=True)
+    number = {edge: i for i, edge in enumerate(pairs)}
+    result = []
+    for u, v in enumerate(order):
+        of_tensor = ends.end[ends.end_start[u] : ends.end_start[u + 1]].tolist()
+        result += [number.get((v, order[w]), -1) for w in of_tensor]
+    return frozen(np.array(result, dtype=np.int64))
+
+
+def _stack(nodes: int) -> Stack:
+    words = max(1, -(-nodes // 64))
+    bits: list[BitSets] = [np.zeros((nodes + 1, words), dtype=np.uint64) for _ in range(7)]
+    vectors: list[IntArray] = [np.zeros(nodes + 1, dtype=np.int64) for _ in range(5)]
+    decided = np.zeros((2, words), dtype=np.uint64)
+    found = np.zeros((MOST_FOUND, words), dtype=np.uint64)
+    found_cost, counts = np.zeros(MOST_FOUND, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    return Stack._make([*bits, *vectors, decided, found, found_cost, counts])

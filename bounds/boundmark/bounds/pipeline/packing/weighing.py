@@ -1,0 +1,242 @@
+"""Finds weights: as much as possible in all, and at most 1 in each packing of a threshold.
+
+A linear program with a row per packing, of which those are added that its solution violates.
+Between the best weights so far and the solution, the search for such packings stays near the former
+(in-out separation), which takes several times fewer rounds. Weights are as good as the sets that
+are known: whether there are heavier ones is for `search` to tell.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boundmark.bounds.pipeline.kernels import set_growth
+from boundmark.bounds.pipeline.packing.master import FloatArray, Master, Packings
+from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool, unit_of
+from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, packed, unpacked
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+# Weights are integers for all but the linear program. A stage weighs at least so much, and at least
+# so much for each tick; no sum of prices of all costs is larger than the last number.
+LEAST_WHOLE = 2**30
+WHOLE_OF_A_TICK = 2**14
+LARGEST_SUM = 2**59
+
+# Of the weights looked at, the part that is the best ones, and the rest the program's solution.
+BEST_PART = 0.7
+
+# Costs are counted in units, of which a stage has about so many.
+UNITS = 2**11
+
+# Rows added in a round.
+MOST_ROWS = 30
+
+# Sums that differ by so much are the same, or by such a part of what is beyond k.
+PRECISION = 0.002
+LOOSENESS = 0.1
+
+# Prices of growth, as multiples of a stage's weight by a stage's cost, and its noise.
+GROWTH_PRICES = (0.85, 1.0, 1.15)
+GROWTH_NOISE = 0.15
+
+# Sets in packings of this part of the heaviest one's weight are grown again.
+NEARLY_TIGHT = 0.998
+
+# How often sets grow once more before weights are believed to be the best.
+LAST_GROWTHS = 5
+
+# Sets that one growth may find.
+MOST_GROWN = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """Weights for a threshold.
+
+    Attributes
+    ----------
+    weights
+        Of nodes, in parts of the heaviest packing known, shape (n,).
+    lower
+        Their sum.
+    upper
+        The most that any weights come to: if that is k or less, the threshold stands.
+    """
+
+    weights: FloatArray
+    lower: float
+    upper: float
+
+
+@dataclass(eq=False)
+class Weigher:
+    """Finds weights for one graph at one threshold after the other.
+
+    Attributes
+    ----------
+    whole
+        What a stage may weigh, in integers.
+    pool
+        The sets known.
+    packings
+        The packings known.
+    """
+
+    tensors: Tensors
+    k: int
+    whole: int
+    seed: int = 0
+    pool: Pool = field(default_factory=Pool)
+    packings: Packings = field(default_factory=Packings)
+
+    def __post_init__(self) -> None:
+        self._graph = self.tensors.arrays()
+        for v in range(self.tensors.nodes):
+            self.pool.add(1 << v, self.tensors.cost(1 << v))
+
+    def at(
+        self, limit: int, start: FloatArray, budget: Budget, precision: float = PRECISION
+    ) -> Weighing:
+        """Find weights for sets that cost up to a limit together.
+
+        Parameters
+        ----------
+        start
+            Weights to begin with.
+        precision
+            Difference of sums that makes no difference.
+        """
+        # A multiple of the unit of proofs: then packings that those meet are packings here.
+        unit = unit_of(limit) * max(1, limit // (unit_of(limit) * UNITS))
+        program = _Program(self, limit, unit, budget.threads)
+        best, upper = start, np.inf
+        looked_at, lower = program.allowed(best), 0.0
+        while not budget.is_spent():
+            front = self._front(looked_at, unit, limit)
+            if front.packed[-1] <= self.whole and self.grow(looked_at, limit, unit):
+                # Weights may be worth less, now that there are other sets.
+                best, looked_at = program.allowed(best), program.allowed(looked_at)
+                best, lower = self._scaled(best, self._front(best, unit, limit))
+                front = self._front(looked_at, unit, limit)
+            scaled, total = self._scaled(looked_at, front)
+            if total > lower:
+                best, lower = scaled, total
+            program.add(front.packings(self.whole, MOST_ROWS))
+            solved = program.master.solve(budget.remaining())
+            if solved is None:
+                break
+            solution, upper = solved
+            is_close = lower >= upper - max(precision, LOOSENESS * (upper - self.k))
+            if upper <= self.k or (is_close and not self._found_heavier(best, limit, unit, budget)):
+                break
+            best = program.allowed(best)
+            best, lower = self._scaled(best, self._front(best, unit, limit))
+            looked_at = program.allowed(BEST_PART * best + (1 - BEST_PART) * solution)
+        return Weighing(best, lower, upper)
+
+    def _found_heavier(self, weights: FloatArray, limit: int, unit: int, budget: Budget) -> bool:
+        """Grow parts of the heaviest sets again; return whether that makes a difference."""
+        most = self._front(weights, unit, limit).most
+        for _ in range(LAST_GROWTHS):
+            if budget.is_spent():
+                break
+            self.regrow(weights, limit, unit)
+        return self._front(weights, unit, limit).most > most
+
+    def grow(self, weights: FloatArray, limit: int, unit: int) -> int:
+        """Add heavy sets to the pool, grown from single nodes; return how many."""
+        return self._grow([1 << v for v in range(self.tensors.nodes)], weights, limit, unit)
+
+    def regrow(self, weights: FloatArray, limit: int, unit: int) -> int:
+        """Add heavy sets to the pool, grown from parts of the heaviest; return how many."""
+        front = self._front(weights, unit, limit)
+        tight = front.tight(int(NEARLY_TIGHT * front.most))
+        return self._grow([self.pool.members[i] for i in tight], weights, limit, unit)
+
+    def _grow(self, starts: list[int], weights: FloatArray, limit: int, unit: int) -> int:
+        whole = self.integers(weights)
+        front = np.maximum.accumulate(self._front(weights, unit, limit).weights)
+        words = self._graph.near.shape[1]
+        found = np.zeros((MOST_GROWN, words), dtype=np.uint64)
+        costs = np.zeros(MOST_GROWN, dtype=np.int64)
+        added = 0
+        for price in GROWTH_PRICES:
+            self.seed += 1
+            count = set_growth.grow(
+                packed(starts, self.tensors.nodes),
+                whole,
+                price * self.whole / max(1, limit),
+                GROWTH_NOISE,
+                self.seed % 2**31,
+                unit,
+                limit,
+                self.tensors.graph.cache,
+                self._graph,
+                front,
+                found,
+                costs,
+            )
+            for row in range(count):
+                added += self.pool.add(unpacked(found[row]), int(costs[row]))
+        return added
+
+    def integers(self, weights: FloatArray) -> IntArray:
+        """Return weights as integers, rounded down."""
+        result: IntArray = np.floor(weights * self.whole).astype(np.int64)
+        return result
+
+    def _front(self, weights: FloatArray, unit: int, limit: int) -> Front:
+        return Front.of(self.pool, self.integers(weights), unit, limit // unit)
+
+    def _scaled(self, weights: FloatArray, front: Front) -> tuple[FloatArray, float]:
+        """Return weights in parts of the heaviest packing, or of the heaviest node; and their sum.
+
+        Between such weights and the program's solution, weights either have a packing that is new
+        to the program, or a larger sum.
+        """
+        heaviest = max(front.most / self.whole, float(weights.max()))
+        return weights / heaviest, float(weights.sum()) / heaviest
+
+
+class _Program:
+    """The linear program at one threshold.
+
+    A node weighs 1 at most, and nothing if it is in a set that costs less than a unit.
+    """
+
+    def __init__(self, weigher: Weigher, limit: int, unit: int, threads: int) -> None:
+        self.weigher, self.unit = weigher, unit
+        self.master = Master(weigher.tensors.nodes, threads)
+        self.looked_at = 0
+        self.forbidden: set[int] = set()
+        for row, cost in weigher.packings.costs.items():
+            if cost <= limit:
+                self.master.add(row)
+
+    def add(self, packings: list[Packing]) -> None:
+        """Add rows for packings."""
+        for packing in packings:
+            self.master.add(self.weigher.packings.add(self.weigher.pool, packing))
+
+    def allowed(self, weights: FloatArray) -> FloatArray:
+        """Return weights without those of nodes in sets that cost less than a unit."""
+        pool = self.weigher.pool
+        for i in range(self.looked_at, len(pool.members)):
+            if pool.costs[i] < self.unit:
+                for v in bits_of(pool.members[i]):
+                    self.master.forbid(v)
+                    self.forbidden.add(v)
+        self.looked_at = len(pool.members)
+        result = weights.copy()
+        result[list(self.forbidden)] = 0.0
+        return result
+
+
+def whole_of(graph: PipelineGraph, limit: int) -> int:
+    """Return what a stage of some cost may weigh, for weights that are precise and stay small."""
+    consumers = np.diff(graph.dag.consumer_start)
+    total = int(graph.work.sum()) + int((graph.transfer * (1 + consumers)).sum())
+    largest = LARGEST_SUM * max(1, limit) // max(1, total)
+    return max(1, min(largest, max(LEAST_WHOLE, WHOLE_OF_A_TICK * limit)))

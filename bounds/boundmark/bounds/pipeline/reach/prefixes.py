@@ -1,0 +1,143 @@
+"""What is known of the weights of a pipeline's prefixes."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from boundmark.bounds.pipeline.reach.closure import Closure
+from boundmark.bounds.pipeline.shares.windows import Windows
+from boundmark.bounds.pipeline.tree.superblocks import PrefixWeights, Superblocks
+from boundmark.problems.arrays import IntArray
+
+Side = Literal["upper", "lower"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Some stages in a row, and what they are to prove of a prefix.
+
+    Attributes
+    ----------
+    first, last
+        Of the stages.
+    side
+        ``"upper"`` if the prefix that ends with `last` is to weigh at most something, ``"lower"``
+        if the prefix before `first` is to weigh at least something.
+    """
+
+    first: int
+    last: int
+    side: Side
+
+    @property
+    def stages(self) -> int:
+        """Number of stages."""
+        return self.last - self.first + 1
+
+    @property
+    def prefix(self) -> int:
+        """Number of stages of the prefix that the step is about."""
+        return self.last + 1 if self.side == "upper" else self.first
+
+
+class Prefixes:
+    """Bounds on the weights of all prefixes of a pipeline whose stages cost at most a threshold.
+
+    Attributes
+    ----------
+    weights
+        Of the nodes, shape (n,).
+    heaviest
+        What a stage weighs at most.
+    at_least, at_most
+        Of the first s stages, for s from 0 to k.
+    """
+
+    def __init__(self, closure: Closure, weights: IntArray, heaviest: int, k: int) -> None:
+        self.weights, self.heaviest, self.k = weights, heaviest, k
+        self.total = int(weights.sum())
+        self.at_most = [min(self.total, s * heaviest) for s in range(k)] + [self.total]
+        self.at_least = [0] + [max(0, self.total - (k - s) * heaviest) for s in range(1, k + 1)]
+        self._closure = closure
+        self._before = closure.before @ weights
+        self._after = weights @ closure.before
+
+    @property
+    def are_refuted(self) -> bool:
+        """Whether no pipeline has such prefixes."""
+        return any(low > high for low, high in zip(self.at_least, self.at_most, strict=True))
+
+    def bound(self, step: Step) -> int:
+        """Return the bound that a step is to improve on."""
+        return (self.at_most if step.side == "upper" else self.at_least)[step.prefix]
+
+    def opposite(self, step: Step) -> int:
+        """Return the bound on the other side: a step that proves more refutes the threshold."""
+        return (self.at_least if step.side == "upper" else self.at_most)[step.prefix]
+
+    def learn(self, step: Step, limit: int) -> None:
+        """Take in what a step has proved."""
+        most, least = self.at_most, self.at_least
+        if step.side == "upper":
+            most[step.prefix] = min(most[step.prefix], limit)
+            for s in range(step.prefix, 0, -1):
+                most[s - 1] = min(most[s - 1], most[s])
+            for s in range(step.prefix, self.k):
+                most[s + 1] = min(most[s + 1], most[s] + self.heaviest)
+        else:
+            least[step.prefix] = max(least[step.prefix], limit)
+            for s in range(step.prefix, self.k):
+                least[s + 1] = max(least[s + 1], least[s])
+            for s in range(step.prefix, 0, -1):
+                least[s - 1] = max(least[s - 1], least[s] - self.heaviest)
+
+    def is_stuck(self, step: Step, limit: int) -> bool:
+        """Whether what a step proves means that no pipeline gets from one end to the other.
+
+        A step in the middle that leads no further than it began does not do so later on, either.
+        """
+        if step.stages > 1 or step.first == 0 or step.last == self.k - 1:
+            return False
+        if step.side == "upper":
+            return limit <= self.at_most[step.first] and limit < self.total
+        return limit >= self.at_least[step.last + 1] and limit > 0
+
+    def superblocks(self, step: Step) -> Superblocks:
+        """Return the step's stages between what is before them and what is after them.
+
+        What the step is about may be anything, as far as the stages allow it.
+        """
+        first, last, k = step.first, step.last, self.k
+        at_least = np.array(self.at_least[first : last + 2])
+        at_most = np.array(self.at_most[first : last + 2])
+        if step.side == "upper":
+            at_most[-1] = at_most[0] + step.stages * self.heaviest
+        else:
+            at_least[0] = max(0, at_least[-1] - step.stages * self.heaviest)
+        merged = np.ones(step.stages + 2, dtype=np.int64)
+        merged[0], merged[-1] = (k - 1) * (first > 0), (k - 1) * (last < k - 1)
+        is_costed = np.ones(step.stages + 2, dtype=np.bool_)
+        is_costed[[0, -1]] = False
+        weighed = PrefixWeights(self.weights, at_least, at_most)
+        return Superblocks(merged, is_costed, prefixes=weighed)
+
+    def windows(self, superblocks: Superblocks) -> Windows:
+        """Return the superblocks that weights leave to each node.
+
+        A prefix with a node in it weighs at least as much as all that the node depends on; one
+        without the node lacks all that depends on it.
+        """
+        weighed = superblocks.prefixes
+        assert weighed is not None
+        first = (self._before[:, None] > weighed.at_most).sum(axis=1)
+        last = len(weighed.at_least) - ((self.total - self._after)[:, None] < weighed.at_least).sum(
+            axis=1
+        )
+        if superblocks.merged[0] == 0:
+            first = np.maximum(first, 1)
+        if superblocks.merged[-1] == 0:
+            last = np.minimum(last, len(weighed.at_least) - 1)
+        # What a node depends on weighs less than all that it depends on with itself, and so on:
+        # these windows respect the edges.
+        return Windows(first, last)

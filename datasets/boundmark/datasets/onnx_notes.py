@@ -1,0 +1,31 @@
+"""What was taken for granted when an ONNX model was read, counted and with examples."""
+
+from collections.abc import Iterable
+
+# Examples in a note; more would fill the screen.
+MOST_NAMED = 3
+
+
+class Notes:
+    """Collects notes about operators; equal ones are counted."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, op_type: str, what: str, name: str) -> None:
+        """Note something about an operator.
+
+        Parameters
+        ----------
+        what
+            A clause that follows "operators of type ..."; equal clauses are told once.
+        """
+        self._found.setdefault((op_type, what), []).append(name)
+
+    def sentences(self) -> Iterable[str]:
+        """Yield one sentence for each kind of note."""
+        for (op_type, what), names in self._found.items():
+            shown = ", ".join(map(repr, names[:MOST_NAMED]))
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            plural = "operator" if len(names) == 1 else "operators"
+            yield f"{len(names)} {plural} of type {op_type}, {what}: {shown}{more}"

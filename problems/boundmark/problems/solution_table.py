@@ -1,0 +1,40 @@
+"""Solutions as people write them down: a table with one row per node, or per node and number."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+# The number of a node, then an integer for each further column.
+Row: TypeAlias = tuple[int, ...]
+
+
+def _as_given(solution: Any) -> tuple[Any, Mapping[str, int | str]]:
+    return solution, {}
+
+
+@dataclass(frozen=True)
+class SolutionTable:
+    """How solutions of a problem are written as a table; what a problem declares to be graded.
+
+    Attributes
+    ----------
+    columns
+        The header, e.g. ``("operator", "stage")``: first what a node is called, then integers. The
+        last column is the answer, and there is one row for each combination of the others.
+    largest
+        The largest integer that makes sense in each column but the first.
+    solution
+        Makes a solution of rows, in any order, in which each of so many nodes occurs. Raises
+        `InvalidInputError` if rows are missing.
+    rows
+        Returns the rows of a solution.
+    implied
+        Returns a solution as it is meant if nobody says which parameters it is for, and these
+        parameters: ``k`` is the number of stages that a partition uses.
+    """
+
+    columns: tuple[str, ...]
+    largest: int
+    solution: Callable[[Sequence[Row], int], Any]
+    rows: Callable[[Any], Iterable[Row]]
+    implied: Callable[[Any], tuple[Any, Mapping[str, int | str]]] = _as_given

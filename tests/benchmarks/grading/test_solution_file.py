@@ -1,0 +1,158 @@
+"""Solutions in files: every form means the same, and every mistake is a sentence."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.microbatch.by_name import TABLE as SCHEDULES
+from boundmark.problems.pipeline.by_name import TABLE as PARTITIONS
+
+NAMES = ("conv", "relu, 1", "7", "[red]x[/red]")
+ROWS = [(0, 0), (1, 0), (2, 1), (3, 2)]
+
+
+def read(path: Path, names: tuple[str, ...] = NAMES) -> list[tuple[int, ...]]:
+    """Return a file's rows, by number."""
+    return numbered_rows(read_solution_file(path, PARTITIONS), names, PARTITIONS)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".csv", 'operator,stage\nconv,0\n"relu, 1",0\n7,1\n[red]x[/red],2\n'),
+        (".csv", "\ufeffOperator, Stage\r\n[red]x[/red], 2\r\n\r\n7,1\r\n0,0\r\n1,0\r\n"),
+        (".json", json.dumps({"conv": 0, "relu, 1": 0, "7": 1, "[red]x[/red]": 2})),
+        (".json", json.dumps({"stages": {"conv": 0, "1": 0, "7": 1, "3": 2}})),
+        (".json", "[0, 0, 1, 2]"),
+        (
+            ".json",
+            json.dumps([{"operator": NAMES[v], "stage": stage} for v, stage in reversed(ROWS)]),
+        ),
+        (".json", json.dumps({"solution": {"conv": 0, "1": 0, "7": 1, "3": 2}, "gap": 0.5})),
+    ],
+)
+def test_forms(tmp_path: Path, suffix: str, text: str) -> None:
+    """Names come before numbers; order, blanks and blank lines do not matter."""
+    path = tmp_path / f"solution{suffix}"
+    path.write_text(text, encoding="utf-8")
+    assert sorted(read(path)) == ROWS
+
+
+BAD = [
+    (".csv", "", "is empty; expected a solution"),
+    (".csv", " \n\n", "the file is empty; expected a solution"),
+    (".csv", "operator,stage\n", "there are no rows below the header"),
+    (".csv", "op,stage\nconv,0\n", "the first line is 'op,stage'; expected the header"),
+    (".csv", "conv,0\nrelu,1\n", "the first line is 'conv,0'; expected the header"),
+    (".csv", "operator,stage\nconv\n", "row 2 has 1 cells"),
+    (".csv", "operator,stage\nconv,0,1\n", "row 2 has 3 cells"),
+    (".csv", 'operator,stage\n"conv,0\n', "expected CSV, found"),
+    (".csv", "operator,stage\nconv,nan\n", "stage of 'conv' is 'nan'; expected an integer"),
+    (".csv", "operator,stage\nconv,1.0\n", "stage of 'conv' is '1.0'; expected an integer"),
+    (".csv", "operator,stage\nconv,-1\n", "stage of 'conv' is '-1'; expected an integer"),
+    (".csv", f"operator,stage\nconv,{10**12}\n", f"is '{10**12}'; expected an integer from 0 to"),
+    (".csv", f"operator,stage\nconv,{'9' * 5000}\n", "...; expected an integer from 0 to 1048575"),
+    (".csv", "operator,stage\nconv,٣\n", "expected an integer from 0 to 1048575"),
+    (".csv", "operator,stage\nconv,0\nconv,1\n", "operator 'conv' has two rows"),
+    (".csv", "operator,stage\nconv,0\n0,0\n", "operator 'conv' has two rows"),
+    (
+        ".csv",
+        "operator,stage\nconv,0\nbogus,0\nother,1\n",
+        "there are no operators 'bogus', 'other' in the model; expected names such as 'conv'",
+    ),
+    (".csv", "operator,stage\nbogus\x1b[2J,0\n", r"there is no operator 'bogus\x1b[2J'"),
+    (".csv", "operator,stage\n4,0\n", "there is no operator '4' in the model"),
+    (
+        ".csv",
+        "operator,stage\nconv,0\n7,1\n",
+        "2 of 4 operators are left out: 'relu, 1', '[red]x[/red]'; expected a stage for each",
+    ),
+    (".json", "{", "expected JSON, or CSV in a file that ends in .csv"),
+    (".json", "[" * 100_000, "expected JSON"),
+    (".json", "3", "expected a JSON object, found 3"),
+    (".json", "[]", "the list is empty"),
+    (".json", "[0, 0, 1]", "1 of 4 operators are left out: '[red]x[/red]'"),
+    (".json", "[0, 0, 1, NaN]", "is nan; expected an integer from 0"),
+    (".json", "[0, 0, 1, true]", "is True; expected an integer from 0"),
+    (".json", "[0, 0, 1, [2]]", "entry 3 is [2]; expected an object with the fields operator, st"),
+    (".json", '[{"operator": "conv"}]', "entry 0 has the fields 'operator'; expected operator, st"),
+    (".json", '{"conv": 0.5}', "stage of 'conv' is 0.5; expected an integer"),
+    (".json", '{"conv": null}', "stage of 'conv' is None; expected an integer"),
+]
+
+
+@pytest.mark.parametrize(("suffix", "text", "message"), BAD)
+def test_mistakes(tmp_path: Path, suffix: str, text: str, message: str) -> None:
+    """The message names the file, what is there, and what was expected."""
+    path = tmp_path / f"mine{suffix}"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInputError) as caught:
+        read(path)
+    assert message in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_no_text(tmp_path: Path) -> None:
+    """Binary files are refused."""
+    path = tmp_path / "mine.csv"
+    path.write_bytes(b"operator,stage\n\xff\xfe,0\n")
+    with pytest.raises(InvalidInputError, match="expected text in UTF-8"):
+        read(path)
+
+
+def test_csv_without_a_table(tmp_path: Path) -> None:
+    """A problem that declares no table has JSON solutions only."""
+    path = tmp_path / "mine.csv"
+    path.write_text("operator,stage\nconv,0\n")
+    with pytest.raises(InvalidInputError, match="solutions of this problem are JSON"):
+        read_solution_file(path, None)
+
+
+def test_three_columns(tmp_path: Path) -> None:
+    """A schedule has one start for each block of each micro-batch."""
+    path = tmp_path / "mine.csv"
+    path.write_text("block,micro_batch,start\nF0,0,0\nF1,0,3\nF0,1,1\nF1,1,5\n")
+    rows = numbered_rows(read_solution_file(path, SCHEDULES), ("F0", "F1"), SCHEDULES)
+    assert SCHEDULES.solution(rows, 2).starts.tolist() == [[0, 3], [1, 5]]
+    path.write_text("block,micro_batch,start\nF0,0,0\nF1,0,3\nF0,1,1\n")
+    rows = numbered_rows(read_solution_file(path, SCHEDULES), ("F0", "F1"), SCHEDULES)
+    with pytest.raises(InvalidInputError, match="block 1 of micro-batch 1 has no start"):
+        SCHEDULES.solution(rows, 2)
+    path.write_text("block,micro_batch,start\nF0,1,0\nF1,0,3\nF0,1,1\n")
+    with pytest.raises(InvalidInputError, match="block 'F0' 1 has two rows"):
+        numbered_rows(read_solution_file(path, SCHEDULES), ("F0", "F1"), SCHEDULES)
+
+
+@given(stages=st.lists(st.integers(0, 50), min_size=1, max_size=12))
+def test_stages_used(stages: list[int]) -> None:
+    """Without a number of stages, it is the number of those used, in the same order."""
+    partition = PARTITIONS.solution(list(enumerate(stages)), len(stages))
+    meant, implied = PARTITIONS.implied(partition)
+    assert implied == {"k": len(set(stages))}
+    found = meant.stages.tolist()
+    assert sorted(set(found)) == list(range(len(set(stages))))
+    for a, stage in enumerate(stages):
+        for b, other in enumerate(stages):
+            assert (stage < other) == (found[a] < found[b])
+
+
+def test_rows_are_those_of_the_solution() -> None:
+    """What a table says of a solution makes the same solution again."""
+    partition = PARTITIONS.solution([(1, 3), (0, 1), (2, 0)], 3)
+    assert list(PARTITIONS.rows(partition)) == [(0, 1), (1, 3), (2, 0)]
+    schedule = SCHEDULES.solution([(0, 0, 4), (1, 0, 2)], 2)
+    assert sorted(SCHEDULES.rows(schedule)) == [(0, 0, 4), (1, 0, 2)]
+
+
+def test_nan_is_no_stage() -> None:
+    """Whatever reader it comes from."""
+    rows: list[Any] = [["conv", math.nan]]
+    with pytest.raises(InvalidInputError, match="is nan"):
+        numbered_rows(rows, ("conv",), PARTITIONS)

@@ -1,0 +1,86 @@
+"""Names and texts that users bring are data: no mark-up, and nothing that moves the cursor."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import boundmark_with
+
+boundmark = boundmark_with()
+
+# Ends a style that was not begun, starts one, and moves the cursor.
+NAME = "[/b] [red]$\\frac$ <i>x \x1b[31m"
+SHOWN = r"[/b] [red]$\frac$ <i>x \x1b[31m"
+
+PROFILE = "\n".join(
+    [
+        *(
+            f"node{number} -- {NAME} -- forward_compute_time={number}.5, backward_compute_time=1,"
+            " activation_size=800.0, parameter_size=12.0"
+            for number in range(1, 4)
+        ),
+        "\tnode1 -- node2",
+        "\tnode2 -- node3",
+    ]
+)
+
+SUITE = f"""
+description = {json.dumps(NAME)}
+problem = "pipeline"
+time_limit_seconds = 10
+memory_limit_gib = 1
+methods = ["max-work", "uniform"]
+[[instances]]
+file = "*.txt"
+k = [2]
+"""
+
+DEVICES = f"""
+[devices.own]
+source = {json.dumps(NAME)}
+peak_tera_ops_per_s = {{ float16 = 40 }}
+memory_bandwidth_gb_per_s = 100
+memory_gib = 8
+op_overhead_us = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a model, a suite and a device file full of such texts."""
+    (tmp_path / f"{NAME.replace('/', '')}.txt").write_text(PROFILE)
+    (tmp_path / "own.toml").write_text(SUITE)
+    (tmp_path / "devices.toml").write_text(DEVICES)
+    return tmp_path
+
+
+def test_a_run_and_its_report_show_names_as_they_are(folder: Path) -> None:
+    """Table, pages and listings name an instance by its characters, escaped where need be."""
+    out = folder / "out"
+    ran = boundmark("run", folder / "own.toml", "--out", out)
+    reported = boundmark("report", out)
+    assert SHOWN.replace("/", "") in reported.stdout.replace("\n", "")
+    for text in (ran.stdout, ran.stderr, reported.stdout, (out / "report.md").read_text()):
+        assert "\x1b[31m" not in text
+    assert r"[b] [red]$\frac$ &lt;i&gt;x \x1b[31m" in (out / "report.html").read_text()
+
+
+def test_solve_shows_names_as_they_are(folder: Path) -> None:
+    """Neither the model's name nor those of its operators change how the answer looks."""
+    model = next(folder.glob("*x*.txt"))
+    done = boundmark("solve", model, "-k", "2", "--method", "uniform", "--time-limit", "5")
+    assert SHOWN.replace("/", "") in done.stdout
+    assert "\x1b[31m" not in done.stdout + done.stderr
+
+
+def test_a_device_shows_its_source_as_it_is(folder: Path) -> None:
+    """A source may hold anything."""
+    done = boundmark("devices", folder / "devices.toml")
+    assert SHOWN in " ".join(done.stdout.split())
+
+
+def test_an_error_shows_names_as_they_are(folder: Path) -> None:
+    """An error names the file without moving the cursor."""
+    done = boundmark("solve", folder / "no \x1b[31m such file.txt", "-k", "2", check=False)
+    assert done.returncode == 2
+    assert r"no \x1b[31m such file" in done.stderr

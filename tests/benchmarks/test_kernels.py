@@ -1,0 +1,33 @@
+"""Whether kernels are compiled, for a line that says so."""
+
+import importlib.metadata
+from pathlib import Path
+
+import pytest
+
+from boundmark.benchmarks import kernels
+
+
+def test_found_beside_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each folder of kernels needs a compiled one; a cache elsewhere is taken for full."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    package = tmp_path / "methods"
+    caches = [package / name / "kernels" / "__pycache__" for name in ("a", "b")]
+    for cache in caches:
+        cache.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    point = importlib.metadata.EntryPoint("x", "boundmark.methods_of_a_test:M", "boundmark.methods")
+    monkeypatch.setattr(kernels, "entry_points_of", lambda group: [point])
+
+    class Spec:
+        origin = str(package / "__init__.py")
+
+    monkeypatch.setattr(kernels.importlib.util, "find_spec", lambda name: Spec)
+    assert not kernels.are_compiled()
+    (caches[0] / "one.nbi").touch()
+    assert not kernels.are_compiled()
+    (caches[1] / "other.nbi").touch()
+    assert kernels.are_compiled()
+    (caches[1] / "other.nbi").unlink()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert kernels.are_compiled()

@@ -1,0 +1,124 @@
+"""Rounds of methods: each gets its share of the time, and no method is run for nothing."""
+
+import threading
+import time
+from typing import Any
+
+import pandas as pd
+import pytest
+from chains import chain
+
+from boundmark.benchmarks.method_rounds import MethodRounds
+from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.wall_clock import WallClock
+from boundmark.reports.stored.schema import RESULTS
+
+NOTHING = pd.DataFrame(columns=RESULTS.names)
+NAMES = (("mean-work", "max-work", "share"), ("certify", "memetic"))
+
+
+def rounds(
+    seconds: float = 100.0,
+    stored: pd.DataFrame = NOTHING,
+    started: float | None = None,
+    **more: Any,
+) -> MethodRounds:
+    """Return two rounds of methods on a chain, with two at a time."""
+    clock = WallClock(seconds, time.monotonic() if started is None else started)
+    source = NamedInstance("file", "chain", chain(5, 2))
+    chosen = [[MethodChoice.of(name) for name in names] for names in NAMES]
+    settings = RunSettings(seconds, 2**30)
+    return MethodRounds(source, chosen, settings, clock, stored=stored, workers=2, **more)
+
+
+def test_shares_add_up() -> None:
+    """Two at a time: the first round takes half of the time at most, the second the rest."""
+    going = rounds()
+    tasks = going.tasks()
+    limits = []
+    for _ in range(3):
+        task = next(tasks).task
+        limits.append(task.time_limit_seconds)
+        going.take(task.method, None, None)
+    # 10 s are kept for checks and 2.5 s for the start: half of what is left, first in two waves.
+    assert limits == pytest.approx([87.5 / 4, 87.5 / 2, 87.5 / 2], abs=9)
+    last = [next(tasks).task, next(tasks).task]
+    assert [task.method for task in last] == ["certify", "memetic"]
+    assert [task.time_limit_seconds for task in last] == pytest.approx([87.5, 87.5], abs=9)
+    assert next(tasks, None) is None
+
+
+def test_a_round_waits_for_the_one_before() -> None:
+    """The second round starts when the last method of the first has ended."""
+    going = rounds()
+    tasks = going.tasks()
+    started = [next(tasks).task.method for _ in range(3)]
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.append(next(tasks).task.method))
+    thread.start()
+    for name in started[:2]:
+        going.take(name, None, None)
+    thread.join(0.2)
+    assert thread.is_alive()
+    going.take(started[2], None, None)
+    thread.join()
+    assert found == ["certify"]
+
+
+def test_a_proof_ends_it() -> None:
+    """No further round once the best solution is proven optimal; the user's own counts."""
+    going = rounds(target=12)
+    tasks = going.tasks()
+    for bound in (11, 12, 7):
+        going.take(next(tasks).task.method, 13, bound)
+    assert going.is_proven
+    assert next(tasks, None) is None
+
+
+def test_nothing_starts_late() -> None:
+    """When the time is up, the rest is left out, by name."""
+    going = rounds(started=time.monotonic() - 1000)
+    assert list(going.tasks()) == []
+    assert going.left_out == ["mean-work", "max-work", "share", "certify", "memetic"]
+
+
+def test_stopping_wakes_who_waits() -> None:
+    """Nobody waits for the end of a round after Ctrl-C."""
+    going = rounds()
+    tasks = going.tasks()
+    for _ in range(3):
+        next(tasks)
+    ended: list[Any] = []
+    thread = threading.Thread(target=lambda: ended.append(next(tasks, None)))
+    thread.start()
+    going.stop("Ctrl-C")
+    thread.join(30)
+    assert ended == [None]
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_known"),
+    [
+        ({}, True),
+        ({"wall_seconds": 20.0}, False),
+        ({"wall_seconds": 195.0, "time_limit_seconds": 200.0}, True),
+        ({"status": "timeout"}, False),
+        ({"method_version": 999}, False),
+        ({"seed": 2}, False),
+        ({"memory_limit_bytes": 1}, False),
+        ({"params": '{"x":1}'}, False),
+    ],
+)
+def test_what_is_stored_is_not_run_again(changes: dict[str, Any], is_known: bool) -> None:
+    """Unless a method was stopped with less time, or it was another task."""
+    row = {
+        "method": "mean-work", "method_version": MethodChoice.of("mean-work").method.version,
+        "params": "{}", "seed": 1, "memory_limit_bytes": 2**30, "status": "ok",
+        "wall_seconds": 0.1, "time_limit_seconds": 20.0, "objective": None, "bound_certified": 6,
+    }  # fmt: skip
+    stored = pd.DataFrame([{**row, **changes}])
+    going = rounds(1000.0, stored)
+    first = next(going.tasks()).task.method
+    assert (first != "mean-work") == is_known
+    assert going.bound == (6 if is_known else None)

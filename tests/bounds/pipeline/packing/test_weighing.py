@@ -1,0 +1,101 @@
+import itertools
+from unittest import mock
+
+import numpy as np
+import pytest
+from brute_force_sets import connected_convex_sets, tiny_graphs
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from boundmark.bounds.pipeline.packing.master import Master, Packings
+from boundmark.bounds.pipeline.packing.pool import Pool
+from boundmark.bounds.pipeline.packing.tensors import Tensors
+from boundmark.bounds.pipeline.packing.weighing import LARGEST_SUM, PRECISION, Weigher, whole_of
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+
+
+def all_packings(sample: PipelineInstance, limit: int) -> np.ndarray:
+    """Return how often each node is in each packing that costs no more than a limit."""
+    sets = [(members, cost) for members, cost in connected_convex_sets(sample).items() if cost]
+    found: set[tuple[int, ...]] = set()
+
+    def extend(first: int, left: int, times: tuple[int, ...]) -> None:
+        found.add(times)
+        for i in range(first, len(sets)):
+            members, cost = sets[i]
+            if cost <= left:
+                more = tuple(count + (v in members) for v, count in enumerate(times))
+                extend(i, left - cost, more)
+
+    extend(0, limit, (0,) * sample.nodes)
+    return np.array(sorted(found))
+
+
+def free_nodes(sample: PipelineInstance) -> set[int]:
+    """Return the nodes of sets that cost nothing."""
+    free = [members for members, cost in connected_convex_sets(sample).items() if not cost]
+    return set(itertools.chain.from_iterable(free))
+
+
+@settings(max_examples=40)
+@given(tiny_graphs(largest=5), st.integers(1, 30), st.sampled_from([0.0, 0.01, 0.1, 1.0]))
+def test_weights_are_the_best(sample: PipelineInstance, limit: int, first: float) -> None:
+    """Growth knows all sets of tiny graphs, so the sum is the optimum over all packings.
+
+    Whatever weights it begins with: those that could all be larger do not stand in the way.
+    """
+    packings = all_packings(sample, limit)
+    assume(len(packings) < 3000)
+    free = free_nodes(sample)
+    bounds = [(0, 0 if v in free else 1) for v in range(sample.nodes)]
+    best = linprog(-np.ones(sample.nodes), packings, np.ones(len(packings)), bounds=bounds)
+    weigher = Weigher(Tensors.of(sample.graph), k=0, whole=2**30)
+    solve = mock.Mock(side_effect=Master.solve)
+    with mock.patch.object(Master, "solve", lambda *given: solve(*given)):
+        found = weigher.at(limit, np.full(sample.nodes, first), Budget(20))
+    assert solve.call_count < 200
+    assert found.upper >= -best.fun - 1e-6
+    assert found.lower <= found.upper + 1e-6
+    assert found.lower == pytest.approx(-best.fun, abs=5 * PRECISION + 0.1 * -best.fun)
+    if found.lower <= -best.fun + 1e-6:
+        assert (packings @ found.weights).max() <= 1 + 1e-6
+
+
+def test_master_is_the_program_of_weights() -> None:
+    """Its optimum is that of the primal program, rows added later included."""
+    master = Master(3, threads=1)
+    pool, packings = Pool(), Packings()
+    for members, cost in ((0b011, 3), (0b110, 4), (0b101, 5)):
+        pool.add(members, cost)
+    assert master.solve(20)[1] == pytest.approx(3)
+    for number, optimum in ((0, 2.0), (1, 2.0), (2, 1.5)):
+        assert master.add(packings.add(pool, [number]))
+        weights, total = master.solve(20)
+        assert total == pytest.approx(optimum) == pytest.approx(weights.sum())
+    assert not master.add(packings.add(pool, [2]))
+    master.forbid(0)
+    weights, total = master.solve(20)
+    assert total == pytest.approx(1.0)
+    assert weights[0] == pytest.approx(0.0)
+
+
+def test_packings_remember_the_least_cost() -> None:
+    """Two packings with the same nodes are one row, valid from the cheaper one's cost on."""
+    pool, packings = Pool(), Packings()
+    for members, cost in ((0b11, 9), (0b01, 3), (0b10, 4)):
+        pool.add(members, cost)
+    row = packings.add(pool, [0])
+    assert packings.add(pool, [1, 2]) == row == ((0, 1), (1, 1))
+    assert packings.costs == {row: 7}
+    assert packings.add(pool, [1, 1, 0]) == ((0, 3), (1, 1))
+
+
+@given(tiny_graphs(), st.integers(0, 2**50))
+def test_prices_of_all_costs_stay_small(sample: PipelineInstance, limit: int) -> None:
+    """Kernels add up 64-bit integers."""
+    graph = sample.graph
+    price = whole_of(graph, limit) / max(1, limit)
+    consumers = np.diff(graph.dag.consumer_start)
+    assert price * (graph.work.sum() + (graph.transfer * (1 + consumers)).sum()) <= 2 * LARGEST_SUM

@@ -1,0 +1,46 @@
+import itertools
+
+import numpy as np
+from brute_force import all_dags, instance
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boundmark.bounds.pipeline.reach.closure import Closure
+from boundmark.bounds.pipeline.shares.windows import Windows, branch, narrowed
+
+DAGS = [edges for nodes in (3, 4, 5) for edges in all_dags(nodes)]
+
+
+def test_the_closure_has_all_paths() -> None:
+    """A node's row has itself and what paths of the graph lead from."""
+    for edges in all_dags(4):
+        dag = instance([1] * 4, edges, 2).graph.dag
+        before = Closure.of(dag).before
+        for v in range(4):
+            known = {v}
+            for _ in range(4):
+                known |= {u for u, w in edges if w in known}
+            assert set(np.flatnonzero(before[v]).tolist()) == known
+
+
+@given(data=st.data(), edges=st.sampled_from(DAGS), stages=st.integers(2, 4))
+def test_branching_is_that_of_windows(
+    data: st.DataObject, edges: list[tuple[int, int]], stages: int
+) -> None:
+    """The checker follows the edges one by one; the closure has the same windows at once."""
+    nodes = 1 + max(itertools.chain([2], *edges))
+    dag = instance([1] * nodes, edges, stages).graph.dag
+    closure = Closure.of(dag)
+    ends = st.lists(st.integers(0, stages - 1), min_size=nodes, max_size=nodes)
+    first, last = (np.array(data.draw(ends)) for _ in range(2))
+    windows = narrowed(dag, Windows(np.minimum(first, last), np.maximum(first, last)))
+    for _ in range(3):
+        node = data.draw(st.integers(0, nodes - 1))
+        stage = data.draw(st.integers(0, stages - 2))
+        sides = closure.branch(windows, node, stage)
+        for side, expected in zip(sides, branch(dag, windows, node, stage), strict=True):
+            assert side.first.tolist() == expected.first.tolist()
+            assert side.last.tolist() == expected.last.tolist()
+        windows = data.draw(st.sampled_from(sides))
+        if not windows.are_possible:
+            break
