@@ -7,7 +7,7 @@ from brute_force_placement import instance
 from boundmark.bounds import checker
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import BoundmarkError
-from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.placement import PROBLEM, PlacementInstance, PlacementSchedule
 
 SAMPLE = instance(
     [[2, 3], [1, -1], [4, 4]], [(0, 1), (0, 2)], times=[[0, 5, 6, 0]], memory=[1, 2, 3],
@@ -36,6 +36,15 @@ def test_parameters() -> None:
     assert per_edge.with_parameters(SAMPLE.parameters).sha256 == SAMPLE.sha256
     assert not per_edge.is_redundant
     assert instance([[1], [1]], [(0, 1)], transfers="per-edge").is_redundant
+
+
+def test_names_are_given_back() -> None:
+    """They are no part of the instance, but people want to see them."""
+    assert PROBLEM.naming is not None
+    read = PlacementInstance.from_json(SAMPLE.to_json())
+    named = PROBLEM.naming.rename(read, ("a", "b", "c"), "ns")
+    assert (PROBLEM.naming.names(named), PROBLEM.naming.tick(named)) == (("a", "b", "c"), "ns")
+    assert named.sha256 == SAMPLE.sha256
 
 
 @pytest.mark.parametrize(

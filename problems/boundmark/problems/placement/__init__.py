@@ -4,6 +4,7 @@ from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.parameter import ChoiceParameter
+from boundmark.problems.placement.by_name import NAMING
 from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
 from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
@@ -39,6 +40,7 @@ PROBLEM = Problem(
         ("placement-search", "interval-load"),
     ),
     precedence=30,
+    naming=NAMING,
 )
 
 __all__ = [
