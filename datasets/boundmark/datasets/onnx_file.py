@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Container, Mapping
 from pathlib import Path
+from typing import Any
 
 import onnx
 import onnx.inliner
@@ -110,6 +111,7 @@ def _check_texts(message: Message) -> None:
 
     The parser hands on what is not UTF-8 as bytes.
     """
+    value: Any
     for kind, value in message.ListFields():
         values = (value,) if isinstance(value, str | bytes | Message) else value
         if kind.type == FieldDescriptor.TYPE_MESSAGE:
