@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.benchmarks.engines import make_engine
+from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
 from boundmark.benchmarks.interruption import INTERRUPT, TimeIsUpError, ending_gently
@@ -194,32 +195,8 @@ def solve(
         target=given.objective if given else None,
     )
 
-    def told(outcome: Outcome) -> Outcome:
-        if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
-            detail = f"ended because of {going.why_stopped}"
-            if going.why_stopped != INTERRUPT:
-                detail = f"ended because {going.why_stopped}"
-            return replace(outcome, status="timeout", status_detail=detail)
-        return outcome
-
-    late = ""
     with watch(going):
-        try:
-            with ending_gently(going.stop, clock.kill_at, clock.end_at):
-                run_as_they_come(
-                    source,
-                    going.tasks(),
-                    directory,
-                    engine,
-                    on_finish=going.finished,
-                    on_error=lambda: going.stop("an outcome could not be stored"),
-                    told=told,
-                )
-        except TimeIsUpError:
-            late = "the time was up before all results were checked"
-        except KeyboardInterrupt:
-            late = "Ctrl-C came before all results were checked"
-            going.stop(INTERRUPT)
+        late = _run(going, source, directory, engine, clock)
     rows = ResultStore.open(directory).results()
     rows = rows[
         (rows["instance_sha256"] == source.instance.sha256) & rows["method"].isin(going.tried)
@@ -233,6 +210,37 @@ def solve(
         failures=(*answer.failures, *unfinished),
         interrupted=going.why_stopped == INTERRUPT,
     )
+
+
+def _run(
+    going: MethodRounds, source: NamedInstance, directory: Path, engine: Engine, clock: WallClock
+) -> str:
+    """Run the rounds; return why results were left unchecked, empty if none were."""
+
+    def told(outcome: Outcome) -> Outcome:
+        if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
+            of = "of " if going.why_stopped == INTERRUPT else ""
+            detail = f"ended because {of}{going.why_stopped}"
+            return replace(outcome, status="timeout", status_detail=detail)
+        return outcome
+
+    try:
+        with ending_gently(going.stop, clock.kill_at, clock.end_at):
+            run_as_they_come(
+                source,
+                going.tasks(),
+                directory,
+                engine,
+                on_finish=going.finished,
+                on_error=lambda: going.stop("an outcome could not be stored"),
+                told=told,
+            )
+    except TimeIsUpError:
+        return "the time was up before all results were checked"
+    except KeyboardInterrupt:
+        going.stop(INTERRUPT)
+        return "Ctrl-C came before all results were checked"
+    return ""
 
 
 def _best(

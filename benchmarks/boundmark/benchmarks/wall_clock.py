@@ -54,10 +54,11 @@ class WallClock:
         """When the command ends whatever is still to be checked, by `time.monotonic()`."""
         return self.started + self.seconds + PATIENCE_SECONDS
 
-    def without(self, step: Callable[[], None]) -> "WallClock":
-        """Take a step whose time does not count, and return the clock to go on with."""
+    def after(self, step: Callable[[], bool]) -> "WallClock":
+        """Take a step, whose time does not count if it says so; return the clock to go on with."""
         began = time.monotonic()
-        step()
+        if not step():
+            return self
         return replace(self, started=self.started + time.monotonic() - began)
 
     def spent(self) -> float:

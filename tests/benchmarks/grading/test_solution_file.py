@@ -65,7 +65,7 @@ BAD = [
     (
         ".csv",
         "operator,stage\nconv,0\nbogus,0\nother,1\n",
-        "there are no operator 'bogus', 'other' in the model; expected names such as 'conv'",
+        "there are no operators 'bogus', 'other' in the model; expected names such as 'conv'",
     ),
     (".csv", "operator,stage\nbogus\x1b[2J,0\n", r"there is no operator 'bogus\x1b[2J'"),
     (".csv", "operator,stage\n4,0\n", "there is no operator '4' in the model"),

@@ -11,16 +11,16 @@ import click
 from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
-    files_of,
     import_methods,
     registered_problems,
-    results_folder,
+    search,
     solving_options,
 )
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.solve import Answer
+    from boundmark.benchmarks.suite import MethodChoice
 
 # Exit codes beyond 0; 2 is for mistakes.
 WORSE, INCOMPARABLE = 1, 3
@@ -67,15 +67,10 @@ def evaluate(
     from rich.console import Console
 
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
-    from boundmark.benchmarks.cli.round_lines import live_lines
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.settings import RunSettings
-    from boundmark.benchmarks.solve import rounds_of
-    from boundmark.benchmarks.solve import solve as solve_instance
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
-    from boundmark.problems.catalog import problems
-    from boundmark.problems.errors import InvalidInputError
 
     settings = RunSettings.checked(
         time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
@@ -85,25 +80,14 @@ def evaluate(
     given = instance_and_solution(model, solution, given_texts(parameters), problem, device, dims)
     console = Console(stderr=True, quiet=quiet or as_json)
     if bounds is not None:
-        answer, files = _with_stored_bound(given, bounds, clock.spent()), {}
+        answer = _with_stored_bound(given, bounds, clock.spent())
+        files: dict[str, Path] = {}
     else:
-        clock = clock.without(lambda: import_methods(console))
-        known = problems()[given.source.instance.problem]
-        rounds = rounds_of(known, methods, ("bound", "exact"))
-        for choice in rounds[0]:
-            if choice.method.kind == "heuristic":
-                raise InvalidInputError(
-                    f"method {choice.method.name!r} finds no bounds; expected methods that do."
-                )
-        with results_folder(out) as (folder, keep):
-            found = solve_instance(
-                given.source, rounds, folder, settings, clock, workers=workers, given=given,
-                watch=lambda going: live_lines(console, clock, going),
-            )  # fmt: skip
-            answer = graded(found, given)
-            if answer.interrupted or out is not None:
-                keep.append(True)
-            files = files_of(answer, folder) if keep else {}
+        clock = clock.after(lambda: import_methods(console))
+        answer, files = search(
+            given.source, _rounds(given.source.instance.problem, methods), settings, clock, console,
+            workers=workers, out=out, given=given, grade=lambda found: graded(found, given),
+        )  # fmt: skip
     grade = _grade(answer, max_gap)
     if as_json:
         print_json(answer, files, {"max_gap": max_gap, "grade": grade})
@@ -116,6 +100,21 @@ def evaluate(
     if answer.interrupted:
         sys.exit(INTERRUPTED)
     sys.exit({None: 0, "passed": 0, "failed": WORSE, "no bound": INCOMPARABLE}[grade])
+
+
+def _rounds(problem: str, names: tuple[str, ...]) -> "list[list[MethodChoice]]":
+    """Return the methods that prove bounds: those asked for, or the default ones of a problem."""
+    from boundmark.benchmarks.solve import rounds_of
+    from boundmark.problems.catalog import problems
+    from boundmark.problems.errors import InvalidInputError
+
+    rounds = rounds_of(problems()[problem], names, ("bound", "exact"))
+    for choice in rounds[0] if rounds else ():
+        if choice.method.kind == "heuristic":
+            raise InvalidInputError(
+                f"method {choice.method.name!r} finds no bounds; expected methods that do."
+            )
+    return rounds
 
 
 def graded(found: "Answer", given: "GivenSolution") -> "Answer":

@@ -42,10 +42,6 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     presentation = presentation_of(instance.problem)
     click.echo(printable(f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges"))
     presentation.print_solution(answer)
-    device = f", device {answer.source.device}" if answer.source.device else ""
-    _print("instance", f"{instance.sha256[:12]}{device}")
-    for warning in answer.warnings:
-        _print_sentence("warning", warning)
     unit, name = presentation.unit(answer), presentation.objective_name(answer)
     if answer.objective is None:
         _print(name, "none found")
@@ -65,6 +61,10 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     elif answer.gap is not None:
         _print("gap", f"at most {answer.gap:.2%} above the optimum")
     _print("seconds", f"{answer.seconds:.1f}")
+    device = f", device {answer.source.device}" if answer.source.device else ""
+    _print("instance", f"{instance.sha256[:12]}{device}")
+    for warning in answer.warnings:
+        _print_sentence("warning", warning)
     for failure in answer.failures:
         _print_sentence("note", failure)
     for what, path in files.items():

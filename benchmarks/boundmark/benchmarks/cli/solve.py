@@ -9,10 +9,9 @@ import click
 from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
-    files_of,
     import_methods,
     registered_problems,
-    results_folder,
+    search,
     solving_options,
 )
 
@@ -55,12 +54,10 @@ def solve(
     from rich.console import Console
 
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
-    from boundmark.benchmarks.cli.round_lines import live_lines
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.instance_choice import named_instance
     from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.solve import rounds_of
-    from boundmark.benchmarks.solve import solve as solve_instance
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.catalog import problems
@@ -75,22 +72,17 @@ def solve(
         own = instance_and_solution(model, given, *asked)
     source = own.source if own else named_instance(model, *asked)
     console = Console(stderr=True, quiet=quiet or as_json)
-    clock = clock.without(lambda: import_methods(console))
+    clock = clock.after(lambda: import_methods(console))
     rounds = rounds_of(problems()[source.instance.problem], methods)
-    with results_folder(out) as (folder, keep):
-        answer = solve_instance(
-            source, rounds, folder, settings, clock, workers=workers, given=own,
-            watch=lambda going: live_lines(console, clock, going),
-        )  # fmt: skip
-        if answer.interrupted or out is not None:
-            keep.append(True)
-        files = files_of(answer, folder) if keep else {}
-        if as_json:
-            print_json(answer, files)
-        else:
-            with wide_tables(wide):
-                print_answer(answer, files)
-            if own is not None:
-                print_losses(answer)
+    answer, files = search(
+        source, rounds, settings, clock, console, workers=workers, out=out, given=own
+    )
+    if as_json:
+        print_json(answer, files)
+    else:
+        with wide_tables(wide):
+            print_answer(answer, files)
+        if own is not None:
+            print_losses(answer)
     if answer.interrupted:
         sys.exit(INTERRUPTED)

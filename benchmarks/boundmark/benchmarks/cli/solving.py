@@ -1,9 +1,10 @@
-"""What `solve` and `evaluate` share: options, a results folder, and their answer's files."""
+"""What `solve` and `evaluate` share: options, and a search with its results folder."""
 
+import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,11 @@ from boundmark.benchmarks.cli.dimensions import dim_option
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from boundmark.benchmarks.grading import GivenSolution
+    from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.solve import Answer
+    from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+    from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.problem import Problem
 
 # What a shell says of a command that Ctrl-C has ended.
@@ -73,42 +78,99 @@ def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def import_methods(console: "Console") -> None:
-    """Import all methods, and say what takes so long when their kernels are compiled for it."""
+def import_methods(console: "Console") -> bool:
+    """Import all methods, and say what takes so long if their kernels are compiled for it.
+
+    Returns
+    -------
+    Whether they were, which is no part of what a command has to do.
+    """
     from boundmark.benchmarks.kernels import are_compiled
     from boundmark.problems.catalog import methods
 
     if are_compiled():
         methods()
-        return
+        return False
     with console.status("compiling kernels, once after installation; about 20 s ..."):
         if not console.is_terminal:
             console.print("compiling kernels, once after installation; about 20 s ...")
         methods()
+    return True
 
 
-@contextmanager
-def results_folder(out: Path | None) -> Iterator[tuple[Path, list[bool]]]:
-    """Give a folder for results: the one that was asked for, or one that is deleted at the end.
+def search(
+    source: "NamedInstance",
+    rounds: "Sequence[Sequence[MethodChoice]]",
+    settings: "RunSettings",
+    clock: "WallClock",
+    console: "Console",
+    *,
+    workers: int,
+    out: Path | None,
+    given: "GivenSolution | None" = None,
+    grade: "Callable[[Answer], Answer] | None" = None,
+) -> "tuple[Answer, dict[str, Path]]":
+    """Run methods with a live line for each round; return the answer and where its parts are.
 
-    Yields
-    ------
-    The folder, and a list; what is put into it says that the folder has to stay.
+    Without a folder that was asked for, results are deleted at the end, unless Ctrl-C ended it.
+
+    Parameters
+    ----------
+    given
+        A solution that the user has.
+    grade
+        Returns the answer about the given solution, for one about the best that was found; None if
+        the latter is wanted.
     """
-    keep: list[bool] = []
-    if out is not None:
-        yield out, keep
-        return
-    folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
+    from boundmark.benchmarks.cli.round_lines import live_lines
+    from boundmark.benchmarks.solve import solve
+
+    folder = out or Path(tempfile.mkdtemp(prefix="boundmark-"))
+    is_kept = out is not None
     try:
-        yield folder, keep
+        found = solve(
+            source, rounds, folder, settings, clock, workers=workers, given=given,
+            watch=lambda going: live_lines(console, clock, going),
+        )  # fmt: skip
+        is_kept = is_kept or found.interrupted
+        if grade is not None:
+            answer = grade(found)
+            return answer, files_of(answer, folder, "graded") if is_kept else {}
+        return found, files_of(best_in(folder, found), folder, "best") if is_kept else {}
     finally:
-        if not keep:
+        if not is_kept:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def files_of(answer: "Answer", folder: Path) -> dict[str, Path]:
-    """Return where the answer's parts are stored, and store its solution by name.
+def best_in(folder: Path, answer: "Answer") -> "Answer":
+    """Return the answer, with the solution that a results folder has if that is better."""
+    from boundmark.reports.stored.store import ResultStore
+
+    store = ResultStore.open(folder)
+    rows = store.results()
+    rows = rows[rows["instance_sha256"] == answer.source.instance.sha256]
+    rows = rows.dropna(subset=["objective"]).sort_values(["objective", "wall_seconds"])
+    if rows.empty:
+        return answer
+    best = rows.iloc[0]
+    if answer.objective is not None and answer.objective <= int(best["objective"]):
+        return answer
+    document = (store.solutions / f"{best['solution_sha256']}.json").read_text()
+    return replace(
+        answer,
+        objective=int(best["objective"]),
+        solution=json.loads(document),
+        method=str(best["method"]),
+    )
+
+
+def files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
+    """Return where an answer's parts are stored, and store its solution by name.
+
+    Parameters
+    ----------
+    what
+        Which solution it is: ``"best"`` or ``"graded"``.
 
     Raises
     ------
@@ -123,8 +185,8 @@ def files_of(answer: "Answer", folder: Path) -> dict[str, Path]:
     files = {"results": folder}
     if answer.solution is not None:
         digest = write_document(store.solutions, answer.solution)
-        files["best_solution"] = store.solutions / f"{digest}.json"
-        by_name = write_named_solution(answer, folder)
+        files[f"{what}_solution"] = store.solutions / f"{digest}.json"
+        by_name = write_named_solution(answer, folder, what)
         if by_name is not None:
             files["by_name"] = by_name
     if answer.certificate is not None:

@@ -36,11 +36,11 @@ def named_solution(answer: "Answer") -> dict[str, Any] | list[dict[str, Any]] | 
     return [dict(zip(table.columns, row, strict=True)) for row in rows]
 
 
-def write_named_solution(answer: "Answer", directory: Path) -> Path | None:
+def write_named_solution(answer: "Answer", directory: Path, what: str) -> Path | None:
     """Write the solution as a CSV file into a results folder, and return its path.
 
-    The file is called after the instance and replaced if there is a better solution; None if the
-    problem has no table, or nothing was found.
+    The file is called after what the solution is, and the instance. None if the problem has no
+    table, or nothing was found.
 
     Raises
     ------
@@ -55,6 +55,6 @@ def write_named_solution(answer: "Answer", directory: Path) -> Path | None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns)
     writer.writerows(rows)
-    path = directory / f"best-{file_name(answer.source.label)}.csv"
+    path = directory / f"{what}-{file_name(answer.source.label)}.csv"
     write_durably(path, text.getvalue().encode())
     return path

@@ -94,8 +94,9 @@ def numbered_rows(
             )
         rows[key] = (*key, numbers[-1])
     if strangers:
+        no = f"is no {what}" if len(set(strangers)) == 1 else f"are no {what}s"
         raise InvalidInputError(
-            f"there {_are(strangers)} no {what} {_some(strangers)} in the model; expected names "
+            f"there {no} {_some(strangers)} in the model; expected names "
             f"such as {quoted(names[0])}, or numbers from 0 to {len(names) - 1}."
         )
     there = {row[0] for row in rows}
@@ -201,7 +202,3 @@ def _some(names: Sequence[str]) -> str:
     shown = list(Counter(names))[:MOST_NAMED]
     more = len(set(names)) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(set(names)) == 1 else "are"

@@ -118,11 +118,11 @@ class Weigher:
             if front.packed[-1] <= self.whole and self.grow(looked_at, limit, unit):
                 # Weights may be worth less, now that there are other sets.
                 best, looked_at = program.allowed(best), program.allowed(looked_at)
-                lower = self._parts(best, self._front(best, unit, limit))
+                best, lower = self._scaled(best, self._front(best, unit, limit))
                 front = self._front(looked_at, unit, limit)
-            total = self._parts(looked_at, front)
+            scaled, total = self._scaled(looked_at, front)
             if total > lower:
-                best, lower = looked_at * (total / looked_at.sum()), total
+                best, lower = scaled, total
             program.add(front.packings(self.whole, MOST_ROWS))
             solved = program.master.solve(budget.remaining())
             if solved is None:
@@ -132,7 +132,7 @@ class Weigher:
             if upper <= self.k or (is_close and not self._found_heavier(best, limit, unit, budget)):
                 break
             best = program.allowed(best)
-            lower = self._parts(best, self._front(best, unit, limit))
+            best, lower = self._scaled(best, self._front(best, unit, limit))
             looked_at = program.allowed(BEST_PART * best + (1 - BEST_PART) * solution)
         return Weighing(best, lower, upper)
 
@@ -190,10 +190,14 @@ class Weigher:
     def _front(self, weights: FloatArray, unit: int, limit: int) -> Front:
         return Front.of(self.pool, self.integers(weights), unit, limit // unit)
 
-    def _parts(self, weights: FloatArray, front: Front) -> float:
-        """Return the sum of weights in parts of the heaviest packing, or of the heaviest node."""
+    def _scaled(self, weights: FloatArray, front: Front) -> tuple[FloatArray, float]:
+        """Return weights in parts of the heaviest packing, or of the heaviest node; and their sum.
+
+        Between such weights and the program's solution, weights either have a packing that is new
+        to the program, or a larger sum.
+        """
         heaviest = max(front.most / self.whole, float(weights.max()))
-        return float(weights.sum()) / heaviest
+        return weights / heaviest, float(weights.sum()) / heaviest
 
 
 class _Program:
