@@ -10,8 +10,8 @@ from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
-# In parts of the mean work of a stage: both attempts refute the one, and the other can be met.
-REFUTED = 1.03
+# In parts of the mean work of a stage: attempts refute the one, by k, and the other can be met.
+REFUTED = {4: 1.05, 8: 1.1}
 MET = 1.2
 BRANCHINGS = 10
 
@@ -52,7 +52,7 @@ class Reach:
         return self._attempt().programs
 
     def _attempt(self) -> Attempt:
-        threshold = int(REFUTED * self.mean)
+        threshold = int(REFUTED[self.sample.k] * self.mean)
         amounts = self.setting.amounts(threshold)
         assert amounts is not None
         attempt = Attempt(self.setting, threshold, amounts)

@@ -338,9 +338,26 @@ def _enormous(path):
     save(path, [helper.make_node("Relu", ["x"], ["a"])], {"x": [2**62, 8]}, {"a": [2**62, 8]})
 
 
+def _no_text(old, new):
+    def write(path):
+        node = helper.make_node("Softmax", ["x"], ["a"], axis=0)
+        save(path, [node], {"x": [8]}, {"a": [8]})
+        path.write_bytes(path.read_bytes().replace(old, new))
+
+    return write
+
+
 @pytest.mark.parametrize(
     ("write", "expected"),
     [
+        (
+            _no_text(b"Softmax", b"Softm\x80x"),
+            r"onnx.NodeProto.op_type is b'Softm\\x80x'; expected a text in UTF-8",
+        ),
+        (
+            _no_text(b"axis", b"ax\xffs"),
+            r"onnx.AttributeProto.name is b'ax\\xffs'; expected a text in UTF-8",
+        ),
         (_cyclic, r"the edges form a cycle, .*Add_0 -> Relu_1.*; expected an acyclic graph"),
         (_unknown_tensor, "node 'Add_0' reads tensor 'typo', which nothing produces; expected"),
         (_two_producers, "tensor 'a' is produced by nodes 'Relu_0' and 'Neg_1'; expected one"),

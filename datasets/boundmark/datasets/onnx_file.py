@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Container, Mapping
 from pathlib import Path
+from typing import Any
 
 import onnx
 import onnx.inliner
 import onnx.shape_inference
-from google.protobuf.message import DecodeError
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
 from onnx import GraphProto, ModelProto, NodeProto
 
 from boundmark.datasets.file_format import NO_DIMS
@@ -28,6 +30,7 @@ from boundmark.datasets.onnx_tensors import KnownTensors, known_tensors
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import LEFT_OUT, Operator
+from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.tensor import Tensor, arithmetic_dtype
 
@@ -99,7 +102,26 @@ def _parsed(content: bytes) -> ModelProto:
     missing = "graph" if not model.HasField("graph") else "opset_import"
     if missing == "graph" or not model.opset_import:
         raise InvalidInputError(f"{missing} is missing; expected a complete ONNX model.")
+    _check_texts(model)
     return model
+
+
+def _check_texts(message: Message) -> None:
+    """Raise `InvalidInputError` if a text of a message, or of one in it, is no text.
+
+    The parser hands on what is not UTF-8 as bytes.
+    """
+    for kind, value in message.ListFields():
+        values: Any = (value,) if isinstance(value, str | bytes | Message) else value
+        if kind.type == FieldDescriptor.TYPE_MESSAGE:
+            for part in values:
+                _check_texts(part)
+        elif kind.type == FieldDescriptor.TYPE_STRING:
+            for text in values:
+                if not isinstance(text, str):
+                    raise InvalidInputError(
+                        f"{kind.full_name} is {quoted(text)}; expected a text in UTF-8."
+                    )
 
 
 def _inferred(model: ModelProto) -> ModelProto:
