@@ -246,7 +246,9 @@ def simulate(
             send_end[source] = now + moves[best, 4]
             is_receiving[target] = 1
 
-        now = min(run_end.min(), send_end.min())
+        now = np.int64(_NEVER)
+        for d in range(span):
+            now = min(now, run_end[d], send_end[d])
         if now == _NEVER:
             return count
         for d in range(span):

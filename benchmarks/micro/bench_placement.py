@@ -1,0 +1,61 @@
+"""List scheduling of placements, and how operators are placed one by one."""
+
+from typing import Any
+
+import numpy as np
+
+
+def random_instance(nodes: int, devices: int = 4) -> Any:
+    """Return a chain-like graph whose operators read one or two of the twelve before them."""
+    from boundmark.problems.placement import PlacementGraph, PlacementInstance
+
+    dice = np.random.default_rng(1)
+    readers: list[list[int]] = [[] for _ in range(nodes)]
+    for v in range(1, nodes):
+        for u in {max(0, v - int(dice.integers(1, 13))) for _ in range(int(dice.integers(1, 3)))}:
+            readers[u].append(v)
+    producer = [u for u in range(nodes) if readers[u]]
+    times = dice.integers(1_000, 90_000, (50, devices, devices))
+    times[:, np.arange(devices), np.arange(devices)] = 0
+    return PlacementInstance(
+        PlacementGraph(
+            duration=dice.integers(1_000, 50_000, (nodes, devices)),
+            memory=np.ones(nodes, dtype=np.int64),
+            capacity=np.full(devices, nodes),
+            producer=np.array(producer),
+            consumers=tuple(tuple(readers[u]) for u in producer),
+            size=dice.integers(0, 50, len(producer)),
+            times=times,
+            names=tuple(map(str, range(nodes))),
+            device_names=tuple(map(str, range(devices))),
+        )
+    )
+
+
+class Placements:
+    """A random graph on four devices."""
+
+    params = (200, 2000, 20000)
+    param_names = ("nodes",)
+
+    def setup(self, nodes: int) -> None:
+        from boundmark.heuristics.placement.kernels.earliest import earliest_start
+        from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+
+        class Nobody:
+            def solution(self, solution: object) -> None:
+                """Ignore it."""
+
+            def bound(self, bound: object) -> None:
+                """Ignore it."""
+
+        self.best = Incumbent(random_instance(nodes), Nobody())
+        self.devices = np.random.default_rng(2).integers(0, 4, nodes)
+        self.place = earliest_start
+        self.room = np.empty((2, nodes), dtype=np.int64)
+
+    def time_simulation(self, nodes: int) -> None:
+        self.best.simulate(self.devices)
+
+    def time_earliest_start(self, nodes: int) -> None:
+        self.place(self.best.network, self.room[0], self.room[1])
