@@ -29,6 +29,7 @@ def test_two_equal_operators_between(length: int) -> None:
     )
     network = Network(checker.check_instance(sample.to_json()))
     interval = bound_interval(network, 0, 3, Budget(60))
+    assert interval is not None
     assert interval.jump.least[0][0] == min(10, 5 + 2 * length)
     assert interval.jump.least[0][1] == interval.jump.least[1][0]
     # A transfer at least, and not more than the work of one device and a transfer.
@@ -40,6 +41,7 @@ def test_a_path_is_not_stated_again() -> None:
     sample = instance([[1, 2], [3, 4], [2, 2]], [(0, 1), (1, 2)])
     network = Network(checker.check_instance(sample.to_json()))
     interval = bound_interval(network, OUTSIDE, OUTSIDE, Budget(60))
+    assert interval is not None
     assert interval.rows == []
     assert interval.jump.least == [[6]] == [[optimum(sample)]]
 
@@ -47,7 +49,7 @@ def test_a_path_is_not_stated_again() -> None:
 def test_thresholds_are_the_largest_that_the_program_refutes() -> None:
     """On a device that has to do all, they reach the sum."""
     nothing = np.zeros((3, 1), dtype=np.int64)
-    threshold, weights = best_threshold(nothing, np.array([[3], [4], [5]]), nothing, 5)
+    threshold, weights = best_threshold(nothing, np.array([[3], [4], [5]]), nothing, 5, Budget(60))
     assert threshold == 11
     assert weights[0] > 0
 
@@ -63,3 +65,18 @@ def test_longest_paths_are_those_of_the_checker() -> None:
         network = Network(checker.check_instance(sample.to_json()))
         body = network.between(OUTSIDE, OUTSIDE)
         assert network.heads(OUTSIDE, 0, body, OUTSIDE)[1] == [bound]
+
+
+def test_what_takes_the_checker_too_long_is_left_out() -> None:
+    """No interval is better than a certificate that is refused."""
+    network = Network(checker.check_instance(instance([[1, 1]] * 6, TWO_MODULES).to_json()))
+    assert bound_interval(network, 0, 3, Budget(60), most_steps=50) is None
+
+
+def test_without_time_there_is_the_path() -> None:
+    """Linear programs are for what is left of the budget."""
+    sample = instance([[2, 2], [3, 3], [3, 3]], [(0, 1), (0, 2)], times=[[0, 9, 9, 0]])
+    network = Network(checker.check_instance(sample.to_json()))
+    interval = bound_interval(network, OUTSIDE, OUTSIDE, Budget(0))
+    assert interval is not None
+    assert (interval.rows, interval.jump.least) == ([], [[5]])

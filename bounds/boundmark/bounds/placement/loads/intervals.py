@@ -18,26 +18,47 @@ from boundmark.problems.method import Budget
 MOST_PROGRAMS = 12
 PRECISION = 2000
 
+# Steps of the checker for all intervals; it allows for four times as many.
+MOST_STEPS = 2**24
+
 
 @dataclass
 class Interval:
-    """An interval, what is proven of it, and the rows of its certificate."""
+    """An interval, what is proven of it, and the rows of its certificate.
+
+    Attributes
+    ----------
+    steps
+        What the checker takes for it, about.
+    """
 
     jump: Jump
     rows: list[list[int]] = field(default_factory=list)
+    steps: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the interval as certificates have it."""
         return {"first": self.jump.first, "last": self.jump.last, "rows": self.rows}
 
 
-def bound_interval(network: Network, first: int, last: int, budget: Budget) -> Interval:
-    """Return what paths prove of an interval, then loads while the budget lasts."""
+def bound_interval(
+    network: Network, first: int, last: int, budget: Budget, most_steps: int = MOST_STEPS
+) -> Interval | None:
+    """Return what paths prove of an interval, then loads while the budget lasts.
+
+    Parameters
+    ----------
+    most_steps
+        Of the checker; None is returned for an interval that takes more.
+    """
     body = network.between(first, last)
     sources, targets = (1 if v == OUTSIDE else network.devices for v in (first, last))
+    steps = _steps(network, body, sources, targets)
+    if steps > most_steps:
+        return None
     found = [network.heads(first, device, body, last) for device in range(sources)]
-    interval = Interval(Jump(first, last, [list(to_last) for _, to_last in found]))
-    if not body:
+    interval = Interval(Jump(first, last, [list(to_last) for _, to_last in found]), steps=steps)
+    if not body or budget.is_spent():
         return interval
     duration = np.array([network.duration[v] for v in body], dtype=np.int64)
     for target in range(targets):
@@ -48,15 +69,23 @@ def bound_interval(network: Network, first: int, last: int, budget: Budget) -> I
                 return interval
             head = np.array([found[source][0][v] for v in body], dtype=np.int64)
             least = interval.jump.least[source][target]
-            threshold, weights = best_threshold(head, duration, tail, least)
+            threshold, weights = best_threshold(head, duration, tail, least, budget)
             if threshold >= least:
                 interval.jump.least[source][target] = threshold + 1
                 interval.rows.append([source, target, threshold, *weights])
     return interval
 
 
+def _steps(network: Network, body: list[int], sources: int, targets: int) -> int:
+    """Return how many steps the checker takes for an interval, at most about."""
+    reads = sum(len(network.inputs[v]) + len(network.jumps_to.get(v, ())) for v in body)
+    writes = sum(len(network.outputs[v]) + len(network.jumps_from.get(v, ())) for v in body)
+    rows = 2 * sources * targets * len(body) * network.devices
+    return (sources * reads + targets * writes) * network.devices**2 + rows
+
+
 def best_threshold(
-    head: IntArray, duration: IntArray, tail: IntArray, least: int
+    head: IntArray, duration: IntArray, tail: IntArray, least: int, budget: Budget
 ) -> tuple[int, list[int]]:
     """Return the largest threshold found that loads refute, and the weights.
 
@@ -71,7 +100,9 @@ def best_threshold(
     best: tuple[int, list[int]] = (least - 1, [])
     low, high, at = least, None, least
     for _ in range(MOST_PROGRAMS):
-        reached, weights = _refuted_from(head, duration, tail, total, at)
+        if budget.is_spent():
+            return best
+        reached, weights = _refuted_from(head, duration, tail, total, at, budget)
         if reached >= at:
             best = reached, weights
             low = reached + 1
@@ -91,7 +122,12 @@ def best_threshold(
 
 
 def _refuted_from(
-    head: IntArray, duration: IntArray, tail: IntArray, total: IntArray, threshold: int
+    head: IntArray,
+    duration: IntArray,
+    tail: IntArray,
+    total: IntArray,
+    threshold: int,
+    budget: Budget,
 ) -> tuple[int, list[int]]:
     """Return the largest threshold that is refuted as the given one is, or one below that."""
     allowed = total <= threshold
@@ -105,7 +141,7 @@ def _refuted_from(
     behind = np.where(allowed, tail, far).min(axis=0)
     used = np.asarray(allowed.any(axis=0))
     lost = np.where(used, before + np.where(used, behind, 0), 0)
-    found = assignment_weights(duration, allowed, lost)
+    found = assignment_weights(duration, allowed, lost, budget.remaining())
     if found is None:
         return threshold - 1, []
     weights = [weight if u else 0 for weight, u in zip(found.weights, used.tolist(), strict=True)]

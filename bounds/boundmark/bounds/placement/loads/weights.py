@@ -36,6 +36,7 @@ def assignment_weights(
     duration: IntArray,
     allowed: BoolArray,
     lost: IntArray,
+    seconds: float,
     memory: IntArray | None = None,
     capacity: IntArray | None = None,
 ) -> Assignment | None:
@@ -47,6 +48,8 @@ def assignment_weights(
         Ticks of each operator on each device, and whether it can be there, shape (n, D).
     lost
         Ticks that each device cannot use, shape (D,).
+    seconds
+        Time for the linear program.
     memory, capacity
         Of operators, shape (n,), and devices, shape (D,); None if it does not matter.
     """
@@ -85,7 +88,7 @@ def assignment_weights(
     solved = linprog(
         np.concatenate([np.zeros(len(columns)), [1.0]]),
         A_ub=loads, b_ub=limits, A_eq=once, b_eq=np.ones(nodes),
-        bounds=(0, None), method="highs",
+        bounds=(0, None), method="highs", options={"time_limit": max(seconds, 0.01)},
     )  # fmt: skip
     if solved.status != 0:
         return None

@@ -6,7 +6,6 @@ import numpy as np
 
 from boundmark.bounds.placement.loads.weights import Assignment, assignment_weights
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementInstance
 
@@ -39,13 +38,18 @@ def run(
     graph = instance.graph
     can_run = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
     nothing = np.zeros(graph.devices, dtype=np.int64)
-    found = assignment_weights(graph.duration, can_run, nothing, graph.memory, graph.capacity)
-    if found is None:
-        raise UnsupportedError(
-            "not even fractions of operators fit, or the linear program was not solved."
-        )
-    payload = {"weights": found.weights, "memory_weights": found.memory_weights}
-    progress.bound(Certificate.of(instance, KIND, proven(instance, found), payload, METHOD.name))
+    equal = Assignment([1] * graph.devices, [0] * graph.devices)
+    best = -1
+    for found in (
+        equal,
+        assignment_weights(
+            graph.duration, can_run, nothing, budget.remaining(), graph.memory, graph.capacity
+        ),
+    ):
+        if found is not None and proven(instance, found) > best:
+            best = proven(instance, found)
+            payload = {"weights": found.weights, "memory_weights": found.memory_weights}
+            progress.bound(Certificate.of(instance, KIND, best, payload, METHOD.name))
 
 
 METHOD = Method(

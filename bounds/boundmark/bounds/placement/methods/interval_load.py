@@ -5,8 +5,9 @@ from typing import Any
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.loads.dominators import immediate_dominators
-from boundmark.bounds.placement.loads.intervals import Interval, bound_interval
+from boundmark.bounds.placement.loads.intervals import MOST_STEPS, Interval, bound_interval
 from boundmark.problems.certificate import Certificate
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
@@ -32,23 +33,36 @@ def intervals_inside(graph: PlacementGraph) -> list[tuple[int, int]]:
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the bound of the whole schedule's load, then with intervals inside it."""
+    """Report the longest path, the bound of the whole schedule's load, then with intervals inside.
+
+    Raises
+    ------
+    UnsupportedError
+        If the checker would take too long.
+    """
     read = checker.check_instance(instance.to_json())
-    whole = bound_interval(Network(read), OUTSIDE, OUTSIDE, budget.part(1 - INSIDE))
-    best = _report(instance, [whole], progress, -1)
     network = Network(read)
+    best = -1
+    for part in (budget.part(0.0), budget.part(1 - INSIDE)):
+        whole = bound_interval(network, OUTSIDE, OUTSIDE, part)
+        if whole is None:
+            raise UnsupportedError("the graph is too large for the checker.")
+        best = _report(instance, [whole], progress, best)
     intervals: list[Interval] = []
+    steps = MOST_STEPS
     inside = budget.part(INSIDE)
     for first, last in intervals_inside(instance.graph):
         if inside.is_spent():
             break
-        interval = bound_interval(network, first, last, inside)
-        if interval.rows:
+        interval = bound_interval(network, first, last, inside, steps)
+        if interval is not None and interval.rows:
             network.add(interval.jump)
             intervals.append(interval)
+            steps -= interval.steps
     if intervals:
-        intervals.append(bound_interval(network, OUTSIDE, OUTSIDE, budget))
-        _report(instance, intervals, progress, best)
+        again = bound_interval(network, OUTSIDE, OUTSIDE, budget)
+        if again is not None:
+            _report(instance, [*intervals, again], progress, best)
 
 
 def _report(
