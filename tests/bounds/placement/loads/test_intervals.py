@@ -7,6 +7,7 @@ from brute_force_placement import instance, optimum
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.loads.intervals import best_threshold, bound_interval
+from boundmark.bounds.placement.loads.weights import AssignmentProgram
 from boundmark.bounds.placement.methods.critical_path import earliest_ends
 from boundmark.bounds.placement.methods.interval_load import intervals_inside
 from boundmark.problems.method import Budget
@@ -49,7 +50,9 @@ def test_a_path_is_not_stated_again() -> None:
 def test_thresholds_are_the_largest_that_the_program_refutes() -> None:
     """On a device that has to do all, they reach the sum."""
     nothing = np.zeros((3, 1), dtype=np.int64)
-    threshold, weights = best_threshold(nothing, np.array([[3], [4], [5]]), nothing, 5, Budget(60))
+    ticks = np.array([[3], [4], [5]])
+    program = AssignmentProgram(ticks, ticks > 0)
+    threshold, weights = best_threshold(program, nothing, ticks, nothing, 5, Budget(60))
     assert threshold == 11
     assert weights[0] > 0
 

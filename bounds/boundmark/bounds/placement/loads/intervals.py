@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.checker.placement.paths import OUTSIDE, Jump, Network
-from boundmark.bounds.placement.loads.weights import assignment_weights
+from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Jump, Network
+from boundmark.bounds.placement.loads.weights import AssignmentProgram
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 
@@ -61,6 +61,7 @@ def bound_interval(
     if not body or budget.is_spent():
         return interval
     duration = np.array([network.duration[v] for v in body], dtype=np.int64)
+    program = AssignmentProgram(duration, duration < NEVER)
     for target in range(targets):
         tails = network.tails(body, last, target)
         tail = np.array([tails[v] for v in body], dtype=np.int64)
@@ -69,7 +70,7 @@ def bound_interval(
                 return interval
             head = np.array([found[source][0][v] for v in body], dtype=np.int64)
             least = interval.jump.least[source][target]
-            threshold, weights = best_threshold(head, duration, tail, least, budget)
+            threshold, weights = best_threshold(program, head, duration, tail, least, budget)
             if threshold >= least:
                 interval.jump.least[source][target] = threshold + 1
                 interval.rows.append([source, target, threshold, *weights])
@@ -85,7 +86,12 @@ def _steps(network: Network, body: list[int], sources: int, targets: int) -> int
 
 
 def best_threshold(
-    head: IntArray, duration: IntArray, tail: IntArray, least: int, budget: Budget
+    program: AssignmentProgram,
+    head: IntArray,
+    duration: IntArray,
+    tail: IntArray,
+    least: int,
+    budget: Budget,
 ) -> tuple[int, list[int]]:
     """Return the largest threshold found that loads refute, and the weights.
 
@@ -102,7 +108,7 @@ def best_threshold(
     for _ in range(MOST_PROGRAMS):
         if budget.is_spent():
             return best
-        reached, weights = _refuted_from(head, duration, tail, total, at, budget)
+        reached, weights = _refuted_from(program, head, duration, tail, total, at, budget)
         if reached >= at:
             best = reached, weights
             low = reached + 1
@@ -122,6 +128,7 @@ def best_threshold(
 
 
 def _refuted_from(
+    program: AssignmentProgram,
     head: IntArray,
     duration: IntArray,
     tail: IntArray,
@@ -141,10 +148,10 @@ def _refuted_from(
     behind = np.where(allowed, tail, far).min(axis=0)
     used = np.asarray(allowed.any(axis=0))
     lost = np.where(used, before + np.where(used, behind, 0), 0)
-    found = assignment_weights(duration, allowed, lost, budget.remaining())
+    found = program.weights(allowed, lost, budget.remaining())
     if found is None:
         return threshold - 1, []
-    weights = [weight if u else 0 for weight, u in zip(found.weights, used.tolist(), strict=True)]
+    weights = [weight if u else 0 for weight, u in zip(found.work, used.tolist(), strict=True)]
     demand = sum(
         min(weight * ticks for weight, ticks, can in zip(weights, row, cans, strict=True) if can)
         for row, cans in zip(duration.tolist(), allowed.tolist(), strict=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.placement.loads.weights import Assignment, assignment_weights
+from boundmark.bounds.placement.loads.weights import AssignmentProgram, Weights
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementInstance
@@ -12,23 +12,21 @@ from boundmark.problems.placement import PlacementInstance
 KIND = "assignment-load/1"
 
 
-def proven(instance: PlacementInstance, found: Assignment) -> int:
+def proven(instance: PlacementInstance, found: Weights) -> int:
     """Return the bound that weights prove, exactly."""
     graph = instance.graph
     can_run = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
     demand = -sum(
         weight * capacity
-        for weight, capacity in zip(found.memory_weights, graph.capacity.tolist(), strict=True)
+        for weight, capacity in zip(found.memory, graph.capacity.tolist(), strict=True)
     )
     for ticks, memory, cans in zip(
         graph.duration.tolist(), graph.memory.tolist(), can_run.tolist(), strict=True
     ):
         demand += min(
-            found.weights[d] * ticks[d] + found.memory_weights[d] * memory
-            for d, can in enumerate(cans)
-            if can
+            found.work[d] * ticks[d] + found.memory[d] * memory for d, can in enumerate(cans) if can
         )
-    return max(0, int(-(-demand // sum(found.weights))))
+    return max(0, int(-(-demand // sum(found.work))))
 
 
 def run(
@@ -38,17 +36,13 @@ def run(
     graph = instance.graph
     can_run = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
     nothing = np.zeros(graph.devices, dtype=np.int64)
-    equal = Assignment([1] * graph.devices, [0] * graph.devices)
+    equal = Weights([1] * graph.devices, [0] * graph.devices)
     best = -1
-    for found in (
-        equal,
-        assignment_weights(
-            graph.duration, can_run, nothing, budget.remaining(), graph.memory, graph.capacity
-        ),
-    ):
+    program = AssignmentProgram(graph.duration, can_run, graph.memory, graph.capacity)
+    for found in (equal, program.weights(can_run, nothing, budget.remaining())):
         if found is not None and proven(instance, found) > best:
             best = proven(instance, found)
-            payload = {"weights": found.weights, "memory_weights": found.memory_weights}
+            payload = {"weights": found.work, "memory_weights": found.memory}
             progress.bound(Certificate.of(instance, KIND, best, payload, METHOD.name))
 
 
@@ -58,5 +52,5 @@ METHOD = Method(
     kind="bound",
     summary="The mean load if operators could be split among devices, within their memory.",
     run=run,
-    warm=("scipy.optimize",),
+    warm=("highspy", "scipy.sparse"),
 )
