@@ -7,7 +7,7 @@ from brute_force_placement import instance, optimum
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.loads.intervals import best_threshold, bound_interval
-from boundmark.bounds.placement.loads.weights import AssignmentProgram
+from boundmark.bounds.placement.loads.weights import AssignmentProgram, Weights
 from boundmark.bounds.placement.methods.critical_path import earliest_ends
 from boundmark.bounds.placement.methods.interval_load import intervals_inside
 from boundmark.problems.method import Budget
@@ -83,3 +83,19 @@ def test_without_time_there_is_the_path() -> None:
     interval = bound_interval(network, OUTSIDE, OUTSIDE, Budget(0))
     assert interval is not None
     assert (interval.rows, interval.jump.least) == ([], [[5]])
+
+
+class WeightElsewhere(AssignmentProgram):
+    """A program whose solution has all the weight on the second device."""
+
+    def weights(self, allowed: np.ndarray, lost: np.ndarray, seconds: float) -> Weights:
+        """Return it."""
+        return Weights([0, 7], [0, 0])
+
+
+def test_weight_of_a_device_that_nothing_can_be_on() -> None:
+    """A degenerate solution proves nothing, and does no harm."""
+    ticks = np.array([[0, 9], [0, 9]])
+    program = WeightElsewhere(ticks, ticks >= 0)
+    nothing = np.zeros((2, 2), dtype=np.int64)
+    assert best_threshold(program, nothing, ticks, nothing, 3, Budget(60)) == (2, [])

@@ -152,6 +152,9 @@ def _refuted_from(
     if found is None:
         return threshold - 1, []
     weights = [weight if u else 0 for weight, u in zip(found.work, used.tolist(), strict=True)]
+    if not any(weights):
+        # Without work, the row of a device that nothing can be on may be as good as any.
+        return threshold - 1, []
     demand = sum(
         min(weight * ticks for weight, ticks, can in zip(weights, row, cans, strict=True) if can)
         for row, cans in zip(duration.tolist(), allowed.tolist(), strict=True)
