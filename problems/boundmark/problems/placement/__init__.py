@@ -36,8 +36,16 @@ PROBLEM = Problem(
     instance_from_json=PlacementInstance.from_json,
     solution_from_json=PlacementSchedule.from_json,
     rounds=(
-        ("critical-path", "assignment-load", "single-device", "m-topo", "m-etf", "heft"),
-        ("placement-search", "interval-load"),
+        (
+            "critical-path",
+            "assignment-load",
+            "interval-load",
+            "single-device",
+            "m-topo",
+            "m-etf",
+            "heft",
+        ),
+        ("placement-search",),
     ),
     precedence=30,
     naming=NAMING,
