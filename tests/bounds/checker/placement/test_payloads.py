@@ -102,3 +102,19 @@ def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(budget, "MOST_CHECK_BYTES", 2**18)
     with pytest.raises(checker.TooLarge, match="of memory"):
         check("interval-load/1", {"intervals": [{**MODULE, "last": 49, "rows": []}]}, sample)
+
+
+def test_intervals_of_nothing_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find that nothing is in between takes a look at all operators, or at all inputs."""
+    chain = instance([[1]] * 50, [(v, v + 1) for v in range(49)])
+    star = instance([[1]] * 50, [(v, 49) for v in range(49)])
+    for sample, value in (
+        (chain, {"first": 49, "last": -1, "rows": []}),
+        (star, {"first": 0, "last": 49, "rows": []}),
+    ):
+        monkeypatch.setattr(budget, "MOST_STEPS", 2**20)
+        with pytest.raises(checker.Rejected, match=r"whole schedule|does not wait"):
+            check("interval-load/1", {"intervals": [value]}, sample)
+        monkeypatch.setattr(budget, "MOST_STEPS", 49)
+        with pytest.raises(checker.TooLarge):
+            check("interval-load/1", {"intervals": [value]}, sample)

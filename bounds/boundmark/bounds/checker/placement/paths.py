@@ -72,6 +72,7 @@ class Network:
         These are all that the last one waits for, but for the first one and what that waits for;
         rejected unless each of them waits for the first one.
         """
+        spend(len(self.inputs) if last == OUTSIDE else len(self.inputs[last]))
         if last == OUTSIDE:
             found = {v for v, readers in enumerate(self.outputs) if not readers} - {first}
         else:
@@ -112,6 +113,7 @@ class Network:
         if last != OUTSIDE:
             return starts, self._start(last, first, device, ends)
         least = max((min(end) for end in ends.values()), default=0)
+        spend(len(self.jumps_to.get(OUTSIDE, ())) * self.devices)
         for jump in self.jumps_to.get(OUTSIDE, ()):
             if jump.first in ends:
                 whole = min(e + row[0] for e, row in zip(ends[jump.first], jump.least, strict=True))
