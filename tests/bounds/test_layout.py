@@ -8,10 +8,15 @@ import pytest
 
 from boundmark.bounds.microbatch import methods as microbatch_methods
 from boundmark.bounds.pipeline import methods as pipeline_methods
+from boundmark.bounds.placement import methods as placement_methods
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Method
 
-FOLDERS = {"pipeline": pipeline_methods, "microbatch": microbatch_methods}
+FOLDERS = {
+    "pipeline": pipeline_methods,
+    "microbatch": microbatch_methods,
+    "placement": placement_methods,
+}
 
 # Heuristics and bounds know nothing of each other. The search of `time-optimal` is that of
 # `tessel`, a heuristic, and the programs of `forward-greedy` are those of `reach`, an exact method.

@@ -71,7 +71,7 @@ def test_stored_instances_are_read_back(tmp_path):
         ("graph.json", b'{"format": ', "expected JSON, found Expecting value"),
         ("graph.json", b"\xff\xff", "expected JSON, found"),
         ("graph.json", b"[1, 2]", "expected an instance, found a list"),
-        ("graph.json", b"{}", "problem is None; expected pipeline or microbatch"),
+        ("graph.json", b"{}", "problem is None; expected pipeline or microbatch or placem"),
         ("graph.json", b'{"problem": "pipeline"}', "format is None; expected"),
         (
             "graph.json",

@@ -17,6 +17,7 @@ from boundmark.problems.problem import Instance
 MODULES = {
     "pipeline": "tiny_pipeline",
     "microbatch": "tiny_microbatch",
+    "placement": "tiny_placement",
 }
 
 

@@ -16,8 +16,9 @@ METHOD_JOB = "boundmark.benchmarks.execution.method_job"
 # After Ctrl-C, for checking what the methods have found.
 PATIENCE_SECONDS = 5.0
 
-# The reason to stop if it is the user's wish.
-INTERRUPT = "Ctrl-C"
+# The reasons to stop, as they follow "because": the user's wish, and the clock.
+INTERRUPT = "of Ctrl-C"
+TIME_IS_UP = "the time was up"
 
 
 class TimeIsUpError(Exception):
@@ -59,9 +60,9 @@ def ending_gently(stop: Callable[[str], None], kill_at: float, end_at: float) ->
     def on_alarm(number: int, frame: FrameType | None) -> None:
         if stopped:
             # Whoever waits for a task must not wait for ever.
-            stop("the time was up")
+            stop(TIME_IS_UP)
             raise TimeIsUpError
-        end("the time was up")
+        end(TIME_IS_UP)
         signal.setitimer(signal.ITIMER_REAL, _until(end_at))
 
     before = {

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.benchmarks.execution.task import Outcome
+from boundmark.benchmarks.interruption import TIME_IS_UP
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
@@ -52,8 +53,8 @@ class MethodRounds:
         Number of the round that runs, from 1 up.
     running
         Names of the methods that run.
-    tried, left_out
-        Names of those that have been started or were stored, and of those that had no time.
+    tried
+        Names of those that have been started or were stored.
     why_stopped
         A clause if `stop` was called, else empty.
     """
@@ -85,7 +86,6 @@ class MethodRounds:
         self.round = 0
         self.running: list[str] = []
         self.tried: list[str] = []
-        self.left_out: list[str] = []
         self.why_stopped = ""
 
     @property
@@ -121,6 +121,14 @@ class MethodRounds:
         self._has_started = True
         self.take(planned.task.method, outcome.objective, outcome.bound_certified)
 
+    def not_run(self) -> list[tuple[str, str]]:
+        """Return the methods that would have been run, and why they were not."""
+        if self.is_proven:
+            return []
+        why = self.why_stopped or TIME_IS_UP
+        names = [choice.method.name for choices in self._rounds for choice in choices]
+        return [(name, why) for name in names if name not in self.tried]
+
     def stop(self, why: str) -> None:
         """Hand out no more tasks."""
         with self._changed:
@@ -136,7 +144,6 @@ class MethodRounds:
                     if self._is_known(choice, limit):
                         continue
                     if self._clock.for_methods() == 0.0:
-                        self.left_out.append(choice.method.name)
                         continue
                     self.running.append(choice.method.name)
                     self.tried.append(choice.method.name)

@@ -202,9 +202,9 @@ def solve(
         (rows["instance_sha256"] == source.instance.sha256) & rows["method"].isin(going.tried)
     ]
     answer = _best(source, rows, directory, clock.spent(), given)
-    unfinished = [f"{name}: not run, because the time was up" for name in going.left_out]
+    unfinished = [f"{name}: not run, because {why}" for name, why in going.not_run()]
     if late:
-        unfinished.append(f"{', '.join(going.running) or 'methods'}: {late}")
+        unfinished += [f"{name}: {late}" for name in going.running]
     return replace(
         answer,
         failures=(*answer.failures, *unfinished),
@@ -219,8 +219,7 @@ def _run(
 
     def told(outcome: Outcome) -> Outcome:
         if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
-            of = "of " if going.why_stopped == INTERRUPT else ""
-            detail = f"ended because {of}{going.why_stopped}"
+            detail = f"ended because {going.why_stopped}"
             return replace(outcome, status="timeout", status_detail=detail)
         return outcome
 
@@ -236,10 +235,10 @@ def _run(
                 told=told,
             )
     except TimeIsUpError:
-        return "the time was up before all results were checked"
+        return "what it found was not checked, because the time was up"
     except KeyboardInterrupt:
         going.stop(INTERRUPT)
-        return "Ctrl-C came before all results were checked"
+        return "what it found was not checked, because of Ctrl-C"
     return ""
 
 

@@ -19,6 +19,10 @@ STARTING_FRACTION = 0.25
 MOST_STARTING_SECONDS = 2.5
 
 
+# Whether this process is the command; a program that calls it has begun long before.
+is_whole_process = False
+
+
 @dataclass(frozen=True)
 class WallClock:
     """Wall time of a command, from when it started.
@@ -33,6 +37,16 @@ class WallClock:
 
     seconds: float
     started: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of_command(cls, seconds: float) -> "WallClock":
+        """Return the clock of the command that runs, from when its process began."""
+        if not is_whole_process:
+            return cls(seconds)
+        import psutil
+
+        age = max(0.0, time.time() - psutil.Process().create_time())
+        return cls(seconds, time.monotonic() - age)
 
     @property
     def checking_seconds(self) -> float:

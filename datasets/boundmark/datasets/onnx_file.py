@@ -111,9 +111,8 @@ def _check_texts(message: Message) -> None:
 
     The parser hands on what is not UTF-8 as bytes.
     """
-    value: Any
     for kind, value in message.ListFields():
-        values = (value,) if isinstance(value, str | bytes | Message) else value
+        values: Any = (value,) if isinstance(value, str | bytes | Message) else value
         if kind.type == FieldDescriptor.TYPE_MESSAGE:
             for part in values:
                 _check_texts(part)

@@ -83,6 +83,9 @@ BAD = [
     (".json", "[0, 0, 1, true]", "is True; expected an integer from 0"),
     (".json", "[0, 0, 1, [2]]", "entry 3 is [2]; expected an object with the fields operator, st"),
     (".json", '[{"operator": "conv"}]', "entry 0 has the fields 'operator'; expected operator, st"),
+    (".json", '{"conv": 0, "7": 1, "conv": 1}', "an object has 'conv' twice; expected it once"),
+    (".csv", "operator,stage\n\0,0\n", ""),
+    (".csv", f"operator,stage\n{'x' * 200_000},0\n", "expected CSV, found field larger than"),
     (".json", '{"conv": 0.5}', "stage of 'conv' is 0.5; expected an integer"),
     (".json", '{"conv": null}', "stage of 'conv' is None; expected an integer"),
 ]
@@ -105,6 +108,13 @@ def test_no_text(tmp_path: Path) -> None:
     path.write_bytes(b"operator,stage\n\xff\xfe,0\n")
     with pytest.raises(InvalidInputError, match="expected text in UTF-8"):
         read(path)
+
+
+def test_no_files(tmp_path: Path) -> None:
+    """What has no end is not read to it."""
+    for path in (Path("/dev/zero"), tmp_path, tmp_path / "none.csv"):
+        with pytest.raises(InvalidInputError, match=f"^{path}"):
+            read(path)
 
 
 def test_csv_without_a_table(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from functools import cache
 from typing import Any
 
 import brute_force
+import brute_force_placement
 from other_process import call
 from recording import record
 
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.problem import Instance, Solution
-from certified import microbatch, pipeline
+from certified import microbatch, pipeline, placement
 
 Document = dict[str, Any]
 
@@ -51,6 +52,9 @@ PROBLEMS = {
     "microbatch": CertifiedProblem(
         microbatch.TIGHT, microbatch.optimum, microbatch.is_tiny, microbatch.solution
     ),
+    "placement": CertifiedProblem(
+        placement.TIGHT, brute_force_placement.optimum, placement.is_tiny, placement.solution
+    ),
 }
 
 NAMES = tuple((problem, name) for problem, known in PROBLEMS.items() for name in known.tight)
@@ -71,7 +75,9 @@ def certified(problem: str, name: str) -> Certified:
     """Return a sample with what the method reports last, as a JSON reader returns it."""
     method, instance = PROBLEMS[problem].tight[name]
     # CP-SAT and HiGHS cannot be loaded by one process.
-    recorder = call(record, method, instance) if problem != "pipeline" else record(method, instance)
+    recorder = (
+        call(record, method, instance) if problem == "microbatch" else record(method, instance)
+    )
     certificates = [bound for bound in recorder.bounds if isinstance(bound, Certificate)]
     document = json.loads(json.dumps(certificates[-1].to_json()))
     return Certified(instance, instance.to_json(), document, PROBLEMS[problem].optimum(instance))

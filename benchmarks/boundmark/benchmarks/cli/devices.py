@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.listing import as_json, print_rows
+from boundmark.benchmarks.cli.listing import as_json, print_rows, wide
 
 if TYPE_CHECKING:
     from boundmark.problems.devices import Cluster, Device, Registry
@@ -22,8 +22,9 @@ LABEL_WIDTH = 10
 
 @click.command()
 @as_json
+@wide
 @click.argument("name", metavar="[NAME|FILE]", required=False)
-def devices(name: str | None, as_json: bool) -> None:
+def devices(name: str | None, as_json: bool, wide: bool) -> None:
     """List devices and clusters, or show what there is to know of one.
 
     NAME is that of a device or cluster. A FILE ends in .toml; docs/devices.md describes the format.
@@ -35,16 +36,17 @@ def devices(name: str | None, as_json: bool) -> None:
         click.echo(json.dumps([_as_json(item) for item in found.all.values()], indent=2))
     elif name is None:
         click.echo("Rates in 10^12 operations/s, bandwidths of memory and link in GB/s.")
-        print_rows([_row(device) for device in found.devices.values()], False)
+        print_rows([_row(device) for device in found.devices.values()], False, wide)
         click.echo()
         clusters = found.clusters.values()
-        print_rows([{"cluster": x.name, "devices": _members(x)} for x in clusters], False)
+        rows = [{"cluster": x.name, "devices": _members(x)} for x in clusters]
+        print_rows(rows, False, wide)
     else:
         for number, item in enumerate(found.all.values()):
             if number:
                 click.echo()
             if isinstance(item, Cluster):
-                _print_cluster(item)
+                _print_cluster(item, wide)
             else:
                 _print_device(item)
 
@@ -107,7 +109,7 @@ def _print_device(device: "Device") -> None:
     _print_source(link.source)
 
 
-def _print_cluster(cluster: "Cluster") -> None:
+def _print_cluster(cluster: "Cluster", is_wide: bool) -> None:
     _print_fact("cluster", cluster.name)
     _print_fact("devices", _members(cluster))
     _print_source(cluster.source)
@@ -116,7 +118,9 @@ def _print_cluster(cluster: "Cluster") -> None:
         ("latency in us", cluster.latency, MICRO),
     ):
         click.echo(f"{label} from row to column:")
-        print_rows([_matrix_row(cluster, matrix / unit, at) for at in range(len(matrix))], False)
+        print_rows(
+            [_matrix_row(cluster, matrix / unit, at) for at in range(len(matrix))], False, is_wide
+        )
 
 
 def _matrix_row(cluster: "Cluster", matrix: Any, tail: int) -> dict[str, str]:

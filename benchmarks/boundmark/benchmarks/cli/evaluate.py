@@ -76,7 +76,7 @@ def evaluate(
         time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
     )
     _check_options(max_gap, bounds, methods)
-    clock = WallClock(settings.time_limit_seconds)
+    clock = WallClock.of_command(settings.time_limit_seconds)
     given = instance_and_solution(model, solution, given_texts(parameters), problem, device, dims)
     console = Console(stderr=True, quiet=quiet or as_json)
     if bounds is not None:

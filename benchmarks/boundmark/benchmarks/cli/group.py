@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from boundmark.benchmarks import wall_clock
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
@@ -27,6 +28,11 @@ class _Group(click.Group):
     Problems add commands of their own with entry points in the group ``boundmark.commands`` that
     name a `click.Command`; they are looked for when a name is none of the commands given here.
     """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Be the command of a process, whose time includes that of starting Python."""
+        wall_clock.is_whole_process = True
+        return super().__call__(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that the arguments name."""

@@ -65,7 +65,7 @@ def solve(
     settings = RunSettings.checked(
         time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
     )
-    clock = WallClock(settings.time_limit_seconds)
+    clock = WallClock.of_command(settings.time_limit_seconds)
     asked: Any = (given_texts(parameters), problem, device, dims)
     own = None
     if given is not None:

@@ -17,6 +17,9 @@ from boundmark.problems.source_file import naming, read_bytes
 # As it is in the file: what a node is called, and further cells that should be integers.
 WrittenRow: TypeAlias = Sequence[object]
 
+# No solution that anybody could have written takes more.
+LARGEST_FILE = 2**27
+
 # Names in an error; more would be a page.
 MOST_NAMED = 5
 
@@ -39,6 +42,12 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
     InvalidInputError
         If the file is empty or neither.
     """
+    if path.exists() and not path.is_dir():
+        with naming(path):
+            if not path.is_file():
+                raise InvalidInputError("expected a regular file.")
+            if path.stat().st_size > LARGEST_FILE:
+                raise InvalidInputError(f"the file has more than {LARGEST_FILE >> 20} MiB.")
     content = read_bytes(path, "a solution")
     with naming(path):
         try:
@@ -52,7 +61,7 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
                 raise InvalidInputError("solutions of this problem are JSON; found a CSV file.")
             return _csv_rows(text, table)
         try:
-            value = json.loads(text)
+            value = json.loads(text, object_pairs_hook=_without_repetition)
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(
                 f"expected JSON, or CSV in a file that ends in .csv; found {error}."
@@ -168,6 +177,14 @@ def _rows_of_list(value: list[Any], table: SolutionTable) -> list[WrittenRow]:
     if not rows:
         raise InvalidInputError("the list is empty; expected an entry per node.")
     return rows
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise InvalidInputError(f"an object has {quoted(twice)} twice; expected it once.")
+    return found
 
 
 def _has_containers(value: Mapping[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """The problems that this folder checks."""
 
-from . import microbatch, pipeline
+from . import microbatch, pipeline, placement
 from .problem import Problem
 
 PROBLEMS = {
@@ -12,6 +12,9 @@ PROBLEMS = {
         microbatch.objective,
         microbatch.SOLUTION_FIELDS,
         microbatch.KINDS,
+    ),
+    "placement": Problem(
+        placement.read_instance, placement.objective, placement.SOLUTION_FIELDS, placement.KINDS
     ),
 }
 

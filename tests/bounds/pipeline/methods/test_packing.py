@@ -73,6 +73,18 @@ def test_between_the_share_bound_and_the_optimum(sample: PipelineInstance) -> No
     assert share_table(sample.graph).bound(sample.k) <= reports[-1].bound <= optimum(sample)
 
 
+@pytest.mark.parametrize("ticks", [1_000, 10**12])
+def test_large_costs(ticks: int) -> None:
+    """Where a unit of cost is many ticks, bounds come close to what they are with few."""
+    sample = instance(
+        [ticks * cost for cost in (5, 5, 6, 7, 7)],
+        [(0, 2), (0, 3), (1, 4), (2, 4), (3, 4)],
+        2,
+        transfer=[ticks * cost for cost in (3, 2, 3, 1, 0)],
+    )
+    assert 0.99 * 22 * ticks < run(sample)[-1].bound <= 22 * ticks
+
+
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4])
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_all_graphs_up_to_four_nodes(nodes: int, k: int) -> None:

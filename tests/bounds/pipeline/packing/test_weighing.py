@@ -96,6 +96,8 @@ def test_packings_remember_the_least_cost() -> None:
 def test_prices_of_all_costs_stay_small(sample: PipelineInstance, limit: int) -> None:
     """Kernels add up 64-bit integers."""
     graph = sample.graph
-    price = whole_of(graph, limit) / max(1, limit)
+    whole = whole_of(graph, limit)
+    assert whole * graph.dag.nodes <= LARGEST_SUM
+    price = whole / max(1, limit)
     consumers = np.diff(graph.dag.consumer_start)
     assert price * (graph.work.sum() + (graph.transfer * (1 + consumers)).sum()) <= 2 * LARGEST_SUM

@@ -19,7 +19,8 @@ from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Weights are integers for all but the linear program. A stage weighs at least so much, and at least
-# so much for each tick; no sum of prices of all costs is larger than the last number.
+# so much for each tick; no sum of prices of all costs, or of all weights, is larger than the last
+# number.
 LEAST_WHOLE = 2**30
 WHOLE_OF_A_TICK = 2**14
 LARGEST_SUM = 2**59
@@ -238,5 +239,5 @@ def whole_of(graph: PipelineGraph, limit: int) -> int:
     """Return what a stage of some cost may weigh, for weights that are precise and stay small."""
     consumers = np.diff(graph.dag.consumer_start)
     total = int(graph.work.sum()) + int((graph.transfer * (1 + consumers)).sum())
-    largest = LARGEST_SUM * max(1, limit) // max(1, total)
+    largest = min(LARGEST_SUM * max(1, limit) // max(1, total), LARGEST_SUM // graph.dag.nodes)
     return max(1, min(largest, max(LEAST_WHOLE, WHOLE_OF_A_TICK * limit)))

@@ -1,0 +1,84 @@
+"""A placement: a line for every device."""
+
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from boundmark.benchmarks.presentation import Presentation
+from boundmark.benchmarks.solve import Answer
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.feasibility import memory_held
+from boundmark.problems.placement.measures import busy_ticks, moved_ticks
+from boundmark.reports.text.number_text import integer
+
+
+def objective_name(answer: Answer) -> str:
+    """Return what the objective is called."""
+    return "makespan"
+
+
+def unit(answer: Answer) -> str:
+    """Return what a tick of the graph is, e.g. nanoseconds."""
+    tick = _instance(answer).graph.tick
+    return "" if tick == "unit" else f" {tick}"
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """Return what each device does and holds."""
+    if answer.solution is None:
+        return {"devices": None, "transfers": None}
+    instance = _instance(answer)
+    schedule = PlacementSchedule.from_json(answer.solution)
+    columns = device_columns(instance, schedule)
+    devices = [
+        {"name": name, **{column: int(values[d]) for column, values in columns.items()}}
+        for d, name in enumerate(instance.graph.device_names)
+    ]
+    return {"devices": devices, "transfers": len(schedule.transfers)}
+
+
+def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, IntArray]:
+    """Return what each device does and holds: operators, ticks and memory, each of shape (D,)."""
+    graph = instance.graph
+    sent, received = moved_ticks(instance, schedule)
+    return {
+        "operators": np.bincount(schedule.devices, minlength=graph.devices),
+        "busy": busy_ticks(graph, schedule.devices),
+        "sending": sent,
+        "receiving": received,
+        "memory": memory_held(graph, schedule.devices),
+        "capacity": graph.capacity,
+    }
+
+
+def print_solution(answer: Answer) -> None:
+    """Print a line for each device: what it runs, its share of the makespan, and how full it is."""
+    if answer.solution is None or answer.objective is None:
+        return
+    instance = _instance(answer)
+    columns = device_columns(instance, PlacementSchedule.from_json(answer.solution))
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("device", no_wrap=True)
+    for column in ("operators", "busy", "share", "sending", "receiving", "memory", "full"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for d, name in enumerate(instance.graph.device_names):
+        row = {column: integer(values[d]) for column, values in columns.items()}
+        share = f"{int(columns['busy'][d]) / max(1, answer.objective):.0%}"
+        full = f"{int(columns['memory'][d]) / max(1, int(columns['capacity'][d])):.0%}"
+        table.add_row(
+            name, row["operators"], row["busy"], share, row["sending"], row["receiving"],
+            row["memory"], full,
+        )  # fmt: skip
+    Console().print(table)
+
+
+def _instance(answer: Answer) -> PlacementInstance:
+    instance = answer.source.instance
+    assert isinstance(instance, PlacementInstance)
+    return instance
+
+
+PRESENTATION = Presentation("placement", objective_name, unit, facts, print_solution)

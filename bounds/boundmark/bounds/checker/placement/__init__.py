@@ -1,0 +1,49 @@
+"""Checks `placement`: operators of a graph on the devices of a cluster, and a schedule.
+
+The instance: the `duration` of each operator on each device, -1 where that cannot run it; what it
+takes of its device's `memory`, of which each device has a `capacity`; for each tensor its
+`producer`, its `consumers`, and its `size`: the row of `times` that says how long it takes from
+each device to each other one. A solution gives `devices` and `starts` of the operators, and rows
+(tensor, receiver, start) of `transfers`. A tensor is moved to each device that reads it and is not
+its producer's, once for all consumers there (`transfers` of the instance is per-tensor) or once for
+each (per-edge). A device runs one operator, sends one tensor and receives one tensor at a time;
+what takes no time is in nobody's way.
+OPT is the least possible end of the last operator. Kinds of certificates for OPT >= bound:
+
+critical-path/1
+    An operator on device d starts no earlier than each input is there: if the producer is on e,
+    not before its end there and the tensor's ticks from e to d. Of all e, the best counts. By
+    induction, each operator has a least start on each device. Some operator ends last.
+assignment-load/1
+    With weights a_d and b_d of the devices: each device runs its operators one after another, so
+    OPT sum(a) >= the sum over operators of a_d duration[d], for the devices d that they are on. And
+    sum(b_d capacity[d]) >= the sum over operators of b_d memory. Of both together, each operator
+    needs the least over the devices that support it and have room for it alone.
+interval-load/1
+    An interval begins with the end of its first operator, or with the schedule, and ends with the
+    start of its last operator, or with the schedule. In between run the operators that the last one
+    waits for, found backwards from it without going beyond the first one; each of them has to wait
+    for the first one. Suppose that they take at most t ticks, with given devices of the first and
+    the last. As for critical-path, each of them has, on each device, a least time from the first
+    (head) and to the last (tail). It is not where head + duration + tail > t. On device d, those
+    that can be there run one after another, after their least head h_d and before their least tail
+    l_d; so their durations add up to at most t - h_d - l_d, which is at least 0. If weights of the
+    devices show that this is too little for all of them, or if one can be nowhere, the interval
+    takes at least t + 1. Like the ticks of a tensor, that delays the last operator after the first
+    in the intervals that follow in the list. The last interval there is the whole schedule.
+"""
+
+from .instance import read_instance
+from .intervals import critical_path, interval_load
+from .load import assignment_load
+from .schedule import objective
+
+SOLUTION_FIELDS = frozenset({"devices", "starts", "transfers"})
+
+KINDS = {
+    "critical-path/1": critical_path,
+    "assignment-load/1": assignment_load,
+    "interval-load/1": interval_load,
+}
+
+__all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

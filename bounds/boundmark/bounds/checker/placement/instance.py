@@ -1,0 +1,112 @@
+"""Reads instances of `placement`."""
+
+import itertools
+from typing import Any, NamedTuple
+
+from ..budget import hold, spend
+from ..graph import topological_order
+from ..values import LARGEST_COST, Rejected, fields, integers, text
+
+UNSUPPORTED = -1
+MOST_DEVICES = 64
+
+# What the checks make of each operator, and of each consumer of a tensor.
+ENTRY_BYTES = 500
+
+
+class Instance(NamedTuple):
+    """An instance that has passed all checks."""
+
+    transfers: str
+    duration: list[list[int]]
+    memory: list[int]
+    capacity: list[int]
+    producer: list[int]
+    consumers: list[list[int]]
+    size: list[int]
+    times: list[list[int]]
+
+    def ticks(self, tensor: int, source: int, target: int) -> int:
+        """Return how long a tensor takes from one device to another."""
+        return self.times[self.size[tensor]][source * len(self.capacity) + target]
+
+
+def read_instance(document: dict[str, Any]) -> Instance:
+    """Return an instance; raise `Rejected` if it is malformed, or no schedule can be right."""
+    document = fields(document, "the instance", set(Instance._fields))
+    if document["transfers"] != "per-edge":
+        text(document["transfers"], "transfers of the instance", "per-tensor")
+    memory, capacity = (
+        integers(document[name], f"{name} of the instance", 0, LARGEST_COST)
+        for name in ("memory", "capacity")
+    )
+    nodes, devices = len(memory), len(capacity)
+    if not nodes or not 1 <= devices <= MOST_DEVICES:
+        raise Rejected(f"the instance has no operators, or not 1 to {MOST_DEVICES} devices")
+    duration = _table(document, "duration", nodes, devices, UNSUPPORTED)
+    times = _table(document, "times", None, devices**2, 0)
+    producer = integers(document["producer"], "producer of the instance", 0, nodes - 1)
+    size = integers(document["size"], "size of the instance", 0, len(times) - 1)
+    consumers = _lists(document, "consumers")
+    consumers = [integers(row, "consumers of the instance", 0, nodes - 1) for row in consumers]
+    if len({len(producer), len(size), len(consumers)}) != 1:
+        raise Rejected("producer, consumers and size are not of one length")
+    if any(not row or any(v >= w for v, w in itertools.pairwise(row)) for row in consumers):
+        raise Rejected("the consumers of a tensor are not ascending, or there are none")
+    instance = Instance(
+        document["transfers"], duration, memory, capacity, producer, consumers, size, times
+    )
+    _check_costs(instance)
+    _check_order(instance)
+    return instance
+
+
+def _lists(document: dict[str, Any], name: str) -> list[Any]:
+    rows = document[name]
+    if type(rows) is not list or not all(type(row) is list for row in rows):
+        raise Rejected(f"{name} of the instance is not a list of lists")
+    return rows
+
+
+def _table(
+    document: dict[str, Any], name: str, height: int | None, width: int, low: int
+) -> list[list[int]]:
+    rows = _lists(document, name)
+    if len(rows) != (len(rows) if height is None else height):
+        raise Rejected(f"{name} of the instance does not have {height} rows")
+    if any(len(row) != width for row in rows):
+        raise Rejected(f"{name} of the instance does not have {width} values in each row")
+    return [integers(row, f"{name} of the instance", low, LARGEST_COST) for row in rows]
+
+
+def _check_costs(instance: Instance) -> None:
+    devices = len(instance.capacity)
+    if any(row[device * (devices + 1)] for row in instance.times for device in range(devices)):
+        raise Rejected("a tensor takes time from a device to itself")
+    longest = [max(row) for row in instance.times]
+    total = sum(map(max, instance.duration))
+    for size, row in zip(instance.size, instance.consumers, strict=True):
+        total += longest[size] * len(row)
+    if total > LARGEST_COST or sum(instance.memory) + sum(instance.capacity) > LARGEST_COST:
+        raise Rejected("the costs or the memory of the instance add up to more than 2^53")
+    if sum(instance.memory) > sum(instance.capacity):
+        raise Rejected("the operators need more memory than there is")
+    for row, needed in zip(instance.duration, instance.memory, strict=True):
+        if not any(
+            ticks != UNSUPPORTED and needed <= capacity
+            for ticks, capacity in zip(row, instance.capacity, strict=True)
+        ):
+            raise Rejected("no device supports an operator and has room for it")
+
+
+def _check_order(instance: Instance) -> None:
+    pairs = sum(map(len, instance.consumers))
+    hold(ENTRY_BYTES * (pairs + len(instance.memory)))
+    spend(pairs)
+    edges = [
+        (producer, consumer)
+        for producer, row in zip(instance.producer, instance.consumers, strict=True)
+        for consumer in row
+    ]
+    if topological_order(edges) is None:
+        raise Rejected("the instance's graph has a cycle")

@@ -1,0 +1,102 @@
+"""Checks the kinds that look at what devices have to do: critical-path, interval-load.
+
+An interval is what lies between the end of its first operator and the start of its last one; either
+may be missing, for the begin and the end of the schedule. See the package for the argument.
+"""
+
+from typing import Any
+
+from ..budget import hold, spend
+from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
+from .instance import Instance
+from .paths import OUTSIDE, Jump, Network
+
+# A number in a list of its own kind, with what it takes to get there.
+NUMBER_BYTES = 80
+
+
+def critical_path(instance: Instance, payload: Any) -> int:
+    """Return the longest path, each operator on its best device."""
+    fields(payload, "the payload", set())
+    network = Network(instance)
+    body = network.between(OUTSIDE, OUTSIDE)
+    return network.heads(OUTSIDE, 0, body, OUTSIDE)[1][0]
+
+
+def interval_load(instance: Instance, payload: Any) -> int:
+    """Return what loads prove of the last interval, which is the whole schedule."""
+    payload = fields(payload, "the payload", {"intervals"})
+    intervals = payload["intervals"]
+    if type(intervals) is not list or not intervals:
+        raise Rejected("intervals of the payload is not a list of at least one")
+    network = Network(instance)
+    hold(NUMBER_BYTES * len(intervals) * network.devices**2)
+    for value in intervals:
+        jump = _proven(network, value)
+        network.add(jump)
+    if jump.first != OUTSIDE or jump.last != OUTSIDE:
+        raise Rejected("the last interval of the payload is not the whole schedule")
+    return jump.least[0][0]
+
+
+def _proven(network: Network, value: Any) -> Jump:
+    """Return what an interval's rows prove, and what paths prove without them."""
+    value = fields(value, "an interval", {"first", "last", "rows"})
+    nodes = len(network.duration)
+    first = integer(value["first"], "first of an interval", OUTSIDE, nodes - 1)
+    last = integer(value["last"], "last of an interval", OUTSIDE, nodes - 1)
+    devices = network.devices
+    sources, targets = (1 if v == OUTSIDE else devices for v in (first, last))
+    body = network.between(first, last)
+    hold(NUMBER_BYTES * len(body) * devices * (2 * sources + targets))
+    spend(devices**2)
+    found = [network.heads(first, device, body, last) for device in range(sources)]
+    least = [list(to_last) for _, to_last in found]
+    tails: dict[int, dict[int, list[int]]] = {}
+    if type(value["rows"]) is not list:
+        raise Rejected("rows of an interval is not a list")
+    for row in value["rows"]:
+        row = integers(row, "a row of an interval", 0, LARGEST_AMOUNT)
+        if len(row) != 3 + devices or row[0] >= sources or row[1] >= targets:
+            raise Rejected(
+                "a row of an interval is not two of its devices, a threshold and a weight for each"
+            )
+        source, target, threshold, *weights = row
+        if target not in tails:
+            tails[target] = network.tails(body, last, target)
+        if not _is_refuted(network, body, found[source][0], tails[target], threshold, weights):
+            raise Rejected("the weights of a row do not refute its threshold")
+        least[source][target] = max(least[source][target], threshold + 1)
+    return Jump(first, last, least)
+
+
+def _is_refuted(
+    network: Network,
+    body: list[int],
+    heads: dict[int, list[int]],
+    tails: dict[int, list[int]],
+    threshold: int,
+    weights: list[int],
+) -> bool:
+    """Whether the operators between cannot be done in as many ticks."""
+    spend(2 * len(body) * network.devices)
+    room: list[tuple[int, int] | None] = [None] * network.devices
+    demand = 0
+    for v in body:
+        cheapest = None
+        for d, ticks in enumerate(network.duration[v]):
+            head, tail = heads[v][d], tails[v][d]
+            if head + ticks + tail > threshold:
+                continue
+            before, behind = room[d] or (head, tail)
+            room[d] = min(before, head), min(behind, tail)
+            weighted = weights[d] * ticks
+            cheapest = weighted if cheapest is None else min(cheapest, weighted)
+        if cheapest is None:
+            return True
+        demand += cheapest
+    offered = 0
+    for weight, used in zip(weights, room, strict=True):
+        if used is not None:
+            offered += weight * (threshold - used[0] - used[1])
+    return demand > offered

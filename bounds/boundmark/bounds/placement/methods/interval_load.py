@@ -1,0 +1,71 @@
+"""`interval-load`: paths and loads between the operators that paths have to pass."""
+
+from typing import Any
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
+from boundmark.bounds.placement.loads.dominators import immediate_dominators
+from boundmark.bounds.placement.loads.intervals import Interval, bound_interval
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.placement import PlacementGraph, PlacementInstance
+
+KIND = "interval-load/1"
+
+# Of the time, for intervals inside; the rest is for the whole.
+INSIDE = 0.7
+
+
+def intervals_inside(graph: PlacementGraph) -> list[tuple[int, int]]:
+    """Return pairs (first, last): where paths meet, and the last operator that they all passed."""
+    dag = graph.dag
+    order = dag.topological_order.tolist()
+    producers = [dag.producers_of(v).tolist() for v in range(graph.nodes)]
+    sinks = [v for v in range(graph.nodes) if not len(dag.consumers_of(v))]
+    dominator = immediate_dominators(order, [*producers, sinks])
+    pairs = [(dominator[v], v) for v in order if len(producers[v]) > 1]
+    if len(sinks) > 1:
+        pairs.append((dominator[graph.nodes], OUTSIDE))
+    return [pair for pair in pairs if pair[0] != OUTSIDE]
+
+
+def run(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the bound of the whole schedule's load, then with intervals inside it."""
+    read = checker.check_instance(instance.to_json())
+    whole = bound_interval(Network(read), OUTSIDE, OUTSIDE, budget.part(1 - INSIDE))
+    best = _report(instance, [whole], progress, -1)
+    network = Network(read)
+    intervals: list[Interval] = []
+    inside = budget.part(INSIDE)
+    for first, last in intervals_inside(instance.graph):
+        if inside.is_spent():
+            break
+        interval = bound_interval(network, first, last, inside)
+        if interval.rows:
+            network.add(interval.jump)
+            intervals.append(interval)
+    if intervals:
+        intervals.append(bound_interval(network, OUTSIDE, OUTSIDE, budget))
+        _report(instance, intervals, progress, best)
+
+
+def _report(
+    instance: PlacementInstance, intervals: list[Interval], progress: Progress, best: int
+) -> int:
+    bound = intervals[-1].jump.least[0][0]
+    if bound > best:
+        payload = {"intervals": [interval.to_json() for interval in intervals]}
+        progress.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
+    return max(best, bound)
+
+
+METHOD = Method(
+    name="interval-load",
+    problem="placement",
+    kind="bound",
+    summary="Paths and fractional loads between the operators that all paths pass.",
+    run=run,
+    warm=("scipy.optimize",),
+)

@@ -1,0 +1,20 @@
+"""Heuristics for `placement`: they choose devices, and list scheduling does the rest."""
+
+from boundmark.heuristics.placement.methods.heft import HEFT
+from boundmark.heuristics.placement.methods.m_etf import M_ETF
+from boundmark.heuristics.placement.methods.m_topo import M_TOPO
+from boundmark.heuristics.placement.methods.placement_search import PLACEMENT_SEARCH
+from boundmark.heuristics.placement.methods.random_devices import RANDOM_DEVICES
+from boundmark.heuristics.placement.methods.round_robin import ROUND_ROBIN
+from boundmark.heuristics.placement.methods.single_device import SINGLE_DEVICE
+from boundmark.problems.method import Method
+
+METHODS: tuple[Method, ...] = (
+    SINGLE_DEVICE,
+    ROUND_ROBIN,
+    RANDOM_DEVICES,
+    M_TOPO,
+    M_ETF,
+    HEFT,
+    PLACEMENT_SEARCH,
+)

@@ -1,0 +1,195 @@
+"""Operators one after another, each to the device where it starts or ends first: m-ETF and HEFT.
+
+Both keep a clock per device, sender and receiver, and add to its end only. The inputs of an
+operator that are elsewhere are sent one after another, in the order of their numbers.
+"""
+
+import numpy as np
+from numba import types
+
+from boundmark.heuristics.placement.kernels.compiling import compiled, internal
+from boundmark.heuristics.placement.kernels.network import NETWORK, Network
+from boundmark.problems.arrays import IntArray
+
+_ROW = types.int64[::1]
+_TABLE = types.int64[:, ::1]
+_NEVER = 2**62
+
+
+@internal(
+    [types.int64(NETWORK, types.int64, types.int64, _ROW, _ROW, _TABLE, _TABLE, types.boolean)]
+)
+def _inputs_there(
+    net: Network,
+    v: int,
+    device: int,
+    devices: IntArray,
+    end: IntArray,
+    ports: IntArray,
+    arrived: IntArray,
+    is_final: bool,
+) -> int:
+    """Return when the inputs of an operator can be on a device; reserve the ports if final.
+
+    ``ports[0]`` and ``ports[1]`` say when senders and receivers are free; the other two rows are
+    room for trying. ``arrived`` says when a tensor was moved to a device, -1 if it was not.
+    """
+    senders, receivers = (0, 1) if is_final else (2, 3)
+    if not is_final:
+        ports[2] = ports[0]
+        ports[3] = ports[1]
+    there = np.int64(0)
+    for at in range(net.input_start[v], net.input_start[v + 1]):
+        tensor = net.inputs[at]
+        u = net.producer[tensor]
+        source = devices[u]
+        arrival = end[u]
+        if source != device:
+            if net.is_shared and arrived[tensor, device] >= 0:
+                arrival = arrived[tensor, device]
+            else:
+                ticks = net.times[net.size[tensor], source, device]
+                if ticks > 0:
+                    begin = max(end[u], ports[senders, source], ports[receivers, device])
+                    arrival = begin + ticks
+                    ports[senders, source] = arrival
+                    ports[receivers, device] = arrival
+                if is_final:
+                    arrived[tensor, device] = arrival
+        there = max(there, arrival)
+    return int(there)
+
+
+@compiled([types.int64(NETWORK, _ROW, _ROW, _ROW)])
+def earliest_finish(net: Network, sequence: IntArray, devices: IntArray, starts: IntArray) -> int:
+    """Give each operator of a sequence the device where it ends first; return how many got one.
+
+    Parameters
+    ----------
+    sequence
+        The operators in a topological order, shape (n,).
+    devices, starts
+        Get the result, shape (n,); it ends early if no device has room for an operator.
+    """
+    n, span = net.order.size, net.capacity.size
+    end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()
+    ports = np.zeros((4, span), np.int64)
+    arrived = np.full((net.producer.size, span), -1, np.int64)
+    for done in range(n):
+        v = sequence[done]
+        best, best_end = -1, _NEVER
+        for d in range(span):
+            if net.duration[v, d] < 0 or net.memory[v] > room[d]:
+                continue
+            there = _inputs_there(net, v, d, devices, end, ports, arrived, False)
+            ends = max(there, free[d]) + net.duration[v, d]
+            if ends < best_end:
+                best, best_end = d, ends
+        if best < 0:
+            return int(done)
+        _inputs_there(net, v, best, devices, end, ports, arrived, True)
+        devices[v], starts[v] = best, best_end - net.duration[v, best]
+        end[v], free[best] = best_end, best_end
+        room[best] -= net.memory[v]
+    return int(n)
+
+
+@internal([types.boolean(_TABLE, types.int64, types.int64)])
+def _comes_before(entries: IntArray, a: int, b: int) -> bool:
+    for column in range(entries.shape[1]):
+        if entries[a, column] != entries[b, column]:
+            return bool(entries[a, column] < entries[b, column])
+    return False
+
+
+@internal([types.void(_TABLE, types.int64)])
+def _sift_up(heap: IntArray, at: int) -> None:
+    while at > 0 and _comes_before(heap, at, (at - 1) // 2):
+        parent = (at - 1) // 2
+        for column in range(heap.shape[1]):
+            heap[at, column], heap[parent, column] = heap[parent, column], heap[at, column]
+        at = parent
+
+
+@internal([types.void(_TABLE, types.int64)])
+def _sift_down(heap: IntArray, size: int) -> None:
+    at = 0
+    while True:
+        least = at
+        for child in (2 * at + 1, 2 * at + 2):
+            if child < size and _comes_before(heap, child, least):
+                least = child
+        if least == at:
+            return
+        for column in range(heap.shape[1]):
+            heap[at, column], heap[least, column] = heap[least, column], heap[at, column]
+        at = least
+
+
+@compiled([types.int64(NETWORK, _ROW, _ROW)])
+def earliest_start(net: Network, devices: IntArray, starts: IntArray) -> int:
+    """Place the pair of a ready operator and a device that can start first; return how many.
+
+    Of equally early pairs, the shorter duration comes first, then the smaller numbers. The start of
+    a pair is computed anew when it would be the first; others may be outdated until then.
+
+    Parameters
+    ----------
+    devices, starts
+        Get the result, shape (n,); it ends early if operators are left that fit nowhere.
+    """
+    n, span = net.order.size, net.capacity.size
+    end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()
+    ports = np.zeros((4, span), np.int64)
+    arrived = np.full((net.producer.size, span), -1, np.int64)
+    missing = net.input_start[1:] - net.input_start[:-1]
+    is_placed = np.zeros(n, np.bool_)
+    # Start, duration, operator and device of a pair.
+    heap = np.empty((n * span, 4), np.int64)
+    size = 0
+    ready, found = np.empty(n, np.int64), 0
+    for v in range(n):
+        if missing[v] == 0:
+            ready[found] = v
+            found += 1
+    done = 0
+    while True:
+        while found > 0:
+            found -= 1
+            v = ready[found]
+            for d in range(span):
+                if net.duration[v, d] >= 0:
+                    there = _inputs_there(net, v, d, devices, end, ports, arrived, False)
+                    heap[size] = max(there, free[d]), net.duration[v, d], v, d
+                    _sift_up(heap, size)
+                    size += 1
+        if size == 0:
+            return int(done)
+        start, v, d = heap[0, 0], heap[0, 2], heap[0, 3]
+        is_open = not is_placed[v] and net.memory[v] <= room[d]
+        if is_open:
+            there = max(_inputs_there(net, v, d, devices, end, ports, arrived, False), free[d])
+            if there > start:
+                heap[0, 0] = there
+                _sift_down(heap, size)
+                continue
+        size -= 1
+        heap[0] = heap[size]
+        _sift_down(heap, size)
+        if not is_open:
+            continue
+        begin = max(_inputs_there(net, v, d, devices, end, ports, arrived, True), free[d])
+        is_placed[v] = True
+        devices[v], starts[v] = d, begin
+        end[v] = begin + net.duration[v, d]
+        free[d] = end[v]
+        room[d] -= net.memory[v]
+        done += 1
+        for out in range(net.output_start[v], net.output_start[v + 1]):
+            tensor = net.outputs[out]
+            for at in range(net.reader_start[tensor], net.reader_start[tensor + 1]):
+                reader = net.readers[at]
+                missing[reader] -= 1
+                if missing[reader] == 0:
+                    ready[found] = reader
+                    found += 1

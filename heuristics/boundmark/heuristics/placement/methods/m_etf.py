@@ -1,0 +1,32 @@
+"""`m-etf`: what can start first, where it can ([BAECHI20], Section 3.2, after [ETF89])."""
+
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.placement.kernels.earliest import earliest_start
+from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.placement import PlacementInstance
+
+
+def run(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the placement, scheduled by longest paths and in the order found."""
+    best = Incumbent(instance, progress)
+    devices, starts = np.empty((2, instance.nodes), dtype=np.int64)
+    if earliest_start(best.network, devices, starts) < instance.nodes:
+        raise UnsupportedError("no device has room for the operators that are left.")
+    best.offer(devices)
+    best.offer(devices, -starts)
+
+
+M_ETF = Method(
+    name="m-etf",
+    problem="placement",
+    kind="heuristic",
+    summary="The operator and device that can start first, while memory lasts ([BAECHI20]).",
+    run=run,
+)

@@ -1,0 +1,113 @@
+"""`placement-search`: simulated annealing over devices ([KIRKPATRICK83]).
+
+A step moves a run of operators, next to each other in topological order, to another device, or an
+operator to the device of one that it shares a tensor with. Runs are mostly short; long ones move
+modules as a whole, which single moves cannot where transfers are expensive. A step is accepted if
+the makespan grows by no more than the temperature times a logarithm of a random number.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.placement.schedules.incumbent import NO_MAKESPAN, Incumbent
+from boundmark.heuristics.placement.searches.starts import constructed
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.feasibility import memory_held
+
+# In units of the best makespan, at the beginning and the end of a round.
+HOTTEST, COLDEST = 0.02, 0.0002
+ROUNDS = 4
+# Of runs, and of the steps that move an operator to a neighbour's device.
+MEAN_LENGTH = 4.0
+TO_NEIGHBOUR = 0.4
+
+
+def moved(
+    instance: PlacementInstance, devices: IntArray, generator: np.random.Generator
+) -> IntArray | None:
+    """Return devices after a random step, None if they do not support it or have no room."""
+    graph = instance.graph
+    changed = devices.copy()
+    if graph.dag.edges and generator.random() < TO_NEIGHBOUR:
+        edge = int(generator.integers(graph.dag.edges))
+        ends = int(graph.dag.sources[edge]), int(graph.dag.targets[edge])
+        first, second = ends if generator.random() < 0.5 else ends[::-1]
+        changed[first] = changed[second]
+        run = np.array([first])
+    else:
+        at = int(generator.integers(graph.nodes))
+        length = 1 + int(generator.exponential(MEAN_LENGTH) * generator.exponential())
+        run = graph.dag.topological_order[at : at + length]
+        changed[run] = int(generator.integers(graph.devices))
+    if (changed == devices).all() or not graph.is_supported[run, changed[run]].all():
+        return None
+    return changed if (memory_held(graph, changed) <= graph.capacity).all() else None
+
+
+def anneal(
+    instance: PlacementInstance,
+    best: Incumbent,
+    budget: Budget,
+    evaluations: int,
+    generator: np.random.Generator,
+) -> None:
+    """Improve the best placement until the steps are used up or the budget ends.
+
+    Parameters
+    ----------
+    evaluations
+        Number of steps; 0 for as many as the budget allows. The cooling follows it or the clock.
+    """
+    time = budget.remaining()
+    done, current_round = 0, -1
+    current, cost = best.devices, best.makespan
+    while not budget.is_spent() and best.makespan > 0 and (not evaluations or done < evaluations):
+        spent = done / evaluations if evaluations else 1 - budget.remaining() / time
+        progress, new_round = math.modf(spent * ROUNDS)
+        if new_round > current_round:
+            current_round = int(new_round)
+            current, cost = best.devices, best.makespan
+        done += 1
+        changed = moved(instance, current, generator)
+        if changed is None:
+            continue
+        temperature = HOTTEST * (COLDEST / HOTTEST) ** progress * best.makespan
+        makespan = best.offer(changed)
+        if makespan <= cost + temperature * generator.exponential():
+            current, cost = changed, makespan
+
+
+def run(
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    evaluations: int,
+    **params: Any,
+) -> None:
+    """Report the simple methods' placements, then what annealing makes of the best one."""
+    best = Incumbent(instance, progress)
+    for devices in constructed(instance, best.network):
+        best.offer(devices)
+        if budget.is_spent():
+            return
+    if best.makespan == NO_MAKESPAN:
+        raise UnsupportedError("no placement was found for which the devices have room.")
+    if instance.graph.devices > 1:
+        anneal(instance, best, budget, evaluations, np.random.default_rng(seed))
+
+
+PLACEMENT_SEARCH = Method(
+    name="placement-search",
+    problem="placement",
+    kind="heuristic",
+    summary="Simulated annealing over devices, from the best of the simple methods' placements.",
+    run=run,
+    params={"evaluations": 0},
+    seeded=True,
+)

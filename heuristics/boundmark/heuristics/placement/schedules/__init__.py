@@ -1,0 +1,1 @@
+"""From devices to schedules, and to devices that have room."""

@@ -1,0 +1,57 @@
+"""Makes room: operators leave devices whose memory they exceed."""
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.feasibility import memory_held
+
+
+def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None:
+    """Return devices that support their operators and have room for them, as given if they do.
+
+    The largest operators stay; the others go, largest first, to the device with the most room left
+    that supports them. This may fail although there is a way.
+
+    Returns
+    -------
+    IntArray or None
+        Shape (n,); None if it fails.
+    """
+    graph = instance.graph
+    supported = graph.is_supported
+    if supported[np.arange(graph.nodes), devices].all() and (
+        (memory_held(graph, devices) <= graph.capacity).all()
+    ):
+        return devices
+    placed = np.full(graph.nodes, -1, dtype=np.int64)
+    left = graph.capacity.copy()
+    largest_first = np.argsort(-graph.memory, kind="stable").tolist()
+    for node in largest_first:
+        device = devices[node]
+        if supported[node, device] and graph.memory[node] <= left[device]:
+            placed[node] = device
+            left[device] -= graph.memory[node]
+    for node in largest_first:
+        if placed[node] < 0:
+            device = int(np.where(supported[node], left, -1).argmax())
+            if graph.memory[node] > left[device]:
+                return None
+            placed[node] = device
+            left[device] -= graph.memory[node]
+    return placed
+
+
+def require_room(instance: PlacementInstance, devices: IntArray) -> IntArray:
+    """Return what `with_room` does.
+
+    Raises
+    ------
+    UnsupportedError
+        If it fails.
+    """
+    placed = with_room(instance, devices)
+    if placed is None:
+        raise UnsupportedError("no placement was found for which the devices have room.")
+    return placed

@@ -1,0 +1,50 @@
+"""`placement`: operators of a model on the devices of a cluster ([MOIRAI24])."""
+
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.cost_model import CostModel
+from boundmark.problems.devices import Cluster, shipped
+from boundmark.problems.parameter import ChoiceParameter
+from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph
+from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
+from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
+from boundmark.problems.placement.instance import PlacementInstance
+from boundmark.problems.placement.schedule import PlacementSchedule
+from boundmark.problems.problem import Problem
+
+
+def default_cluster() -> Cluster:
+    """Return the cluster on which models run where none is named."""
+    return shipped().clusters[DEFAULT_CLUSTER]
+
+
+PROBLEM = Problem(
+    name="placement",
+    description="Place operators on the devices of a cluster and minimise the makespan.",
+    sources=(ComputationGraph, PlacementGraph),
+    adapt=lambda graph: graph,
+    cost_model=CostModel(placement_graph, default_cluster),
+    parameters=(
+        ChoiceParameter(
+            "transfers",
+            "whether the consumers of a tensor on one device share its transfer",
+            (PER_TENSOR, PER_EDGE),
+            PER_TENSOR,
+        ),
+    ),
+    instance=PlacementInstance,
+    instance_from_json=PlacementInstance.from_json,
+    solution_from_json=PlacementSchedule.from_json,
+    rounds=(
+        ("critical-path", "assignment-load", "single-device", "m-topo", "m-etf", "heft"),
+        ("placement-search", "interval-load"),
+    ),
+    precedence=30,
+)
+
+__all__ = [
+    "PROBLEM",
+    "UNSUPPORTED",
+    "PlacementGraph",
+    "PlacementInstance",
+    "PlacementSchedule",
+]

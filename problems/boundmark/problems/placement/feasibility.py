@@ -1,0 +1,120 @@
+"""The constraints of a placement and its schedule ([MOIRAI24], Equations 4 to 8)."""
+
+from collections import defaultdict
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.placement.graph import PlacementGraph, tensor_edges
+from boundmark.problems.placement.schedule import PlacementSchedule
+
+PER_TENSOR, PER_EDGE = "per-tensor", "per-edge"
+
+
+def check_devices(graph: PlacementGraph, devices: IntArray) -> None:
+    """Check that devices support their operators and have room for them.
+
+    Raises
+    ------
+    InvalidInputError
+        If not, or if there is not one device for each operator.
+    """
+    if devices.shape != (graph.nodes,):
+        raise InvalidInputError(
+            f"the schedule has devices for {devices.size} operators; expected {graph.nodes}."
+        )
+    if devices.min() < 0 or devices.max() >= graph.devices:
+        raise InvalidInputError(
+            f"the schedule uses devices {devices.min()} to {devices.max()}; "
+            f"expected 0 to {graph.devices - 1}."
+        )
+    supported = graph.is_supported[np.arange(graph.nodes), devices]
+    if not supported.all():
+        node = int(np.argmin(supported))
+        raise InvalidInputError(
+            f"operator {graph.names[node]!r} is on device {devices[node]}, "
+            "which does not support it."
+        )
+    for device, (held, capacity) in enumerate(
+        zip(memory_held(graph, devices).tolist(), graph.capacity.tolist(), strict=True)
+    ):
+        if held > capacity:
+            raise InvalidInputError(
+                f"operators on device {device} take {held} of memory; expected at most {capacity}."
+            )
+
+
+def memory_held(graph: PlacementGraph, devices: IntArray) -> IntArray:
+    """Return what the operators on each device take of its memory, shape (D,)."""
+    held = np.zeros(graph.devices, dtype=np.int64)
+    np.add.at(held, devices, graph.memory)
+    return held
+
+
+def needed_transfers(
+    graph: PlacementGraph, devices: IntArray, transfers: str
+) -> dict[tuple[int, int], list[int]]:
+    """Return the consumers that wait for each transfer (tensor, receiver) that devices need."""
+    place = devices.tolist()
+    waiting: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for tensor, producer, consumer in tensor_edges(graph):
+        if place[producer] != place[consumer]:
+            receiver = place[consumer] if transfers == PER_TENSOR else consumer
+            waiting[tensor, receiver].append(consumer)
+    return waiting
+
+
+def check_schedule(graph: PlacementGraph, schedule: PlacementSchedule, transfers: str) -> int:
+    """Return the makespan of a schedule that keeps all constraints.
+
+    Raises
+    ------
+    InvalidInputError
+        If it does not, with the first one that it breaks.
+    """
+    check_devices(graph, schedule.devices)
+    place, start = schedule.devices.tolist(), schedule.starts.tolist()
+    ticks = graph.duration[np.arange(graph.nodes), schedule.devices].tolist()
+    if min(start) < 0:
+        raise InvalidInputError(f"an operator starts at {min(start)}; expected no start before 0.")
+    end = [begin + length for begin, length in zip(start, ticks, strict=True)]
+    waiting = needed_transfers(graph, schedule.devices, transfers)
+    rows = schedule.transfers.tolist()
+    if [(tensor, receiver) for tensor, receiver, _ in rows] != sorted(waiting):
+        raise InvalidInputError(
+            f"the schedule's {len(rows)} transfers are not the {len(waiting)} that its devices "
+            f"need, {transfers} and sorted."
+        )
+    for _, producer, consumer in tensor_edges(graph):
+        if place[producer] == place[consumer] and start[consumer] < end[producer]:
+            raise InvalidInputError(
+                f"operator {graph.names[consumer]!r} starts at {start[consumer]}, before operator "
+                f"{graph.names[producer]!r} ends at {end[producer]}."
+            )
+    uses: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for node, device in enumerate(place):
+        uses[f"device {device} runs two operators"].append((start[node], end[node]))
+    for tensor, receiver, begin in rows:
+        producer, consumers = int(graph.producer[tensor]), waiting[tensor, receiver]
+        source, target = place[producer], place[consumers[0]]
+        finish = begin + int(graph.times[graph.size[tensor], source, target])
+        if begin < end[producer] or finish > min(start[consumer] for consumer in consumers):
+            raise InvalidInputError(
+                f"tensor {tensor} is moved from {begin} to {finish}; expected it after its "
+                "producer and before its consumers."
+            )
+        uses[f"device {source} sends two tensors"].append((begin, finish))
+        uses[f"device {target} receives two tensors"].append((begin, finish))
+    for what, spans in uses.items():
+        _check_one_at_a_time(what, spans)
+    return int(max(end))
+
+
+def _check_one_at_a_time(what: str, spans: list[tuple[int, int]]) -> None:
+    """Refuse spans that overlap; what takes no time is in nobody's way."""
+    free = 0
+    for begin, finish in sorted(span for span in spans if span[0] < span[1]):
+        if begin < free:
+            raise InvalidInputError(f"{what} at {begin}; expected one at a time.")
+        free = finish

@@ -1,0 +1,156 @@
+"""An instance of `placement`: a graph with costs on devices, and how tensors are moved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boundmark.problems.arrays import frozen
+from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
+from boundmark.problems.placement.graph import PlacementGraph
+from boundmark.problems.placement.schedule import PlacementSchedule
+from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.stored_fields import (
+    check_fields,
+    check_format,
+    check_lists,
+    is_integer_list,
+    is_integer_table,
+)
+
+FIELDS = (
+    "transfers", "duration", "memory", "capacity", "producer", "consumers", "size", "times",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementInstance:
+    """Place the operators of `graph` on its devices, and be done as early as possible.
+
+    Attributes
+    ----------
+    transfers
+        ``"per-tensor"`` if the consumers of a tensor on one device share a transfer, ``"per-edge"``
+        if each has its own.
+    """
+
+    graph: PlacementGraph
+    transfers: str = PER_TENSOR
+
+    def __post_init__(self) -> None:
+        if self.transfers not in (PER_TENSOR, PER_EDGE):
+            raise InvalidInputError(
+                f"transfers is {self.transfers!r}; expected {PER_TENSOR!r} or {PER_EDGE!r}."
+            )
+
+    @property
+    def problem(self) -> str:
+        """Always ``"placement"``."""
+        return "placement"
+
+    @property
+    def nodes(self) -> int:
+        """Number of operators, n."""
+        return self.graph.nodes
+
+    @property
+    def edges(self) -> int:
+        """Number of pairs of a producer and a consumer, m."""
+        return self.graph.dag.edges
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Whether consumers share transfers."""
+        return {"transfers": self.transfers}
+
+    @property
+    def is_redundant(self) -> bool:
+        """Whether no tensor has consumers that could share a transfer, and none are shared."""
+        return self.transfers == PER_EDGE and all(
+            len(readers) == 1 for readers in self.graph.consumers
+        )
+
+    def with_parameters(self, given: Mapping[str, Any]) -> "PlacementInstance":
+        """Return the instance with transfers shared or not, if that is given."""
+        return PlacementInstance(self.graph, given.get("transfers", self.transfers))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON."""
+        return sha256_hex(canonical_json(self.to_json()))
+
+    def objective(self, solution: PlacementSchedule) -> int:
+        """Return the makespan: when the last operator ends, in ticks.
+
+        Raises
+        ------
+        InvalidInputError
+            If the schedule breaks a constraint.
+        """
+        return check_schedule(self.graph, solution, self.transfers)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the canonical form: integers, and the names of format, problem and transfers."""
+        graph = self.graph
+        return {
+            "format": INSTANCE_FORMAT,
+            "problem": self.problem,
+            "transfers": self.transfers,
+            "duration": graph.duration.tolist(),
+            "memory": graph.memory.tolist(),
+            "capacity": graph.capacity.tolist(),
+            "producer": graph.producer.tolist(),
+            "consumers": [list(readers) for readers in graph.consumers],
+            "size": graph.size.tolist(),
+            "times": graph.times.reshape(len(graph.times), graph.devices**2).tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "PlacementInstance":
+        """Read what `to_json` wrote; operators and devices get their numbers as names.
+
+        Raises
+        ------
+        InvalidInputError
+            If a field is missing, or is not what the format says.
+        """
+        check_format(value, INSTANCE_FORMAT)
+        check_fields(value, FIELDS)
+        check_lists(value, FIELDS[1:])
+        for field in ("memory", "capacity", "producer", "size"):
+            if not is_integer_list(value[field]):
+                raise InvalidInputError(f"{field} is not a list of integers.")
+        for field in ("duration", "times"):
+            if not is_integer_table(value[field]):
+                raise InvalidInputError(f"{field} is not a table of integers.")
+        for readers in value["consumers"]:
+            if not is_integer_list(readers):
+                raise InvalidInputError(f"consumers {readers!r} is not a list of operator numbers.")
+        if len(value["producer"]) != len(value["consumers"]):
+            raise InvalidInputError("producer and consumers differ in length.")
+        devices = len(value["capacity"])
+        if any(len(row) != devices**2 for row in value["times"][:1]):
+            raise InvalidInputError(
+                f"a row of times has {len(value['times'][0])} values; expected one for each of "
+                f"the {devices**2} pairs of devices."
+            )
+        tables = [
+            [row[at : at + devices] for at in range(0, devices**2, devices)]
+            for row in value["times"]
+        ]
+        graph = PlacementGraph(
+            duration=value["duration"],
+            memory=value["memory"],
+            capacity=value["capacity"],
+            producer=value["producer"],
+            consumers=tuple(map(tuple, value["consumers"])),
+            size=value["size"],
+            times=frozen(tables or np.zeros((0, devices, devices)), "times"),
+            names=tuple(map(str, range(len(value["duration"])))),
+            device_names=tuple(map(str, range(devices))),
+        )
+        return cls(graph, value["transfers"])

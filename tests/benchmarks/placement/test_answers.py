@@ -1,0 +1,65 @@
+"""How `solve` shows placements."""
+
+import dataclasses
+import re
+
+import pytest
+from brute_force_placement import instance
+
+from boundmark.benchmarks.placement import answers
+from boundmark.benchmarks.solve import Answer
+from boundmark.benchmarks.suite import NamedInstance
+
+SAMPLE = instance(
+    [[2, 3], [1, -1], [4, 4]], [(0, 1), (0, 2)], times=[[0, 5, 6, 0]], memory=[1, 2, 3],
+    capacity=[3, 6],
+)  # fmt: skip
+ANSWER = Answer(
+    source=NamedInstance("made", "up", SAMPLE),
+    objective=11, certified_bound=7, claimed_bound=None,
+    solution={"devices": [0, 0, 1], "starts": [0, 2, 7], "transfers": [[0, 1, 2]]},
+    certificate=None, method="hand", bound_method="hand", seconds=1.0, failures=(),
+)  # fmt: skip
+
+
+def test_a_line_for_each_device(capsys: pytest.CaptureFixture[str]) -> None:
+    """What it runs, its share of the makespan, what it sends and receives, how full it is."""
+    answers.print_solution(ANSWER)
+    lines = [re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == [
+        "device", "operators", "busy", "share", "sending", "receiving", "memory", "full",
+    ]  # fmt: skip
+    assert lines[1] == ["d0", "2", "3", "27%", "5", "0", "3", "100%"]
+    assert lines[2] == ["d1", "1", "4", "36%", "0", "5", "3", "50%"]
+    assert (answers.objective_name(ANSWER), answers.unit(ANSWER)) == ("makespan", "")
+
+
+def test_facts() -> None:
+    """Programs get the same numbers."""
+    assert answers.facts(ANSWER) == {
+        "transfers": 1,
+        "devices": [
+            {"name": "d0", "operators": 2, "busy": 3, "sending": 5, "receiving": 0,
+             "memory": 3, "capacity": 3},
+            {"name": "d1", "operators": 1, "busy": 4, "sending": 0, "receiving": 5,
+             "memory": 3, "capacity": 6},
+        ],
+    }  # fmt: skip
+
+
+def test_transfers_per_edge_name_consumers() -> None:
+    """Their receivers are operators, and the devices of these receive."""
+    per_edge = dataclasses.replace(
+        ANSWER,
+        source=NamedInstance("made", "up", SAMPLE.with_parameters({"transfers": "per-edge"})),
+        solution={"devices": [0, 0, 1], "starts": [0, 2, 7], "transfers": [[0, 2, 2]]},
+    )
+    assert [device["receiving"] for device in answers.facts(per_edge)["devices"]] == [0, 5]
+
+
+def test_without_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is shown."""
+    nothing = dataclasses.replace(ANSWER, solution=None, objective=None)
+    answers.print_solution(nothing)
+    assert capsys.readouterr().out == ""
+    assert answers.facts(nothing) == {"devices": None, "transfers": None}

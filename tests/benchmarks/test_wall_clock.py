@@ -1,0 +1,41 @@
+"""The time of a command: what is kept for checks, what methods get, and when all ends."""
+
+import time
+
+import pytest
+
+from boundmark.benchmarks import wall_clock
+from boundmark.benchmarks.wall_clock import WallClock
+
+
+@pytest.mark.parametrize("seconds", [0.1, 1.0, 6.0, 60.0, 3600.0])
+def test_parts_fit_into_the_whole(seconds: float) -> None:
+    """Checks and starting leave most of the time; methods are ended before all is."""
+    clock = WallClock(seconds)
+    assert clock.checking_seconds + clock.starting_seconds <= 0.4 * seconds
+    assert clock.checking_seconds <= 10
+    assert clock.for_methods() <= clock.remaining() <= seconds
+    assert clock.end_at <= clock.started + seconds + 1
+    assert clock.kill_at <= clock.started + seconds + wall_clock.GRACE_SECONDS
+
+
+def test_nothing_is_left_after_the_end() -> None:
+    """Never less than nothing."""
+    clock = WallClock(5.0, time.monotonic() - 100)
+    assert (clock.remaining(), clock.for_methods()) == (0.0, 0.0)
+    assert clock.spent() >= 100
+
+
+def test_only_some_steps_count() -> None:
+    """A step that says that it does not count sets the clock back; another one does not."""
+    clock = WallClock(5.0, started=0.0)
+    assert clock.after(lambda: False) == clock
+    assert clock.after(lambda: time.sleep(0.01) is None).started >= 0.01
+
+
+def test_the_process_is_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starting Python counts, unless a program calls the command that has begun before."""
+    now = time.monotonic()
+    assert WallClock.of_command(5.0).started >= now
+    monkeypatch.setattr(wall_clock, "is_whole_process", True)
+    assert WallClock.of_command(5.0).started < now

@@ -1,0 +1,47 @@
+"""Tiny instances of `placement`."""
+
+import math
+from collections.abc import Iterator
+
+import brute_force
+from brute_force_placement import instance, optimum
+
+from boundmark.problems.placement import PlacementInstance
+
+LARGER = instance(
+    [[4, 7, 9], [6, 3, 5], [8, 8, -1], [2, 9, 4], [5, 5, 5], [0, 0, 0], [7, 2, 6], [3, 3, 3]],
+    [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 5), (5, 6), (4, 7), (6, 7)],
+    times=[[0, 1, 2, 2, 0, 1, 1, 1, 0], [0, 3, 1, 1, 0, 4, 2, 2, 0]],
+    memory=[2, 1, 3, 1, 2, 0, 2, 1],
+    capacity=[7, 7, 7],
+)
+
+
+def tiny() -> list[tuple[PlacementInstance, int]]:
+    """Return instances and their optimum, by trying all placements and all orders."""
+    found = [(sample, optimum(sample)) for sample in _instances()]
+    return [(sample, int(best)) for sample, best in found if best < math.inf]
+
+
+def _instances() -> Iterator[PlacementInstance]:
+    """Yield every DAG of up to four operators, with all kinds of costs in turn.
+
+    Cheap, expensive and no transfers, scarce memory, operators that take no time or are not
+    supported everywhere, three devices, and transfers for each edge.
+    """
+    slow = [[4, 2], [3, 5], [2, 2], [6, 1]]
+    mixed = [[2, -1], [0, 0], [-1, 3], [4, 4]]
+    wide = [[3, 4, 5], [2, 2, 2], [5, 1, 3], [4, 6, 2]]
+    for nodes in range(1, 5):
+        for number, edges in enumerate(brute_force.all_dags(nodes)):
+            transfers = ("per-tensor", "per-edge")[number // 2 % 2]
+            yield instance(
+                (slow, mixed)[number % 2][:nodes],
+                edges,
+                times=([[0, 1, 2, 0]], [[0, 9, 7, 0], [0, 1, 1, 0]], [[0, 0, 3, 0]])[number % 3],
+                memory=[2, 1, 1, 2][:nodes],
+                capacity=((9, 9), (3, 4))[number // 5 % 2],
+                transfers=transfers,
+            )
+            if nodes == 3:
+                yield instance(wide[:nodes], edges, transfers=transfers)
