@@ -160,7 +160,14 @@ def test_evaluate(toy: Boundmark, tmp_path: Path) -> None:
             ("jobs/random-1", "--method", "slicegraph"),
             "method 'slicegraph' treats 'pipeline'; expected methods for 'one-machine'.",
         ),
-        (("onnx-light/alexnet", "--goal", "makespan"), "goal is no parameter of problem 'pipelin"),
+        (
+            ("onnx-light/alexnet", "--goal", "makespan"),
+            "no problem about onnx-light/alexnet has goal; 'pipeline' has k, ",
+        ),
+        (
+            ("onnx-light/alexnet", "--problem", "pipeline", "--goal", "makespan"),
+            "goal is no parameter of problem 'pipeline'",
+        ),
         (("jobs/random-x",), "there are no jobs 'random-x'; expected random-SEED."),
     ],
 )

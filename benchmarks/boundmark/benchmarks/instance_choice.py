@@ -145,7 +145,8 @@ def _first_suitable(model: str, source: Any, given: Mapping[str, str]) -> Proble
         # Its own sentence names the parameter that it has not.
         return suitable[0]
     raise InvalidInputError(
-        f"no problem about {model} has {' and '.join(given)} together; {_parameters(suitable)}."
+        f"no problem about {model} has {' and '.join(given)}{' together' * (len(given) > 1)}; "
+        f"{_parameters(suitable)}."
     )
 
 

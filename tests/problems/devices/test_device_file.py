@@ -188,6 +188,10 @@ def replaced(old: str, new: str) -> str:
         ),
         (replaced('"gpu", right', '"cpu", right'), "clusters.box: devices: left is 'cpu'; expec"),
         (
+            replaced('"gpu", right', '{ kind = "gpu" }, right'),
+            "clusters.box: devices: left is {'kind': 'gpu'}; expected one of ",
+        ),
+        (
             replaced('devices = { left = "gpu", right = "gpu", far = "gpu" }', ""),
             "clusters.box: devices is missing; expected a table of names and kinds of devices.",
         ),

@@ -24,6 +24,7 @@ from boundmark.problems.devices.quantities import (
 )
 from boundmark.problems.devices.tables import as_table, check_fields, required, text
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.tensor import ARITHMETIC_DTYPES
 
@@ -135,9 +136,9 @@ def _cluster(name: str, table: Mapping[str, Any], devices: Mapping[str, Device])
     with naming("devices"):
         kinds = as_table(given)
         for member, kind in kinds.items():
-            if kind not in devices:
+            if not isinstance(kind, str) or kind not in devices:
                 raise InvalidInputError(
-                    f"{member} is {kind!r}; expected one of {', '.join(devices)}."
+                    f"{member} is {quoted(kind)}; expected one of {', '.join(devices)}."
                 )
     source = text(table, "source", SOURCE)
     links = read_links(table, list(kinds), source)

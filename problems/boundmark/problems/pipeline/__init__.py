@@ -21,10 +21,10 @@ PROBLEM = Problem(
     instance=PipelineInstance,
     instance_from_json=PipelineInstance.from_json,
     solution_from_json=Partition.from_json,
-    # Quick methods first, so that there soon is an answer; the exact one for narrow graphs gets
-    # what they leave of the first round's time, and the last round uses its time.
+    # Quick methods first, so that there soon is an answer; `certify` begins with the exact one for
+    # narrow graphs, and the last round uses its time.
     rounds=(
-        ("slicegraph", "share", "node-cut", "mean-work", "max-work", "balanced-work", "ideal-dp"),
+        ("slicegraph", "share", "node-cut", "mean-work", "max-work", "balanced-work"),
         ("memetic", "certify"),
     ),
     precedence=10,

@@ -6,4 +6,9 @@ def visible(text: str) -> str:
 
     Lines stay lines.
     """
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return "".join(c if _is_visible(c) else ascii(c)[1:-1] for c in text)
+
+
+def _is_visible(character: str) -> bool:
+    # Blanks that do not break are the report's own.
+    return character.isprintable() or character in "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
