@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
+from boundmark.bounds.highs import highs_solver
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, relax
 from boundmark.bounds.pipeline.tree.superblocks import Superblocks
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.solver_module import require_module
 
 # What is minimised: minus the weight of the last prefix, the weight of the first one, or the cost
 # of the most expensive stage.
@@ -77,7 +77,6 @@ class Program:
         threads: int,
         price: float = 0.0,
     ) -> None:
-        require_module("highspy")
         self._relaxation = relaxation = relax(graph, superblocks, amounts, windows)
         self._objective, self._threshold = objective, threshold
         self.count = 0
@@ -211,23 +210,8 @@ def _solver(
     cost: FloatArray,
     threads: int,
 ) -> Any:
-    import highspy
-
-    program = highspy.HighsLp()
-    program.num_row_, program.num_col_ = matrix.shape
-    program.col_cost_ = cost
-    program.col_lower_ = least
-    program.col_upper_ = most
-    program.row_lower_ = lower
-    program.row_upper_ = np.full(matrix.shape[0], np.inf)
-    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    program.a_matrix_.start_ = matrix.indptr
-    program.a_matrix_.index_ = matrix.indices
-    program.a_matrix_.value_ = matrix.data
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", threads)
+    rows = lower, np.full(matrix.shape[0], np.inf)
+    solver = highs_solver(matrix, cost, (least, most), rows, threads)
     solver.setOptionValue("solver", "simplex")
     solver.setOptionValue("presolve", "off")
-    solver.passModel(program)
     return solver

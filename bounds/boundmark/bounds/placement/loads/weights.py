@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
+from boundmark.bounds.highs import highs_solver
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.solver_module import require_module
 
@@ -89,26 +90,14 @@ class AssignmentProgram:
         self._solver = self._load(rows, places, values, lower, upper)
 
     def _load(self, rows: Any, places: Any, values: Any, lower: Any, upper: Any) -> Any:
-        highspy, columns = self._modules, len(self._operator) + 1
+        columns = len(self._operator) + 1
         matrix = coo_array(
             (np.concatenate(values), (np.concatenate(rows), np.concatenate(places))),
             shape=(len(lower), columns),
         ).tocsr()
-        program = highspy.HighsLp()
-        program.num_row_, program.num_col_ = matrix.shape
-        program.col_cost_ = np.append(np.zeros(columns - 1), 1.0)
-        program.col_lower_ = np.zeros(columns)
-        program.col_upper_ = np.append(np.ones(columns - 1), np.inf)
-        program.row_lower_, program.row_upper_ = lower, upper
-        program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        program.a_matrix_.start_ = matrix.indptr
-        program.a_matrix_.index_ = matrix.indices
-        program.a_matrix_.value_ = matrix.data
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        solver.passModel(program)
-        return solver
+        cost = np.append(np.zeros(columns - 1), 1.0)
+        most = np.append(np.ones(columns - 1), np.inf)
+        return highs_solver(matrix, cost, (np.zeros(columns), most), (lower, upper), threads=1)
 
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:
         """Return the weights that show most, None if there is no solution or no time left.
