@@ -41,7 +41,9 @@ class ConstraintProgram:
         fits = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
         self.makespan = model.new_int_var(int((head + tail).max()), horizon, "makespan")
         self.start, self.end = [], []
-        self.on = [{d: model.new_bool_var("") for d in np.flatnonzero(row)} for row in fits]
+        self.on = [
+            {d: model.new_bool_var("") for d in np.flatnonzero(row).tolist()} for row in fits
+        ]
         runs: list[list[cp_model.IntervalVar]] = [[] for _ in every]
         for v, ticks in enumerate(graph.duration.tolist()):
             self.start.append(model.new_int_var(int(head[v]), horizon, ""))

@@ -48,10 +48,10 @@ def in_order(
     order = [float(starts[v]) for v in range(graph.nodes)]
     for at, (tensor, receiver) in enumerate(keys, first_move):
         producer = int(graph.producer[tensor])
-        readers = waiting[tensor, receiver]
-        source, target = place[producer], place[readers[0]]
+        served = waiting[tensor, receiver]
+        source, target = place[producer], place[served[0]]
         successors[producer].append(at)
-        successors[at].extend(readers)
+        successors[at].extend(served)
         ticks.append(int(graph.times[graph.size[tensor], source, target]))
         uses.append((f"send {source}", f"receive {target}"))
         order.append(float(moved.get((tensor, receiver), order[producer])))
@@ -80,11 +80,30 @@ def in_order(
 
 
 def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
-    """Return a schedule to begin with: each operator where it ends first, ports left aside.
+    """Return a schedule to begin with, the best of a few; None if there is no room for any.
 
-    Operators come by longest paths of their best durations. If one of them finds no room, all are
-    on random devices that have room; None if these are not found either.
+    On each single device; and each operator where it ends first, ports left aside, where operators
+    come by longest paths of their best durations. Without any, all are on random devices with room.
     """
+    candidates = [_earliest_ends(instance), *_single_devices(instance)]
+    found = [schedule for schedule in candidates if schedule is not None]
+    if not found:
+        return _somewhere(instance)
+    return min(found, key=instance.objective)
+
+
+def _single_devices(instance: PlacementInstance) -> list[PlacementSchedule]:
+    graph = instance.graph
+    fits = graph.is_supported.all(axis=0) & (graph.memory.sum() <= graph.capacity)
+    starts = {v: float(at) for at, v in enumerate(graph.dag.topological_order.tolist())}
+    return [
+        in_order(instance, np.full(graph.nodes, device, dtype=np.int64), starts, {})
+        for device in np.flatnonzero(fits).tolist()
+    ]
+
+
+def _earliest_ends(instance: PlacementInstance) -> PlacementSchedule | None:
+    """Return the schedule of operators where they end first; None if one finds no room."""
     graph = instance.graph
     best = np.where(graph.is_supported, graph.duration, graph.duration.max() + 1).min(axis=1)
     tail = best.copy()
@@ -107,7 +126,7 @@ def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
             there = np.maximum(there, arrival.max(axis=0))
         fits = graph.is_supported[v] & (graph.memory[v] <= left)
         if not fits.any():
-            return _somewhere(instance, order)
+            return None
         finish = np.where(fits, there + graph.duration[v], np.iinfo(np.int64).max)
         d = int(finish.argmin())
         devices[v], ends[v], starts[v] = d, finish[d], float(there[d])
@@ -116,11 +135,11 @@ def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
     return in_order(instance, devices, starts, {})
 
 
-def _somewhere(instance: PlacementInstance, order: list[int]) -> PlacementSchedule | None:
+def _somewhere(instance: PlacementInstance) -> PlacementSchedule | None:
     """Return a schedule on the first of some random placements that has room."""
     graph = instance.graph
     random = np.random.default_rng(1)
-    starts = {v: float(at) for at, v in enumerate(order)}
+    starts = {v: float(at) for at, v in enumerate(graph.dag.topological_order.tolist())}
     for _ in range(TRIALS):
         left = graph.capacity.copy()
         devices = np.full(graph.nodes, -1, dtype=np.int64)
