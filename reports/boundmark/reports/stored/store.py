@@ -1,6 +1,8 @@
 """A results folder: one file per finished task, merged into one when the run is over."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import (
+    FILES_AT_A_TIME,
     remove_partial_files,
     sync_directory,
     write_durably,
@@ -227,8 +230,8 @@ class ResultStore:
             # From here on, the shards say nothing that the merged file does not.
             write_durably(folder / MERGED, sink.getvalue())
             try:
-                for path in shards:
-                    path.unlink(missing_ok=True)
+                with ThreadPoolExecutor(FILES_AT_A_TIME) as pool:
+                    list(pool.map(partial(Path.unlink, missing_ok=True), shards))
                 sync_directory(folder)
             except OSError as error:
                 raise StoreError(f"{folder} cannot be tidied: {error.strerror}.") from error
