@@ -50,7 +50,8 @@ def module_of(
         raise TooLarge("an interval has too many tensors for a search")
     hold(NUMBER_BYTES * len(arcs) * width**2)
     spend(len(arcs) * (width**2 + size))
-    duration, allowed = [], []
+    duration: list[int] = []
+    allowed: list[int] = []
     for v in operators:
         row = [0] * width if v in ends else network.duration[v]
         duration.extend(0 if ticks == NEVER else ticks for ticks in row)
@@ -114,6 +115,4 @@ def _inner(size: int, arcs: list[Arc]) -> list[int]:
         before[target].append(source)
         behind[source].append(target)
     simple = [len(before[v]) == len(behind[v]) == 1 for v in range(size)]
-    return [
-        int(simple[v] and simple[before[v][0]] and simple[behind[v][0]]) for v in range(size)
-    ]
+    return [int(simple[v] and simple[before[v][0]] and simple[behind[v][0]]) for v in range(size)]

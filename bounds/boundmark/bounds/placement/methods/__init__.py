@@ -4,6 +4,7 @@ from boundmark.bounds.placement.methods import (
     assignment_load,
     critical_path,
     interval_load,
+    placement_certify,
     series,
 )
 from boundmark.problems.method import Method
@@ -13,4 +14,5 @@ METHODS: tuple[Method, ...] = (
     assignment_load.METHOD,
     interval_load.METHOD,
     series.METHOD,
+    placement_certify.METHOD,
 )

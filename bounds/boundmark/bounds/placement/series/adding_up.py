@@ -28,21 +28,29 @@ def least_ends(parts: Sequence[Part], duration: Durations, ticks: Ticks = least)
         ends.append(
             [
                 duration[part.last][target]
-                + min(ends[-1][source] + ticks(part, (source, target)) for source in range(part.sources))
+                + min(
+                    ends[-1][source] + ticks(part, (source, target))
+                    for source in range(part.sources)
+                )
                 for target in range(part.targets)
             ]
         )
     return ends
 
 
-def least_rests(parts: Sequence[Part], duration: Durations, ticks: Ticks = least) -> list[list[int]]:
+def least_rests(
+    parts: Sequence[Part], duration: Durations, ticks: Ticks = least
+) -> list[list[int]]:
     """Return, for each part, the least time from its last operator's start to the end."""
     rests = [[0]]
     for part in reversed(parts[1:]):
         rests.append(
             [
                 duration[part.first][source]
-                + min(ticks(part, (source, target)) + rests[-1][target] for target in range(part.targets))
+                + min(
+                    ticks(part, (source, target)) + rests[-1][target]
+                    for target in range(part.targets)
+                )
                 for source in range(part.sources)
             ]
         )

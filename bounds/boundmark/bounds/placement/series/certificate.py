@@ -61,15 +61,16 @@ def payload(
             else:
                 bound = middle
     network = Network(instance)
-    proven = [part for part in found if part.proofs]
-    for part in proven:
+    # Also without proofs, the paths of a module all begin and end on one device each.
+    listed = [part for part in found if part.body or part.proofs]
+    for part in listed:
         network.add(part.jump())
     body = network.inside(OUTSIDE, OUTSIDE)
     whole = network.heads(OUTSIDE, 0, body, OUTSIDE)[1][0]
-    intervals = [part.to_json() for part in proven]
+    intervals = [part.to_json() for part in listed]
     if len(parts) == 1:
         whole = found[0].least[0, 0]
-    if len(parts) > 1 or not proven:
+    if len(parts) > 1 or not listed:
         intervals.append(WHOLE)
     return whole, {"intervals": intervals}
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from boundmark.bounds.checker.placement.paths import OUTSIDE
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.placement import PlacementGraph
 
 # Operators of a module that a search mostly masters. Of the work in larger ones, less counts.
@@ -18,6 +19,9 @@ WELL_SEARCHED = 40
 
 # Operators that may be in the chain; those with most operators before and behind them are.
 MOST_CANDIDATES = 1200
+
+# Sets of operators are bits: what each one waits for takes n^2 / 8 bytes.
+MOST_OPERATORS = 20_000
 
 # Precision of work.
 WORK_BITS = 12
@@ -47,7 +51,16 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
     ----------
     most_operators
         Of a module; if there is no such chain, it is empty, and all operators are one module.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are too many operators.
     """
+    if graph.nodes > MOST_OPERATORS:
+        raise UnsupportedError(
+            f"the graph has {graph.nodes} operators; expected at most {MOST_OPERATORS}."
+        )
     work = _least_work(graph)
     planes = [
         sum(1 << v for v, ticks in enumerate(work) if ticks >> bit & 1) for bit in range(WORK_BITS)
@@ -111,4 +124,3 @@ def _reached(graph: PlacementGraph) -> tuple[list[int], list[int]]:
         for w in graph.dag.consumers_of(v).tolist():
             behind[v] |= behind[w] | 1 << w
     return before, behind
-

@@ -6,6 +6,7 @@ is the shortest way by then. Few of all pairs are ever searched, and mostly the 
 searches are fastest.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,10 +17,8 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.limits import MOST_MODULE_OPERATORS
-from boundmark.bounds.checker.placement.module_search import FOUND, REFUTED
 from boundmark.bounds.checker.placement.modules import tensors_written
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
-from boundmark.bounds.checker.values import LARGEST_COST
 from boundmark.bounds.placement.loads.intervals import best_threshold
 from boundmark.bounds.placement.loads.weights import AssignmentProgram
 from boundmark.bounds.placement.series.adding_up import (
@@ -34,6 +33,7 @@ from boundmark.bounds.placement.series.schedule import put_together
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.ticks import LARGEST_TOTAL
 
 KIND = "series/1"
 
@@ -71,18 +71,16 @@ class ClosingIn:
         places = [OUTSIDE, *chain, OUTSIDE]
         parts = [
             Part.of(read, network, written, (first, last))
-            for first, last in zip(places, places[1:], strict=False)
+            for first, last in itertools.pairwise(places)
         ]
         return cls(instance, budget, best, producer, read, network, parts)
 
     @property
     def bound(self) -> int:
-        """What is proven along the chain."""
+        """What is proven along the chain, in ticks."""
         return min(
             self.parts[0].least[0, target] + rest
-            for target, rest in enumerate(
-                least_rests(self.parts, self.network.duration)[0]
-            )
+            for target, rest in enumerate(least_rests(self.parts, self.network.duration)[0])
         )
 
     def run(self) -> None:
@@ -122,7 +120,7 @@ class ClosingIn:
             self._prove_by_loads(part, pair)
             return
         if pair not in part.best:
-            part.attempt(pair, LARGEST_COST, limit)
+            part.attempt(pair, LARGEST_TOTAL, limit)
         needed = math.inf
         if self.best.objective < math.inf:
             ends = least_ends(self.parts, self.network.duration)[at][pair[0]]

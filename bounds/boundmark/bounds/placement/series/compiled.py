@@ -19,7 +19,7 @@ from boundmark.bounds.checker.placement.module_search import Module, Scratch
 _NUMBER = types.int64
 _ROW = types.int64[::1]
 MODULE = types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_NUMBER if field == int else _ROW for field in Module.__annotations__.values()], Module
+    [_NUMBER if field is int else _ROW for field in Module.__annotations__.values()], Module
 )
 SCRATCH = types.NamedUniTuple(  # type: ignore[no-untyped-call]
     _ROW, len(Scratch._fields), Scratch
@@ -57,9 +57,10 @@ search = _compiled()
 
 def as_arrays(module: Module) -> Module:
     """Return a module as the compiled search takes it."""
-    return Module(
-        *[field if type(field) is int else np.array(field, dtype=np.int64) for field in module]
-    )
+    fields: list[Any] = [
+        field if isinstance(field, int) else np.array(field, dtype=np.int64) for field in module
+    ]
+    return Module(*fields)
 
 
 def zeros(size: int) -> Any:

@@ -103,7 +103,7 @@ class Part:
         return 1 + max(target for _, target in self.least)
 
     def attempt(self, pair: Pair, threshold: int, limit: int) -> tuple[int, int]:
-        """Return what a search says of a threshold, and its steps; keep a schedule if it is best."""
+        """Return what a search says of a threshold, and its steps; keep the best schedule."""
         if self.module is None or self.room is None:
             raise ValueError("the interval has too many operators for a search")
         if self.first != OUTSIDE:
