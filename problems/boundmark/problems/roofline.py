@@ -11,6 +11,7 @@ import numpy.typing as npt
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Device, Link
+from boundmark.problems.fusion import fused_into
 
 # What an inference runtime turns into metadata or drops: no kernel is launched and no byte moves.
 # Their outputs are views of their inputs (Flatten, Identity, Reshape, Squeeze, Unsqueeze, and
@@ -26,7 +27,9 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
     """Return how long the device takes for each operation, shape (n,).
 
     An operation reads its inputs and parameters from the device's memory and writes its output
-    there. Operations of `FREE_OP_TYPES` take no time.
+    there. Operations of `FREE_OP_TYPES` take no time. On a device that fuses, an operation that is
+    fused into its producer is not launched, and the tensor between them is neither written nor
+    read: see `fusion`.
 
     Raises
     ------
@@ -34,9 +37,19 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
         If the device has no peak rate for the graph's dtype.
     """
     moved = graph.read_bytes + graph.param_bytes + graph.output_bytes
-    roof = np.maximum(graph.flops / device.rate(graph.dtype), moved / device.memory_bandwidth)
+    overhead = np.full(len(graph.operators), device.op_overhead)
     free = np.array([op_type in FREE_OP_TYPES for op_type in graph.op_types])
-    return np.where(free, 0.0, roof + device.op_overhead)
+    if device.fuses:
+        into = fused_into(graph)
+        # What is free launches nothing that could be fused with.
+        fused = np.flatnonzero((into >= 0) & ~free[into])
+        # The only tensor that such an operation reads and that is no parameter.
+        between = graph.read_bytes[fused]
+        moved = moved - np.bincount(fused, between, len(free))
+        moved -= np.bincount(into[fused], between, len(free))
+        overhead[fused] = 0.0
+    roof = np.maximum(graph.flops / device.rate(graph.dtype), moved / device.memory_bandwidth)
+    return np.where(free, 0.0, roof + overhead)
 
 
 def transfer_seconds(sizes: IntArray, link: Link) -> npt.NDArray[np.float64]:

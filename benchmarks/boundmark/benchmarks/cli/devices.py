@@ -55,6 +55,7 @@ def _found(name: str) -> "Registry":
     from pathlib import Path
 
     from boundmark.problems.devices import (
+        FUSION,
         Device,
         Registry,
         find_device,
@@ -62,7 +63,7 @@ def _found(name: str) -> "Registry":
         load_device_file,
     )
 
-    if is_device_file(name):
+    if is_device_file(name) and not name.endswith(FUSION):
         return load_device_file(Path(name))
     item = find_device(name)
     if isinstance(item, Device):
@@ -96,6 +97,7 @@ def _print_device(device: "Device") -> None:
         "rates": f"{rates} (10^12 operations/s)",
         "memory": f"{device.memory_bytes / GIB:g} GiB, {device.memory_bandwidth / GIGA:g} GB/s",
         "overhead": f"{device.op_overhead / MICRO:g} us per operation",
+        **({"fusion": "elementwise operations run with their producers"} if device.fuses else {}),
     }
     for label, value in facts.items():
         _print_fact(label, value)
@@ -155,6 +157,7 @@ def _as_json(item: "Device | Cluster") -> dict[str, Any]:
             "memory_bandwidth_bytes_per_s": item.memory_bandwidth,
             "memory_bytes": item.memory_bytes,
             "op_overhead_s": item.op_overhead,
+            "fuses": item.fuses,
             "source": item.source,
             "link": link
             and {

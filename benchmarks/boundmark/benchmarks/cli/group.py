@@ -13,9 +13,12 @@ from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import run
+from boundmark.benchmarks.cli.show_graph import show
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.benchmarks.cli.verify import verify
 from boundmark.problems.errors import BoundmarkError
+
+datasets.add_command(show)
 
 
 class _Failure(click.ClickException):

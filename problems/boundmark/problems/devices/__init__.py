@@ -3,6 +3,7 @@
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device, Link
 from boundmark.problems.devices.registry import (
+    FUSION,
     Registry,
     default_device,
     find_device,
@@ -12,6 +13,7 @@ from boundmark.problems.devices.registry import (
 )
 
 __all__ = [
+    "FUSION",
     "Cluster",
     "Device",
     "Link",

@@ -50,6 +50,8 @@ class Device:
     link
         Each way between two devices of this kind, where no cluster says otherwise; None if there
         is no usual way to connect them.
+    fuses
+        Whether its runtime runs an elementwise operation in one kernel with its producer.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Device:
     op_overhead: float
     source: str
     link: Link | None = None
+    fuses: bool = False
 
     def __post_init__(self) -> None:
         if not self.peak_rate:
