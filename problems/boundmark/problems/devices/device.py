@@ -52,6 +52,9 @@ class Device:
         is no usual way to connect them.
     fuses
         Whether its runtime runs an elementwise operation in one kernel with its producer.
+    measured
+        Seconds of each operation of one model by name, which are its times then; None if they
+        follow from rates.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Device:
     source: str
     link: Link | None = None
     fuses: bool = False
+    measured: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if not self.peak_rate:

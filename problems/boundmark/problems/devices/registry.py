@@ -10,6 +10,7 @@ from boundmark.problems.catalog import find
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
 from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
+from boundmark.problems.devices.measured_times import is_times_file, load_times
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.source_file import naming
 
@@ -77,8 +78,8 @@ def load_device_file(path: Path) -> Registry:
 
 
 def is_device_file(name: str) -> bool:
-    """Whether a user means a file by a name, which then ends in ``.toml`` or ``.toml+fusion``."""
-    return name.lower().removesuffix(FUSION).endswith(SUFFIX)
+    """Whether a user means a file by a name: ``.toml``, perhaps with ``+fusion``, or ``.json``."""
+    return name.lower().removesuffix(FUSION).endswith(SUFFIX) or is_times_file(name)
 
 
 def find_device(name: str) -> Device | Cluster:
@@ -86,6 +87,8 @@ def find_device(name: str) -> Device | Cluster:
 
     Of a file, it is the only cluster or, if there is none, the only device. With ``+fusion`` behind
     the name or file, it is the same hardware with a runtime that fuses operations.
+
+    A file that ends in ``.json`` has measured times of one model, see `measured_times`.
 
     Raises
     ------
@@ -96,6 +99,8 @@ def find_device(name: str) -> Device | Cluster:
     """
     if name.endswith(FUSION):
         return _fusing(find_device(name.removesuffix(FUSION)))
+    if is_times_file(name):
+        return load_times(Path(name), find_device)
     if not is_device_file(name):
         return find("device or cluster", name, shipped().all)
     path = Path(name)

@@ -151,7 +151,16 @@ def _has_tensor(value: Any) -> bool:
 
 def _changes_nothing(packet: str, node: Any) -> bool:
     """Whether shape and type of a view, slice or cast are those of its input."""
-    if packet not in {"_to_copy", "to", "view", "_unsafe_view", "reshape", "expand", "slice", "pad"}:
+    if packet not in {
+        "_to_copy",
+        "to",
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "expand",
+        "slice",
+        "pad",
+    }:
         return False
     before, after = node.args[0].meta["val"], node.meta["val"]
     return before.dtype == after.dtype and before.shape == after.shape
