@@ -61,9 +61,15 @@ WEIGHTS = {
     "bert-base": 109.482,
     "bert-large": 335.142,
     "gpt-2": 124.440,
+    "gpt-3-13b": 13_000,
+    "llama-2-7b": 6_738.416,
+    "mixtral-8x7b": 46_702.793,
     "diffusion-unet": 859.521,
     "t5-base": 222.904,
     "whisper-small": 241.735,
+    "swin-1.8b": 1_800,
+    "swin-6.6b": 6_600,
+    "evoformer-87m": 87,
 }
 
 
@@ -133,9 +139,9 @@ def test_every_graph(name: str) -> None:
 def test_there_are_enough() -> None:
     """Papers' models are there, and many more; all together are small."""
     papers = {
-        *("inception-v3", "resnet-50", "resnet-101", "bert-base"),
-        *("gpt-3-330m", "gpt-3-1.3b", "mt5-base"),
-        "flava-base",
+        *("inception-v3", "resnet-50", "resnet-101", "bert-base", "swin-1.8b", "swin-6.6b"),
+        *("gpt-3-330m", "gpt-3-1.3b", "gpt-3-2.7b", "gpt-3-13b", "mt5-base"),
+        *("flava-base", "evoformer-87m"),
     }
     assert papers <= set(DATASET.members())
     assert len(DATASET.members()) >= 45

@@ -194,7 +194,9 @@ RULES: Mapping[str, AtenRule] = {
     ),
     "glu": AtenRule("Glu", count=_per_output(2)),
     "embedding": AtenRule("Gather", ("weight", "indices")),
-    "transpose": AtenRule("Transpose", attributes=settings.swapped),
+    **dict.fromkeys(
+        ("transpose", "swapaxes", "swapdims"), AtenRule("Transpose", attributes=settings.swapped)
+    ),
     "t": AtenRule("Transpose", attributes=settings.swapped),
     "permute": AtenRule("Transpose", attributes=settings.permuted),
     "slice": AtenRule("Slice", attributes=settings.sliced),

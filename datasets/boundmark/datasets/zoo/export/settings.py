@@ -85,7 +85,8 @@ def swapped(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any])
     """Return a permutation that swaps two dimensions."""
     rank = len(inputs[0])
     order = list(range(rank))
-    one, other = arguments.get("dim0", 0), arguments.get("dim1", 1)
+    one = arguments.get("dim0", arguments.get("axis0", 0))
+    other = arguments.get("dim1", arguments.get("axis1", 1))
     if rank > 1:
         order[one], order[other] = order[other], order[one]
     return {"perm": tuple(order)}
