@@ -11,6 +11,7 @@ from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.benchmarks.instance_files import read_instance, store_instance, store_labels
+from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.rows import RowWriter, store_environment
 from boundmark.benchmarks.suite import NamedInstance
@@ -178,11 +179,12 @@ def _execute(
     summary: RunSummary,
     on_finish: Callable[[PlannedTask, Outcome], None],
 ) -> None:
-    writer = RowWriter(store)
+    writer, speed = RowWriter(store), MachineSpeed(store)
 
     def keep(outcome: Outcome) -> None:
         item = by_id[outcome.task.task_id]
         writer.write(item, outcome)
+        speed.after(outcome)
         summary.count(outcome.status)
         if summary.done % ROWS_A_COMPACTION == 0:
             store.compact()
