@@ -1,6 +1,7 @@
 """Runs planned tasks into a results folder: skip what is there, execute, store."""
 
 import fcntl
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,11 +37,14 @@ class RunSummary:
         Those that the folder already had.
     statuses
         How often each status came up among the others.
+    stored
+        How often each status stands in the folder, of all planned tasks.
     """
 
     planned: int
     reused: int
     statuses: dict[str, int] = field(default_factory=dict)
+    stored: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -102,6 +106,8 @@ def run_planned(
             _execute(store, by_id, to_do, engine, summary, on_finish)
         # Also if there was nothing to do: the run that did it may have been killed before this.
         store.compact()
+        stored = store.finished()
+        summary.stored = Counter(stored[task_id] for task_id in by_id if task_id in stored)
     return summary
 
 

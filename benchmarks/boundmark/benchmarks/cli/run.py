@@ -5,15 +5,8 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.solving import import_methods
+from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over, statuses
 from boundmark.reports.stored.statuses import FAILURES
-
-
-def _statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    chosen = tuple(part.strip() for part in value.split(",") if part.strip())
-    for status in chosen:
-        if status not in FAILURES:
-            raise click.BadParameter(f"{status!r} is not one of {', '.join(FAILURES)}.")
-    return chosen
 
 
 @click.command()
@@ -43,13 +36,14 @@ def _statuses(context: click.Context, parameter: click.Parameter, value: str) ->
     help="Memory limit of each task, instead of the suite's.",
 )  # fmt: skip
 @click.option(
-    "--retry", default="", metavar="STATUS,...", callback=_statuses,
+    "--retry", default="", metavar="STATUS,...", callback=statuses,
     help=f"Run stored tasks with these statuses again ({', '.join(FAILURES)}).",
 )  # fmt: skip
 @click.option(
     "--filter", "pattern", metavar="GLOB",
     help="Only tasks whose label, e.g. 'onnx-light/resnet50 k=8 share', matches or contains this.",
 )  # fmt: skip
+@fail_on_option
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def run(
     suite: str,
@@ -61,6 +55,7 @@ def run(
     memory_limit: float | None,
     retry: tuple[str, ...],
     pattern: str | None,
+    fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Run SUITE, a suite's name or a TOML file, and store a verified row for every task."""
@@ -94,3 +89,4 @@ def run(
     text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
     text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
     click.echo(printable(text))
+    fail_over(fail_on, summary.stored)

@@ -67,7 +67,7 @@ class Finding:
         }
 
 
-def evidence(row: Mapping[str, Any], column: str, side: str = "") -> Evidence:
+def evidence(row: Mapping[Any, Any], column: str, side: str = "") -> Evidence:
     """Return the evidence that a row gives for a column.
 
     Parameters

@@ -1,6 +1,8 @@
 """The tasks that two runs have in common, side by side."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -118,7 +120,7 @@ def _unpaired(tasks: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def _difference(row: dict[str, object], others: pd.DataFrame | None) -> str:
+def _difference(row: Mapping[Any, Any], others: pd.DataFrame | None) -> str:
     if others is None:
         return "no such task"
     reasons = {"instance_sha256": "another instance", "params": "other parameters"}

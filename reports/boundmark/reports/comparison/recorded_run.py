@@ -1,6 +1,5 @@
 """A run as it is compared: read from its results folder, or from a baseline's file."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.baseline import read_baseline, write_baseline
+from boundmark.reports.stored.environments import read_environments
 from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.run_label import RunLabel, run_label
 from boundmark.reports.stored.store import ResultStore
@@ -70,7 +70,7 @@ def read_run(path: Path) -> RecordedRun:
         path,
         supported.results,
         supported.unsupported,
-        _environments(store),
+        read_environments(store),
         reference_seconds(store),
     )
 
@@ -96,16 +96,3 @@ def keep_as_baseline(run: RecordedRun, path: Path) -> None:
     used = set(run.tasks["environment_sha256"].dropna())
     kept = {digest: record for digest, record in run.environments.items() if digest in used}
     write_baseline(path, run.tasks, kept, run.reference_seconds)
-
-
-def _environments(store: ResultStore) -> dict[str, Mapping[str, Any]]:
-    found = {}
-    for path in sorted(store.environments.glob("*.json")):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
-        if not isinstance(record, dict):
-            raise StoreError(f"{path} holds a {type(record).__name__}; expected a JSON object.")
-        found[path.stem] = record
-    return found
