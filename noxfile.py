@@ -1,11 +1,13 @@
 """Sessions: demo, tests, lint; nightly, baseline, asv and others for slow evidence."""
 
 import datetime as dt
+import os
 import subprocess
 from pathlib import Path
 
 import nox
 from nox.command import CommandFailed
+from nox.virtualenv import PassthroughEnv
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
@@ -20,13 +22,26 @@ BASELINES = Path("benchmarks/baselines")
 # A folder for each night, and the history of all.
 NIGHTS = Path("results/nights")
 
+LAYERS = ("problems", "datasets", "heuristics", "bounds", "benchmarks", "reports")
+
 PROJECT = nox.project.load_toml("pyproject.toml")
 
 
 def install(session: nox.Session, *groups: str) -> None:
-    """Install the project, editable so that compiled kernels are kept, and dependency groups."""
+    """Install the project, editable so that compiled kernels are kept, and dependency groups.
+
+    With `nox --no-venv`, what is installed is used as it is.
+    """
+    if has_no_environment(session):
+        session.log("using what is installed")
+        return
     extra = [name for group in groups for name in nox.project.dependency_groups(PROJECT, group)]
     session.install("-e", ".", *extra)
+
+
+def has_no_environment(session: nox.Session) -> bool:
+    """Whether nox was told to use what is installed, with `--no-venv`."""
+    return isinstance(session.virtualenv, PassthroughEnv)
 
 
 def certify(session: nox.Session, *suites: str) -> None:
@@ -109,7 +124,7 @@ def nightly(session: nox.Session) -> None:
     out, wrong = run_afresh(session, suites, "runs")
     base = baseline_of(suites)
     history = NIGHTS / f"{base.stem}-history.parquet"
-    if not went_well(session, "report", str(out), "--history", str(history), "--quiet"):
+    if not went_well(session, "report", str(out), "--history", str(history)):
         wrong.append("report")
     thresholds = BASELINES / "thresholds.toml"
     compared = went_well(
@@ -173,12 +188,18 @@ def commit_of(session: nox.Session, name: str) -> str:
     return done.stdout.strip()
 
 
-def measure(session: nox.Session, commit: str, *options: str) -> None:
-    """Run the benchmarks with what is installed, and store the results under a commit."""
+def measure(session: nox.Session, commit: str, *options: str, code: str = "") -> None:
+    """Run the benchmarks with what is installed, and store the results under a commit.
+
+    Parameters
+    ----------
+    code
+        Folders whose code goes before what is installed, as in PYTHONPATH.
+    """
     session.run("asv", "machine", "--yes")
     session.run(
         "asv", "run", "--environment", "existing:python", "--set-commit-hash", commit,
-        "--show-stderr", *options,
+        "--show-stderr", *options, env={"ASV_PYTHONPATH": code} if code else {},
     )  # fmt: skip
 
 
@@ -196,21 +217,24 @@ def asv(session: nox.Session) -> None:
 
 @nox.session(name="asv-compare")
 def asv_compare(session: nox.Session) -> None:
-    """Compare the benchmarks of two commits: `-- A B`, then options of `asv run` and so on.
+    """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`, e.g. `-b Kahn`.
 
-    Each commit is checked out aside and installed, and measured by today's benchmarks.
+    Each commit is checked out aside and measured by today's benchmarks, with today's dependencies.
     """
     if len(session.posargs) < 2:
         session.error("expected two commits: nox -s asv-compare -- A B")
     commits = [commit_of(session, name) for name in session.posargs[:2]]
     install(session, "asv")
     for commit in commits:
-        checkout = Path(".asv/checkouts", commit)
+        checkout = Path(".asv/checkouts", commit).resolve()
         if not checkout.exists():
             session.run("git", "worktree", "add", "--detach", str(checkout), commit, external=True)
-        session.install("--no-deps", "-e", str(checkout))
-        measure(session, commit, "--skip-existing-successful", *session.posargs[2:])
-    session.install("--no-deps", "-e", ".")
+        # The layers of a namespace package: those that come first hide those that are installed.
+        layers = os.pathsep.join(str(checkout / layer) for layer in LAYERS)
+        try:
+            measure(session, commit, *session.posargs[2:], code=layers)
+        finally:
+            session.run("git", "worktree", "remove", "--force", str(checkout), external=True)
     session.run("asv", "compare", "--split", *commits)
 
 

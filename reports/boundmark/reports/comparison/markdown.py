@@ -83,7 +83,7 @@ def _documents(finding: Finding) -> str:
         for name, side in (("BASE", finding.base), ("NEW", finding.new))
         if side and (text := _document(side))
     ]
-    return f" [{'; '.join(sides)}]" if sides else ""
+    return f" ({'; '.join(sides)})" if sides else ""
 
 
 def _document(side: Evidence) -> str:
