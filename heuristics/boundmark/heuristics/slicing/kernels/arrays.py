@@ -3,14 +3,17 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numba import types
 
-from boundmark.problems.arrays import IntArray
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.slicing import CHANNELS, SlicingInstance
 
 
 class SlicingArrays(NamedTuple):
     """Fields of a `SlicingGraph` as contiguous arrays.
+
+    Compiled code knows fields by position. Whoever reorders them has to clear numba's cache, which
+    only notices changes of the kernels' own files.
 
     Attributes
     ----------
@@ -25,8 +28,10 @@ class SlicingArrays(NamedTuple):
         Ticks and bytes point to point, ticks and bytes by broadcast, and the delay, shape (5,).
     last_use
         The last operator that reads each output, or the operator itself, shape (N,).
+    freed
+        All operators in the order of their last use, shape (N,).
     is_shared
-        Whether parameters are divided among devices, not copied, shape (N,).
+        1 where parameters are divided among devices, 0 where they are copied, shape (N,).
     """
 
     length: IntArray
@@ -40,8 +45,19 @@ class SlicingArrays(NamedTuple):
     weights: IntArray
     output: IntArray
     last_use: IntArray
+    freed: IntArray
     capacity: IntArray
-    is_shared: npt.NDArray[np.bool_]
+    is_shared: IntArray
+
+
+def _readonly(axes: int) -> types.Array:
+    return types.Array(types.int64, axes, "C", readonly=True)
+
+
+ARRAYS = types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_readonly(2 if field in ("work", "edges") else 1) for field in SlicingArrays._fields],
+    SlicingArrays,
+)
 
 
 def slicing_arrays(instance: SlicingInstance) -> SlicingArrays:
@@ -52,19 +68,20 @@ def slicing_arrays(instance: SlicingInstance) -> SlicingArrays:
         for inputs in graph.inputs
         for edge in inputs
     ]
-    edges = np.array(rows, dtype=np.int64).reshape(-1, 10)
+    edges = frozen(np.array(rows, dtype=np.int64).reshape(-1, 10))
     return SlicingArrays(
-        length=np.ascontiguousarray(graph.length),
-        work=np.ascontiguousarray(graph.work),
-        launch=np.ascontiguousarray(graph.launch),
+        length=graph.length,
+        work=graph.work,
+        launch=graph.launch,
         edges=edges,
-        start=np.searchsorted(edges[:, 1], np.arange(graph.nodes + 1)),
-        readers=np.ascontiguousarray(graph.dag.targets),
-        reader_start=np.ascontiguousarray(graph.dag.consumer_start),
-        router=np.array([*graph.point_to_point, *graph.broadcast, graph.delay], dtype=np.int64),
-        weights=np.ascontiguousarray(graph.weights),
-        output=np.ascontiguousarray(graph.output),
-        last_use=np.ascontiguousarray(graph.last_use),
-        capacity=np.ascontiguousarray(graph.capacity),
-        is_shared=np.asarray(graph.axis == CHANNELS),
+        start=frozen(np.searchsorted(edges[:, 1], np.arange(graph.nodes + 1))),
+        readers=frozen(graph.dag.targets),
+        reader_start=frozen(graph.dag.consumer_start),
+        router=frozen([*graph.point_to_point, *graph.broadcast, graph.delay]),
+        weights=graph.weights,
+        output=graph.output,
+        last_use=graph.last_use,
+        freed=frozen(np.argsort(graph.last_use, kind="stable")),
+        capacity=graph.capacity,
+        is_shared=frozen((graph.axis == CHANNELS).astype(np.int64)),
     )
