@@ -41,7 +41,8 @@ def facts(answer: Answer) -> dict[str, Any]:
 def parts(plan: SlicingPlan) -> list[int]:
     """Return how many operators have one part, two parts, and so on."""
     used = (plan.vectors[:, 1:] > plan.vectors[:, :-1]).sum(axis=1)
-    return np.bincount(used, minlength=plan.vectors.shape[1])[1:].tolist()
+    found: list[int] = np.bincount(used, minlength=plan.vectors.shape[1])[1:].tolist()
+    return found
 
 
 def print_solution(answer: Answer) -> None:
@@ -53,7 +54,15 @@ def print_solution(answer: Answer) -> None:
     loads = device_loads(instance, plan)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("device", no_wrap=True)
-    for column in ("operators", "computing", "share", "communicating", "received", "memory", "full"):
+    for column in (
+        "operators",
+        "computing",
+        "share",
+        "communicating",
+        "received",
+        "memory",
+        "full",
+    ):
         table.add_column(column, justify="right", no_wrap=True)
     for d, name in enumerate(instance.graph.device_names):
         row = {column: integer(values[d]) for column, values in loads.items()}

@@ -1,4 +1,4 @@
-"""`slicing`: operators of a model cut into parts for edge devices ([MEMORIANOVA24], Section 3.3)."""
+"""`slicing`: operators of a model cut into parts for edge devices ([MEMORIANOVA24], 3.3)."""
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.cost_model import CostModel
@@ -37,14 +37,8 @@ PROBLEM = Problem(
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
     rounds=(
-        (
-            "slice-compute",
-            "slice-potentials",
-            "one-device",
-            "equal-slices",
-            "speed-slices",
-        ),
-        ("slice-search",),
+        ("slice-compute", "one-device", "equal-slices", "speed-slices", "best-response"),
+        ("slice-potentials", "slice-search"),
     ),
     precedence=50,
     naming=NAMING,

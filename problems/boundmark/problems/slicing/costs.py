@@ -141,10 +141,6 @@ def _edges(
                 other = _extent(given, axes[producer], heights[tensor])
                 parts = extent * (other if axes[producer] != axis else 1)
                 unit = -(-given.bytes // max(1, parts))
-                found.append(
-                    Edge(place[producer], place[node], unit, extent, *window_of(reading))
-                )
+                found.append(Edge(place[producer], place[node], unit, extent, *window_of(reading)))
             offset += extent if axis == CHANNELS else 0
     return found
-
-

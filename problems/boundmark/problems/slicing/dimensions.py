@@ -2,10 +2,10 @@
 
 [MEMORIANOVA24], Section 3.3.1, compares two numbers k1 and k2 that are "calculated from relevant
 parameters"; the table that defines them is missing from the text. Here, k1 is what each further
-device has to hold if channels are sliced, which is a copy of the input, and k2 is what it has to hold
-if the height is sliced, which is a copy of the parameters. As printed, channels are sliced if k1 < k2.
-Operators that do not mix channels follow the operator whose output they read, since another dimension
-than its would move the whole tensor.
+device has to hold if channels are sliced, which is a copy of the input, and k2 is what it has to
+hold if the height is sliced, which is a copy of the parameters. As printed, channels are sliced if
+k1 < k2. Operators that do not mix channels follow the operator whose output they read, since
+another dimension than its would move the whole tensor.
 """
 
 from boundmark.problems.computation_graph import ComputationGraph
@@ -32,7 +32,10 @@ def height_dimensions(graph: ComputationGraph) -> list[int]:
     found = [2 if len(tensor.shape) == 4 else NO_HEIGHT for tensor in graph.tensors]
     for node in graph.dag.topological_order.tolist():
         operator = graph.operators[node]
-        if operator.op_type not in ("Reshape", "Transpose") or operator.reads[:1] in ((), (LEFT_OUT,)):
+        if operator.op_type not in ("Reshape", "Transpose") or operator.reads[:1] in (
+            (),
+            (LEFT_OUT,),
+        ):
             continue
         source = operator.reads[0]
         for target in operator.writes:

@@ -7,21 +7,23 @@ CHANNELS, HEIGHT = 0, 1
 
 
 class Edge(NamedTuple):
-    """A tensor that one operator writes and another one reads, and which part of it the latter needs.
+    """A tensor that one operator writes and another one reads, and which part of it the latter
+    needs.
 
-    Whoever computes the indices ``a .. b - 1`` of the consumer's output, along the dimension in which
-    the consumer is sliced, needs the tensor's indices from ``scale * ((a * multiply + add) // divide)``
-    up to ``scale * (((b - 1) * multiply + add + size - 1) // divide + 1)`` along the same dimension,
-    cut off at 0 and `extent`. So strides of windows are in `multiply`, their padding in `add` and their
-    reach in `size`; groups of channels and reshaped dimensions are in `divide` and `scale`.
+    Whoever computes the indices ``a .. b - 1`` of the consumer's output, along the dimension in
+    which the consumer is sliced, needs the tensor's indices from ``scale * ((a * multiply + add) //
+    divide)`` up to ``scale * (((b - 1) * multiply + add + size - 1) // divide + 1)`` along the same
+    dimension, cut off at 0 and `extent`. So strides of windows are in `multiply`, their padding in
+    `add` and their reach in `size`; groups of channels and reshaped dimensions are in `divide` and
+    `scale`.
 
     Attributes
     ----------
     producer, consumer
         Numbers of operators.
     unit
-        Bytes of the smallest part: for one index of the dimension in which the consumer is sliced and,
-        if the producer is sliced in another one, one index of that.
+        Bytes of the smallest part: for one index of the dimension in which the consumer is sliced
+        and, if the producer is sliced in another one, one index of that.
     extent
         Of the tensor, along the dimension in which the consumer is sliced.
     """
@@ -42,7 +44,7 @@ class Edge(NamedTuple):
         return self.multiply == 0
 
     def needed(self, begin: int, end: int) -> tuple[int, int]:
-        """Return the range of indices that a part ``begin .. end - 1`` needs; empty parts need none."""
+        """Return the indices that a part ``begin .. end - 1`` needs; an empty part needs none."""
         if begin >= end:
             return 0, 0
         first = self.scale * ((begin * self.multiply + self.add) // self.divide)

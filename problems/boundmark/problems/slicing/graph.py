@@ -26,7 +26,8 @@ class SlicingGraph:
     Attributes
     ----------
     length
-        Indices of each of the N operators' outputs in the dimension in which it is sliced, shape (N,).
+        Indices of each of the N operators' outputs in the dimension in which it is sliced, shape
+        (N,).
     axis
         That dimension: `CHANNELS` or `HEIGHT`, shape (N,).
     work

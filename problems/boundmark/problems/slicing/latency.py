@@ -4,6 +4,7 @@ Plain Python on purpose: the compiled evaluation of the heuristics and the check
 against it.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from boundmark.problems.errors import InvalidInputError
@@ -59,7 +60,9 @@ def check_vectors(graph: SlicingGraph, plan: SlicingPlan) -> None:
             )
 
 
-def missing_bytes(graph: SlicingGraph, edge: Edge, need: tuple[int, int], held: tuple[int, int]) -> int:
+def missing_bytes(
+    graph: SlicingGraph, edge: Edge, need: tuple[int, int], held: tuple[int, int]
+) -> int:
     """Return what a device needs of a tensor and does not hold.
 
     Parameters
@@ -137,10 +140,12 @@ def plan_times(graph: SlicingGraph, plan: SlicingPlan) -> list[OperatorTimes]:
 
 def plan_ranges(plan: SlicingPlan) -> list[Ranges]:
     """Return for each operator and device the indices ``(begin, end)``."""
-    return [list(zip(vector, vector[1:], strict=False)) for vector in plan.vectors.tolist()]
+    return [list(pairwise(vector)) for vector in plan.vectors.tolist()]
 
 
-def memory_taken(graph: SlicingGraph, plan: SlicingPlan, times: list[OperatorTimes]) -> list[list[int]]:
+def memory_taken(
+    graph: SlicingGraph, plan: SlicingPlan, times: list[OperatorTimes]
+) -> list[list[int]]:
     """Return the bytes on each device while each operator runs ([MEMORIANOVA24], Constraint 18).
 
     These are its own parameters and output, what it received, and the slices of all tensors that it

@@ -16,8 +16,8 @@ class SlicingPlan:
     Attributes
     ----------
     vectors
-        Device j computes the indices from ``vectors[i, j]`` up to ``vectors[i, j + 1]``, exclusive, of
-        operator i, shape (N, n + 1) ([MEMORIANOVA24], Equations 6 to 11).
+        Device j computes the indices from ``vectors[i, j]`` up to ``vectors[i, j + 1]``, exclusive,
+        of operator i, shape (N, n + 1) ([MEMORIANOVA24], Equations 6 to 11).
     """
 
     vectors: IntArray

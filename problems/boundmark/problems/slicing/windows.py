@@ -137,8 +137,8 @@ def _transposition(reading: Reading) -> Window:
 
 _EACH = (
     "Abs Add BatchNormalization Cast Ceil Clip Div Dropout Elu Erf Exp Floor Gelu HardSigmoid "
-    "HardSwish Identity LeakyRelu Log Max Mean Min Mul Neg PRelu Pow Relu Selu Sigmoid Softplus Sqrt "
-    "Sub Sum Tanh"
+    "HardSwish Identity LeakyRelu Log Max Mean Min Mul Neg PRelu Pow Relu Selu Sigmoid Softplus "
+    "Sqrt Sub Sum Tanh"
 )
 
 _RULES: dict[str, Callable[[Reading], Window]] = {

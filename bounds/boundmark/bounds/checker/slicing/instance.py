@@ -17,8 +17,8 @@ class Edge(NamedTuple):
     """A tensor: who computes the indices a .. b - 1 of the consumer needs a range of its indices.
 
     It goes from ``scale * ((a * multiply + add) // divide)`` up to ``scale * (((b - 1) * multiply +
-    add + size - 1) // divide + 1)``, cut off at 0 and `extent`. An index has `unit` bytes, times the
-    producer's length if the edge crosses: if both are sliced in different dimensions.
+    add + size - 1) // divide + 1)``, cut off at 0 and `extent`. An index has `unit` bytes, times
+    the producer's length if the edge crosses: if both are sliced in different dimensions.
     """
 
     producer: int
@@ -38,7 +38,9 @@ class Edge(NamedTuple):
 
     def first(self, a: int) -> int:
         """Return the first index that a part from a on needs."""
-        return min(max(self.scale * ((a * self.multiply + self.add) // self.divide), 0), self.extent)
+        return min(
+            max(self.scale * ((a * self.multiply + self.add) // self.divide), 0), self.extent
+        )
 
     def end(self, b: int) -> int:
         """Return where the indices end that a part up to b needs; at least `first` of its begin."""
@@ -97,7 +99,9 @@ def read_instance(document: dict[str, Any]) -> Instance:
         raise Rejected("axis, weights or output of the instance are not one for each operator")
     if len(read["launch"]) != devices:
         raise Rejected("launch of the instance is not one for each device")
-    work = [integers(row, "work of the instance", 0, LARGEST_COST) for row in _rows(document, "work")]
+    work = [
+        integers(row, "work of the instance", 0, LARGEST_COST) for row in _rows(document, "work")
+    ]
     if len(work) != nodes or any(len(row) != devices for row in work):
         raise Rejected("work of the instance is not one for each operator and device")
     hold(ENTRY_BYTES * (nodes + len(_rows(document, "edges"))))
@@ -139,7 +143,9 @@ def _edge(row: Any, nodes: int) -> Edge:
         raise Rejected("an edge of the instance does not lead to a later operator")
     is_legal = (
         edge.unit >= 0
-        and all(1 <= value <= LONGEST for value in (edge.extent, edge.size, edge.divide, edge.scale))
+        and all(
+            1 <= value <= LONGEST for value in (edge.extent, edge.size, edge.divide, edge.scale)
+        )
         and 0 <= edge.multiply <= LONGEST
         and edge.add <= LONGEST
     )

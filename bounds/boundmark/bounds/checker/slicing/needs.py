@@ -9,8 +9,8 @@ from .instance import Edge
 class Needs:
     """The ranges that parts need of one edge's tensor, counted in its indices.
 
-    A plan's parts begin and end at cuts c_0 = 0 < c_1 < ... < c_p = length. What they need begins at
-    first(c_0), ..., first(c_(p-1)) and ends at end(c_1), ..., end(c_p). So their needs add up to
+    A plan's parts begin and end at cuts c_0 = 0 < c_1 < ... < c_p = length. What they need begins
+    at first(c_0), ..., first(c_(p-1)) and ends at end(c_1), ..., end(c_p). So their needs add up to
     `cover`, from the first begin to the last end, plus end(c) - first(c) for each cut in between.
 
     Attributes
@@ -18,7 +18,8 @@ class Needs:
     cover
         From the begin of what the first part needs to the end of what the last one needs.
     least_overlap
-        The least of end(c) - first(c) over all cuts, negative if something in between is not needed.
+        The least of end(c) - first(c) over all cuts, negative if something in between is not
+        needed.
     least_twice
         The least that both sides of a cut need: `least_overlap`, but not below 0.
     most_skipped
@@ -31,7 +32,9 @@ class Needs:
         self._first = [edge.first(a) for a in range(length)]
         self._end = [edge.end(b) for b in range(1, length + 1)]
         self._of_width: dict[int, tuple[int, int]] = {}
-        overlaps = [end - first for end, (_, first) in zip(self._end, pairwise(self._first), strict=False)]
+        overlaps = [
+            end - first for end, (_, first) in zip(self._end, pairwise(self._first), strict=False)
+        ]
         self.cover = self._end[-1] - self._first[0]
         self.least_overlap = min(overlaps, default=0)
         self.least_twice = max(0, self.least_overlap)

@@ -72,16 +72,17 @@ class LeastTicks(NamedTuple):
 class Operator:
     """An operator with its classes, what it reads, and the classes of that.
 
-    Let the parts of a plan have widths w_j on the devices j that compute any, A of them, and let the
-    operator take t ticks on the slowest of them.
+    Let the parts of a plan have widths w_j on the devices j that compute any, A of them, and let
+    the operator take t ticks on the slowest of them.
 
-    - The device with the largest part of width w takes no less than its work, on the fastest device,
-      and what it receives: it needs at least what the narrowest part of that width needs anywhere, and
-      holds at most the largest part of the input. If an edge is broadcast, it receives all.
-    - Each device takes at most t. So its width is at most (t - launch - communication) length / work.
-      These add up to the length, and what is communicated is at least what is needed in all minus what
-      is held where it is needed (`_received`). Of the devices, the fastest A count, and each byte is
-      charged to the slowest.
+    - The device with the largest part of width w takes no less than its work, on the fastest
+      device, and what it receives: it needs at least what the narrowest part of that width needs
+      anywhere, and holds at most the largest part of the input. If an edge is broadcast, it
+      receives all.
+    - Each device takes at most t. So its width is at most (t - launch - communication) length /
+      work. These add up to the length, and what is communicated is at least what is needed in all
+      minus what is held where it is needed (`_received`). Of the devices, the fastest A count, and
+      each byte is charged to the slowest.
     - The same without the device that holds most of the only input: it computes no more than the
       largest part, and the others hold little of what they need.
     """
@@ -166,15 +167,13 @@ class Operator:
             base, self._unit * per, ticks * self._slowest, per * self._fastest[number], amounts
         )
 
-    def _received(
-        self, edge: Edge, needs: Needs, high: int, number: int, held: Class
-    ) -> int:
+    def _received(self, edge: Edge, needs: Needs, high: int, number: int, held: Class) -> int:
         """Return how much all devices receive at least, in parts of `edge.unit` bytes.
 
         What they need adds up to `cover` and what overlaps at the number - 1 cuts. If dimensions
-        cross, the amounts needed times the widths held add up to at most the largest amount times the
-        producer's length, or to the largest width times all amounts. Otherwise, every index counts
-        as held once at most; and of what the largest holder has, only what it needs itself.
+        cross, the amounts needed times the widths held add up to at most the largest amount times
+        the producer's length, or to the largest width times all amounts. Otherwise, every index
+        counts as held once at most; and of what the largest holder has, only what it needs itself.
         """
         _, most_needed = needs.of_width(high)
         if self._instance.crosses(edge):

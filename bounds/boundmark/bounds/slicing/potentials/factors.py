@@ -97,7 +97,9 @@ class _Apart:
         ]
         if place == 0:
             return np.asarray(own + np.array(found))
-        return np.asarray(np.min([row + more for row, more in zip(found, own, strict=True)], axis=0))
+        return np.asarray(
+            np.min([row + more for row, more in zip(found, own, strict=True)], axis=0)
+        )
 
 
 def _apart(ticks: Sum) -> tuple[float, list[Row]]:

@@ -1,10 +1,10 @@
 """Finds potentials by passing costs forth and back along the order of operators.
 
 Each step takes an operator's class: what the operator and its readers cost at least, for each value
-of that class, is added up and divided anew among them. The sum of all least costs never falls by that,
-as far as tables hold all combinations. Forward, an operator's cost goes to its readers, so that along
-a chain the last operator's least cost is the shortest path; backward, readers give it back. This is
-sequential reweighted message passing ([KOLMOGOROV15]) on the operators' tables.
+of that class, is added up and divided anew among them. The sum of all least costs never falls by
+that, as far as tables hold all combinations. Forward, an operator's cost goes to its readers, so
+that along a chain the last operator's least cost is the shortest path; backward, readers give it
+back. This is sequential reweighted message passing ([KOLMOGOROV15]) on the operators' tables.
 """
 
 from collections.abc import Callable
@@ -60,9 +60,7 @@ class Passing:
             self._divide(number, [1 / parts, *(is_passed / parts for is_passed in passes_on)])
 
     def _least(self, number: int, place: int) -> Row:
-        return self._factors[number].least_by_class(
-            self._own[number], self.added[number], place
-        )
+        return self._factors[number].least_by_class(self._own[number], self.added[number], place)
 
     def _divide(self, number: int, shares: list[float]) -> None:
         readers = self._readers[number]
@@ -78,7 +76,7 @@ class Passing:
 def improve(
     passing: Passing, is_over: Callable[[], bool], offer: Callable[[list[list[list[int]]]], None]
 ) -> None:
-    """Pass costs until nothing is gained, and offer rounded potentials: early ones, and the best."""
+    """Pass costs until nothing is gained; offer rounded potentials, early ones and the best."""
     best, stalled = passing.total(), 0
     kept = rounded(passing)
     for number in count():
@@ -100,6 +98,4 @@ def improve(
 
 def rounded(passing: Passing) -> list[list[list[int]]]:
     """Return the potentials as integers."""
-    return [
-        [np.rint(row).astype(np.int64).tolist() for row in rows] for rows in passing.added
-    ]
+    return [[np.rint(row).astype(np.int64).tolist() for row in rows] for rows in passing.added]

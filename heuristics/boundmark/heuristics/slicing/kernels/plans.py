@@ -1,7 +1,7 @@
 """Compiled evaluation of partition vectors, and simulated annealing over them.
 
-`boundmark.problems.slicing.latency` says in plain Python what latency and memory are. One module, since
-numba does not notice when a function that is called from another file changes.
+`boundmark.problems.slicing.latency` says in plain Python what latency and memory are. One module,
+since numba does not notice when a function that is called from another file changes.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from boundmark.problems.arrays import IntArray
 _ROW = types.int64[::1]
 _TABLE = types.int64[:, ::1]
 _REALS = types.float64[:, ::1]
+_PAIR = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
 
 # Shares of the kinds of steps: a pattern for a run of operators; like an input; one boundary.
 _PATTERN, _LIKE_INPUT, _ONE_BOUNDARY = 0.35, 0.25, 0.2
@@ -66,7 +67,7 @@ def operator_ticks(net: SlicingArrays, vectors: IntArray, operator: int) -> int:
         if work > 0:
             ticks += net.launch[device] - (-work * width) // net.length[operator]
         longest = max(longest, ticks)
-    return longest
+    return int(longest)
 
 
 @compiled([types.int64(ARRAYS, _TABLE, _ROW)])
@@ -76,7 +77,7 @@ def all_ticks(net: SlicingArrays, vectors: IntArray, ticks: IntArray) -> int:
     for operator in range(net.length.size):
         ticks[operator] = operator_ticks(net, vectors, operator)
         total += ticks[operator]
-    return total
+    return int(total)
 
 
 @compiled([types.int64(ARRAYS, _TABLE)])
@@ -105,7 +106,7 @@ def excess_memory(net: SlicingArrays, vectors: IntArray) -> int:
                 width = vectors[other, device + 1] - vectors[other, device]
                 held[device] -= width * net.output[other]
             gone += 1
-    return excess
+    return int(excess)
 
 
 @compiled([types.void(ARRAYS, types.int64[:, :, ::1], _ROW, _ROW)])
@@ -120,15 +121,19 @@ def evaluate_all(
 
 
 @compiled([types.void(types.int64, types.float64[::1], _ROW)])
-def fit_pattern(length: int, pattern: "np.ndarray[tuple[int], np.dtype[np.float64]]", vector: IntArray) -> None:
+def fit_pattern(
+    length: int, pattern: "np.ndarray[tuple[int], np.dtype[np.float64]]", vector: IntArray
+) -> None:
     """Fill in the vector that divides an operator at these fractions, to the nearest indices."""
     for device in range(vector.size):
         vector[device] = np.int64(np.floor(pattern[device] * length + 0.5))
 
 
-@internal([types.UniTuple(types.int64, 2)(ARRAYS, _REALS, _TABLE)])
+@internal([_PAIR(ARRAYS, _REALS, _TABLE)])
 def _change(
-    net: SlicingArrays, patterns: "np.ndarray[tuple[int, int], np.dtype[np.float64]]", vectors: IntArray
+    net: SlicingArrays,
+    patterns: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+    vectors: IntArray,
 ) -> tuple[int, int]:
     """Change some vectors at random; return the first operator of the run, and how many."""
     operators, devices = net.length.size, net.capacity.size
@@ -199,7 +204,18 @@ def _affected(
 
 
 @compiled(
-    [types.void(ARRAYS, _REALS, _TABLE, types.int64, types.float64, types.float64, types.int64, types.int64)]
+    [
+        types.void(
+            ARRAYS,
+            _REALS,
+            _TABLE,
+            types.int64,
+            types.float64,
+            types.float64,
+            types.int64,
+            types.int64,
+        )
+    ]
 )
 def anneal(
     net: SlicingArrays,
@@ -226,7 +242,7 @@ def anneal(
     operators = net.length.size
     ticks = np.empty(operators, np.int64)
     cost = all_ticks(net, vectors, ticks)
-    excess = excess_memory(net, vectors) if penalty else np.int64(0)
+    excess = excess_memory(net, vectors) if penalty else 0
     cost += penalty * excess
     least, best, saved = cost, vectors.copy(), vectors.copy()
     stamp = np.full(operators, -1, np.int64)
@@ -234,7 +250,7 @@ def anneal(
     for step in range(steps):
         first, count = _change(net, patterns, vectors)
         size = _affected(net, vectors, saved, first, count, step, stamp, touched)
-        change = np.int64(0)
+        change = 0
         for at in range(size):
             before[at] = ticks[touched[at]]
             ticks[touched[at]] = operator_ticks(net, vectors, touched[at])

@@ -1,9 +1,11 @@
-"""`geneflow`: a genetic algorithm over partition vectors that keeps the best ([MEMORIANOVA24], 3.3).
+"""`geneflow`: a genetic algorithm over partition vectors that keeps the best ([MEMORIANOVA24],
+3.3).
 
-The paper uses Geatpy; here it is pymoo's ([PYMOO20]), whose survival of parents and offspring together
-is the elite preservation. A chromosome holds the inner numbers of all vectors (Equation 11); the ends
-are fixed, which meets Constraints 8 and 9, and each vector is sorted after crossover and mutation, which
-meets Constraint 10. Bytes beyond the devices' memory are the violation (Constraint 18).
+The paper uses Geatpy; here it is pymoo's ([PYMOO20]), whose survival of parents and offspring
+together is the elite preservation. A chromosome holds the inner numbers of all vectors (Equation
+11); the ends are fixed, which meets Constraints 8 and 9, and each vector is sorted after crossover
+and mutation, which meets Constraint 10. Bytes beyond the devices' memory are the violation
+(Constraint 18).
 """
 
 from typing import Any

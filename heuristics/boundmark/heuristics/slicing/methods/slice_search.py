@@ -1,7 +1,7 @@
 """`slice-search`: simulated annealing over partition vectors ([KIRKPATRICK83]).
 
-A step gives a run of operators one pattern (one device, or some devices by their speeds), divides an
-operator like one that it reads, or moves a boundary in a run of operators. Runs matter: a single
+A step gives a run of operators one pattern (one device, or some devices by their speeds), divides
+an operator like one that it reads, or moves a boundary in a run of operators. Runs matter: a single
 operator on other devices than its neighbours mostly pays for communication twice.
 """
 
@@ -44,7 +44,7 @@ def run(
     devices, fractions = instance.graph.devices, patterns(instance)
     starts = [divided(instance, one_device_pattern(devices, d)) for d in range(devices)]
     starts += [divided(instance, shares_pattern(speeds(instance))), layers(instance)]
-    is_tight = not all([best.offer(start) for start in starts])
+    fits = [best.offer(start) for start in starts]
     if devices == 1 or budget.is_spent():
         _require(best)
         return
@@ -60,7 +60,7 @@ def run(
         vectors = (best.vectors if best.latency < NO_LATENCY else starts[-1]).copy()
         scale = min(best.latency, int(instance.graph.work.sum()) + 1)
         # Whoever exceeds the memory by a byte shall gain nothing by it.
-        penalty = scale // 1000 + 1 if is_tight else _penalty(instance, scale)
+        penalty = _penalty(instance, scale) if all(fits) else scale // 1000 + 1
         anneal(
             best.arrays, fractions, vectors, steps, HOTTEST * scale, COLDEST * scale, penalty,
             int(generator.integers(2**31)),
@@ -72,7 +72,7 @@ def run(
 
 
 def _penalty(instance: SlicingInstance, scale: int) -> int:
-    """Return 0 if every device has room for the whole model's tensors and its largest parameters."""
+    """Return 0 if each device has room for all tensors and the largest parameters."""
     graph = instance.graph
     tensors = int((graph.length * graph.output).sum())
     received = sum(edge.unit * edge.extent for edge in graph.edges)
