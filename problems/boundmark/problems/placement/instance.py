@@ -130,7 +130,9 @@ class PlacementInstance:
                 raise InvalidInputError(f"{field} is not a table of integers.")
         for readers in value["consumers"]:
             if not is_integer_list(readers):
-                raise InvalidInputError(f"consumers {quoted(readers)} is not a list of operator numbers.")
+                raise InvalidInputError(
+                    f"consumers {quoted(readers)} is not a list of operator numbers."
+                )
         if len(value["producer"]) != len(value["consumers"]):
             raise InvalidInputError("producer and consumers differ in length.")
         devices = len(value["capacity"])
