@@ -7,8 +7,7 @@ CHANNELS, HEIGHT = 0, 1
 
 
 class Edge(NamedTuple):
-    """A tensor that one operator writes and another one reads, and which part of it the latter
-    needs.
+    """A tensor between two operators, and which part of it each part of the consumer needs.
 
     Whoever computes the indices ``a .. b - 1`` of the consumer's output, along the dimension in
     which the consumer is sliced, needs the tensor's indices from ``scale * ((a * multiply + add) //

@@ -216,8 +216,9 @@ class Operator:
             )
         spend(sum(sizes) * 4 * (1 + sum(map(len, least.together))))
         found = [_smallest_apart(least.widest, added)]
-        for choices in least.together:
-            found.append(min(_smallest_apart(choice, added) for choice in choices))
+        found += [
+            min(_smallest_apart(choice, added) for choice in choices) for choices in least.together
+        ]
         return max(found)
 
 

@@ -4,6 +4,8 @@
 since numba does not notice when a function that is called from another file changes.
 """
 
+# ruff: noqa: NPY002 - the generator of compiled code, which the caller gives a seed.
+
 import numpy as np
 from numba import types
 

@@ -1,5 +1,4 @@
-"""`geneflow`: a genetic algorithm over partition vectors that keeps the best ([MEMORIANOVA24],
-3.3).
+"""`geneflow`: a genetic algorithm over partition vectors ([MEMORIANOVA24], Section 3.3).
 
 The paper uses Geatpy; here it is pymoo's ([PYMOO20]), whose survival of parents and offspring
 together is the elite preservation. A chromosome holds the inner numbers of all vectors (Equation
@@ -48,9 +47,9 @@ def _evolution(instance: SlicingInstance, best: Incumbent, population: int, seed
     from pymoo.algorithms.soo.nonconvex.ga import GA
     from pymoo.core.problem import Problem
     from pymoo.core.repair import Repair
+    from pymoo.core.termination import NoTermination
     from pymoo.operators.crossover.ux import UniformCrossover
     from pymoo.operators.mutation.pm import PM
-    from pymoo.core.termination import NoTermination
 
     graph = instance.graph
     inner = graph.devices - 1

@@ -30,6 +30,9 @@ HOTTEST, COLDEST = 0.01, 0.00001
 # Steps of the first round, and how many times more each further one has, up to a limit.
 FIRST_STEPS, GROWTH, MOST_STEPS = 20_000, 2, 2_000_000
 
+# Of the steps for which there seems to be time, so many are a round.
+AFFORDED = 0.5
+
 
 def run(
     instance: SlicingInstance,
@@ -55,8 +58,8 @@ def run(
     generator = np.random.default_rng(seed)
     steps, done = FIRST_STEPS, 0
     while not budget.is_spent() and best.latency and (not evaluations or done < evaluations):
-        if evaluations:
-            steps = min(steps, evaluations - done)
+        steps = min(steps, evaluations - done) if evaluations else steps
+        began = budget.remaining()
         vectors = (best.vectors if best.latency < NO_LATENCY else starts[-1]).copy()
         scale = min(best.latency, int(instance.graph.work.sum()) + 1)
         # Whoever exceeds the memory by a byte shall gain nothing by it.
@@ -67,7 +70,11 @@ def run(
         )  # fmt: skip
         best.offer(vectors)
         done += steps
+        affordable = steps * budget.remaining() / max(began - budget.remaining(), 1e-9)
         steps = min(MOST_STEPS, GROWTH * steps)
+        if not evaluations:
+            # The machine may become slower.
+            steps = max(1, min(steps, int(AFFORDED * affordable)))
     _require(best)
 
 
