@@ -16,11 +16,12 @@ def instances(draw: st.DrawFn, devices: int = 3, length: int = 4) -> SlicingInst
     nodes, count = draw(st.integers(1, 3)), draw(st.integers(1, devices))
     lengths = [draw(st.integers(1, length)) for _ in range(nodes)]
     axes = [draw(st.integers(0, 1)) for _ in range(nodes)]
-    edges = []
-    for consumer in range(nodes):
-        for producer in range(consumer):
-            if draw(st.booleans()):
-                edges.append(draw(_edge(producer, consumer, lengths, axes)))
+    edges = [
+        draw(_edge(producer, consumer, lengths, axes))
+        for consumer in range(nodes)
+        for producer in range(consumer)
+        if draw(st.booleans())
+    ]
     return instance(
         lengths,
         [[draw(st.integers(0, 20)) for _ in range(count)] for _ in range(nodes)],

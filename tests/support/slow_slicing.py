@@ -1,5 +1,6 @@
 """Latency and memory of a plan, index by index: nothing is computed from ranges."""
 
+from itertools import pairwise
 from math import ceil
 
 from boundmark.problems.slicing import CHANNELS, Edge, SlicingInstance, SlicingPlan
@@ -24,8 +25,7 @@ def simulate(sample: SlicingInstance, plan: SlicingPlan) -> tuple[int, bool]:
     """Return the latency, and whether the plan fits into memory."""
     graph = sample.graph
     parts = [
-        [set(range(begin, end)) for begin, end in zip(row, row[1:], strict=False)]
-        for row in plan.vectors.tolist()
+        [set(range(begin, end)) for begin, end in pairwise(row)] for row in plan.vectors.tolist()
     ]
     latency, fits = 0, True
     for operator in range(graph.nodes):

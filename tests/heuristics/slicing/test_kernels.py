@@ -85,9 +85,7 @@ def test_annealing_keeps_the_best(penalty: int) -> None:
 
 def test_annealing_finds_the_optimum_of_a_chain() -> None:
     """Aligned halves, where every other division is worse."""
-    sample = instance(
-        [8, 8, 8], [[40, 40]] * 3, [needs(0, 1, 8, HALO), needs(1, 2, 8, HALO)]
-    )
+    sample = instance([8, 8, 8], [[40, 40]] * 3, [needs(0, 1, 8, HALO), needs(1, 2, 8, HALO)])
     vectors = np.array([[0, 8, 8]] * 3)
     anneal(slicing_arrays(sample), patterns(sample), vectors, 3000, 10.0, 0.01, 0, 1)
     assert sample.objective(SlicingPlan(vectors)) == 20 + 21 + 21

@@ -98,9 +98,21 @@ def test_fewer_devices() -> None:
 def test_needed_ranges() -> None:
     """Strides, padding, reach, groups and what is cut off."""
     stride = Edge(0, 1, 1, 8, 2, -1, 3, 1, 1)
-    assert [stride.needed(0, 1), stride.needed(1, 3), stride.needed(3, 4)] == [(0, 2), (1, 6), (5, 8)]
+    assert [stride.needed(0, 1), stride.needed(1, 3), stride.needed(3, 4)] == [
+        (0, 2),
+        (1, 6),
+        (5, 8),
+    ]
     groups = Edge(0, 1, 1, 6, 1, 0, 1, 2, 3)
-    assert [groups.needed(0, 1), groups.needed(1, 3), groups.needed(2, 4)] == [(0, 3), (0, 6), (3, 6)]
+    assert [groups.needed(0, 1), groups.needed(1, 3), groups.needed(2, 4)] == [
+        (0, 3),
+        (0, 6),
+        (3, 6),
+    ]
     behind = Edge(0, 1, 1, 2, 1, -3, 1, 1, 1)
-    assert [behind.needed(0, 3), behind.needed(2, 4), behind.needed(4, 6)] == [(0, 0), (0, 1), (1, 2)]
+    assert [behind.needed(0, 3), behind.needed(2, 4), behind.needed(4, 6)] == [
+        (0, 0),
+        (0, 1),
+        (1, 2),
+    ]
     assert behind.needed(4, 4) == (0, 0)

@@ -229,7 +229,9 @@ def anneal(
     penalty: int,
     seed: int,
 ) -> None:
-    """Improve vectors in place, by so many steps, to the best ones found.
+    """Improve vectors in place, by so many steps, to the best ones found that fit into memory.
+
+    As long as none does, to those that cost least with the penalty.
 
     Parameters
     ----------
@@ -246,7 +248,7 @@ def anneal(
     cost = all_ticks(net, vectors, ticks)
     excess = excess_memory(net, vectors) if penalty else 0
     cost += penalty * excess
-    least, best, saved = cost, vectors.copy(), vectors.copy()
+    least, fits, best, saved = cost, excess == 0, vectors.copy(), vectors.copy()
     stamp = np.full(operators, -1, np.int64)
     touched, before = np.empty(operators, np.int64), np.empty(operators, np.int64)
     for step in range(steps):
@@ -266,8 +268,8 @@ def anneal(
             cost += change
             excess = beyond
             saved[first : first + count] = vectors[first : first + count]
-            if cost < least:
-                least = cost
+            if (excess == 0 and not fits) or ((excess == 0) == fits and cost < least):
+                least, fits = cost, excess == 0
                 best[:] = vectors
         else:
             for at in range(size):

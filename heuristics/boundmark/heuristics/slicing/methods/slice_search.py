@@ -23,6 +23,7 @@ from boundmark.heuristics.slicing.plans.simple import (
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.slicing import SlicingInstance
+from boundmark.problems.slicing.graph import tensor_bytes
 
 # In units of the best latency, at the first and the last step of a round.
 HOTTEST, COLDEST = 0.01, 0.00001
@@ -55,17 +56,19 @@ def run(
         vectors = best.vectors.copy()
         best_responses(best.arrays, fractions, vectors, budget)
         best.offer(vectors)
-    generator = np.random.default_rng(seed)
+    generator, vectors = np.random.default_rng(seed), starts[-1].copy()
     steps, done = FIRST_STEPS, 0
     while not budget.is_spent() and best.latency and (not evaluations or done < evaluations):
         steps = min(steps, evaluations - done) if evaluations else steps
         began = budget.remaining()
-        vectors = (best.vectors if best.latency < NO_LATENCY else starts[-1]).copy()
+        # As long as none fits into memory, the last one is as good as any.
+        vectors = best.vectors.copy() if best.latency < NO_LATENCY else vectors
         scale = min(best.latency, int(instance.graph.work.sum()) + 1)
         # Whoever exceeds the memory by a byte shall gain nothing by it.
         penalty = _penalty(instance, scale) if all(fits) else scale // 1000 + 1
         anneal(
-            best.arrays, fractions, vectors, steps, HOTTEST * scale, COLDEST * scale, penalty,
+            best.arrays, fractions, vectors, steps, max(1.0, HOTTEST * scale),
+            COLDEST * scale, penalty,
             int(generator.integers(2**31)),
         )  # fmt: skip
         best.offer(vectors)
@@ -82,8 +85,8 @@ def _penalty(instance: SlicingInstance, scale: int) -> int:
     """Return 0 if each device has room for all tensors and the largest parameters."""
     graph = instance.graph
     tensors = int((graph.length * graph.output).sum())
-    received = sum(edge.unit * edge.extent for edge in graph.edges)
-    most = 2 * tensors + received + int(graph.weights.max())
+    received = sum(tensor_bytes(graph, edge) for edge in graph.edges)
+    most = tensors + received + int(graph.weights.max())
     return 0 if most <= int(graph.capacity.min()) else scale // 1000 + 1
 
 

@@ -17,9 +17,9 @@ COLUMNS = (
 
 NOTES = (
     "Latency in ticks of the best verified plan; gap: latency over certified bound, minus 1. "
-    "Saved: 1 minus the latency over that of `one-device` or `equal-slices`; the mean is 1 minus the "
-    "geometric mean of these ratios, over the n instances for which both were found. Zhang et al., "
-    "MemoriaNova (2024), report 33.9 % less latency for models and devices of their own.",
+    "Saved: 1 minus the latency over that of `one-device` or `equal-slices`; the mean is 1 minus "
+    "the geometric mean of these ratios, over the n instances for which both were found. Zhang et "
+    "al., MemoriaNova (2024), report 33.9 % less latency for models and devices of their own.",
 )
 
 

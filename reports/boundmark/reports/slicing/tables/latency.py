@@ -14,10 +14,10 @@ def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `dataset`, `instance`, `device` (the cluster), `parameters`, `instance_sha256`; `method`,
-        `latency` and `solution_sha256` of the best verified plan; `bound` and `optimal` of the
-        certified table; `one_device` and `equal_slices`, the latency that these methods found,
-        missing if they were not run or found none.
+        `dataset`, `instance`, `device` (the cluster, empty if costs came with the instance),
+        `parameters`, `instance_sha256`; `method`, `latency` and `solution_sha256` of the best
+        verified plan; `bound` and `optimal` of the certified table; `one_device` and
+        `equal_slices`, the latency that these methods found, missing if they found none.
     """
     solved = tasks[tasks["objective"].notna()]
     order = solved.sort_values(["objective", "method", "seed"], kind="stable")
@@ -28,6 +28,8 @@ def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     for column, method in REFERENCES.items():
         found = solved[solved["method"] == method].groupby("instance_sha256")["objective"].min()
         best[column] = best["instance_sha256"].map(found).astype("Int64")
+    # Instances that come with costs have none, and are a group of their own.
+    best["device"] = best["device"].fillna("")
     known = certified[["instance_sha256", "bound", "optimal"]]
     merged = best.merge(known, on="instance_sha256", how="left")
     return merged.sort_values(KEY, kind="stable").reset_index(drop=True)
