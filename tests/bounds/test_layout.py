@@ -9,6 +9,7 @@ import pytest
 from boundmark.bounds.microbatch import methods as microbatch_methods
 from boundmark.bounds.pipeline import methods as pipeline_methods
 from boundmark.bounds.placement import methods as placement_methods
+from boundmark.bounds.slicing import methods as slicing_methods
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Method
 
@@ -16,6 +17,7 @@ FOLDERS = {
     "pipeline": pipeline_methods,
     "microbatch": microbatch_methods,
     "placement": placement_methods,
+    "slicing": slicing_methods,
 }
 
 # Heuristics and bounds know nothing of each other. The search of `time-optimal` is that of

@@ -13,12 +13,13 @@ from typing import Any
 
 import brute_force
 import brute_force_placement
+import brute_force_slicing
 from other_process import call
 from recording import record
 
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.problem import Instance, Solution
-from certified import microbatch, pipeline, placement
+from certified import microbatch, pipeline, placement, slicing
 
 Document = dict[str, Any]
 
@@ -54,6 +55,9 @@ PROBLEMS = {
     ),
     "placement": CertifiedProblem(
         placement.TIGHT, brute_force_placement.optimum, placement.is_tiny, placement.solution
+    ),
+    "slicing": CertifiedProblem(
+        slicing.TIGHT, brute_force_slicing.optimum, slicing.is_tiny, slicing.solution
     ),
 }
 
