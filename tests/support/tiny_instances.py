@@ -18,6 +18,7 @@ MODULES = {
     "pipeline": "tiny_pipeline",
     "microbatch": "tiny_microbatch",
     "placement": "tiny_placement",
+    "ordering": "tiny_ordering",
 }
 
 

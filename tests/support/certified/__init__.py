@@ -12,13 +12,14 @@ from functools import cache
 from typing import Any
 
 import brute_force
+import brute_force_ordering
 import brute_force_placement
 from other_process import call
 from recording import record
 
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.problem import Instance, Solution
-from certified import microbatch, pipeline, placement
+from certified import microbatch, ordering, pipeline, placement
 
 Document = dict[str, Any]
 
@@ -54,6 +55,9 @@ PROBLEMS = {
     ),
     "placement": CertifiedProblem(
         placement.TIGHT, brute_force_placement.optimum, placement.is_tiny, placement.solution
+    ),
+    "ordering": CertifiedProblem(
+        ordering.TIGHT, brute_force_ordering.optimum, ordering.is_tiny, ordering.solution
     ),
 }
 

@@ -1,6 +1,6 @@
 """The problems that this folder checks."""
 
-from . import microbatch, pipeline, placement
+from . import microbatch, ordering, pipeline, placement
 from .problem import Problem
 
 PROBLEMS = {
@@ -15,6 +15,9 @@ PROBLEMS = {
     ),
     "placement": Problem(
         placement.read_instance, placement.objective, placement.SOLUTION_FIELDS, placement.KINDS
+    ),
+    "ordering": Problem(
+        ordering.read_instance, ordering.objective, ordering.SOLUTION_FIELDS, ordering.KINDS
     ),
 }
 
