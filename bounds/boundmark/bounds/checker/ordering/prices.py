@@ -23,9 +23,8 @@ def read_prices(part: Section, value: Any) -> Prices:
         if len(row) != 3 or row[0] not in tensors or row[1] not in place:
             raise Rejected("a row of prices is not a tensor of the section, a reader and an amount")
         tensor = tensors[row[0]]
-        if place[row[1]] not in part.tensors[tensor].readers or part.tensors[tensor].stays:
-            raise Rejected("a price is for an operator that does not read the tensor, or for one "
-                           "that stays")  # fmt: skip
+        if place[row[1]] not in part.tensors[tensor].readers:
+            raise Rejected("a price is for an operator that does not read the tensor")
         found.setdefault(tensor, []).append((place[row[1]], row[2]))
     return found
 
@@ -43,17 +42,18 @@ def net_prices(part: Section, prices: Prices, scale: int, certain: int) -> tuple
     constant, net = scale * part.base, [0] * len(part.operators)
     for at, tensor in enumerate(part.tensors):
         size = scale * tensor.size
-        if tensor.stays:
-            net[tensor.producer] += size
-            continue
         given = prices.get(at)
-        if given is None:
+        if tensor.stays:
+            # It is there as soon as its producer is in D: the price of a reader that comes later.
+            net[tensor.producer] += size
+            size, given = 0, given or []
+        elif given is None:
             outside = [reader for reader in tensor.readers if certain >> reader & 1]
             given = [(outside[0], size)] if outside else []
         if len({reader for reader, _ in given}) < len(given):
             raise Rejected("a tensor has two prices for one reader")
         if sum(max(0, amount) for _, amount in given) > size:
-            raise Rejected("the prices of a tensor add up to more than its size")
+            raise Rejected("the prices of a tensor add up to more than its size, or it stays")
         for reader, amount in given:
             if tensor.producer == EARLIER:
                 constant += amount

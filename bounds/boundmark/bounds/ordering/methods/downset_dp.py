@@ -9,6 +9,7 @@ level with a width that grows until the search is exact or the time is up.
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.ordering import limits
+from boundmark.bounds.checker.ordering.prices import least_while_running
 from boundmark.bounds.checker.ordering.section import Section
 from boundmark.bounds.ordering.search.certifying import check_steps, fits_in_memory
 from boundmark.bounds.ordering.search.widening import Found, SectionSearch
@@ -42,6 +43,9 @@ class _Section:
         self.cuts = Cuts([0] * len(part.operators), {})
         self.lower = 0
         self.proof: Found | None = None
+        if len(part.operators) == 1:
+            self.learn(Cuts([least_while_running(part, 0, {})], {}))
+            self.cost = self.lower
 
     @property
     def proven_by_cuts(self) -> int:
@@ -95,7 +99,9 @@ class DownsetSearch:
             if section.cost <= floor:
                 continue
             search = SectionSearch(section.part, self._is_peak, section.cuts.least, memory)
-            found = search.run(section.cost, floor, width, self._budget.is_spent)
+            # Whatever the time, there is to be an order.
+            is_spent = self._budget.is_spent if section.cost < NO_LIMIT else _never
+            found = search.run(section.cost, floor, width, is_spent)
             if found is None:
                 # What other sections gained still counts.
                 break
@@ -107,7 +113,7 @@ class DownsetSearch:
                 self._take(number, found.cost, found.places)
         if all(section.cost < NO_LIMIT for section in self._sections):
             self._best.solution(ExecutionOrder(frozen(self._plan.order)))
-        if self._sections[0].proof or changed:
+        if changed:
             self._report_bound()
         return changed
 
@@ -126,6 +132,8 @@ class DownsetSearch:
         instance, order = self._instance, self._plan.order
         taken = memory_while_running(instance.graph, instance.workspace, instance.overwrites, order)
         for begin, section in zip(self._plan.ends, self._sections, strict=False):
+            if section.cost == section.lower:
+                continue
             if self._is_peak:
                 known = taken[begin : begin + len(section.part.operators)]
                 section.learn(largest_least_memory(section.part, known, self.lower, is_spent))
@@ -158,6 +166,10 @@ class DownsetSearch:
         self._best.bound(Certificate.of(self._instance, KIND, certified, payload, METHOD.name))
         if self.lower > certified:
             self._best.bound(Claim(KIND, self.lower))
+
+
+def _never() -> bool:
+    return False
 
 
 def run(

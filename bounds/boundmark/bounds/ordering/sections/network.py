@@ -42,7 +42,7 @@ class SectionNetwork:
             size = scale * tensor.size
             if tensor.stays:
                 stays[tensor.producer] += size
-                continue
+                size = 0
             tail = self._source if tensor.producer == EARLIER else tensor.producer
             arcs.append((tail, count + at, size))
             for reader in tensor.readers:
@@ -123,7 +123,7 @@ class SectionNetwork:
         for at, prices in by_tensor.items():
             tensor = self._part.tensors[at]
             outside = [reader for reader in tensor.readers if certain >> reader & 1]
-            if outside and prices == [(outside[0], tensor.size)]:
+            if outside and prices == [(outside[0], tensor.size)] and not tensor.stays:
                 continue
             rows += [
                 [tensor.number, self._part.operators[reader], amount] for reader, amount in prices

@@ -10,6 +10,7 @@ import numpy as np
 from boundmark.bounds.checker.ordering.instance import Instance
 from boundmark.bounds.checker.ordering.order import live_after, read_order
 from boundmark.bounds.checker.ordering.section import (
+    EARLIER,
     Section,
     always_overwrites,
     may_overwrite,
@@ -33,14 +34,10 @@ class Plan:
 
     def __init__(self, instance: Instance, order: list[int]) -> None:
         self.instance = instance
-        self.order = order
+        self.order, self._position = read_order(instance, order.copy(), "the order")
         self.ends = [0, len(order)]
         self.stops: list[dict[str, Any]] = []
-        self._use(order)
-
-    def _use(self, order: list[int]) -> None:
-        self.order, self._position = read_order(self.instance, order, "the order")
-        self._live = live_after(self.instance, order)
+        self._live = live_after(instance, order)
 
     def _section(self, begin: int, end: int) -> Section:
         return section(self.instance, self.order, self._position, self._live[begin], begin, end)
@@ -58,9 +55,10 @@ class Plan:
         """Put the operators of a section into another order."""
         begin, end = self.ends[number : number + 2]
         operators = self.order[begin:end]
-        order = self.order.copy()
-        order[begin:end] = [operators[at] for at in places]
-        self._use(order)
+        self.order[begin:end] = [operators[at] for at in places]
+        for at in range(begin, end):
+            self._position[self.order[at]] = at
+        self._live[begin:end] = _live_inside(self._section(begin, end))
 
     def find_forced(self, begin: int = 0, end: int | None = None) -> list[int]:
         """Add the stops within a section that every order passes; return them."""
@@ -113,3 +111,18 @@ class Plan:
         self.stops.append({"at": begin + size, "slope": [rise, run], "prices": prices})
         bisect.insort(self.ends, begin + size)
         return [begin + size]
+
+
+def _live_inside(part: Section) -> list[int]:
+    """Return L before each operator of a section."""
+    left = [len(tensor.readers) + tensor.stays for tensor in part.tensors]
+    live = part.base + sum(t.size for t in part.tensors if t.producer == EARLIER)
+    found = []
+    for read, written in zip(part.reads, part.writes, strict=True):
+        found.append(live)
+        live += sum(part.tensors[place].size for place in written if left[place])
+        for place in read:
+            left[place] -= 1
+            if not left[place]:
+                live -= part.tensors[place].size
+    return found
