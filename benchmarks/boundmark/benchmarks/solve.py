@@ -129,18 +129,18 @@ def rounds_of(
     """
     if names:
         return [[MethodChoice.of(name, problem=problem.name) for name in dict.fromkeys(names)]]
-    treating = [
-        method.name
-        for method in methods().values()
-        if method.problem == problem.name and method.kind in kinds
-    ]
+    treating = [method.name for method in methods(problem.name).values() if method.kind in kinds]
     if not treating:
         raise InvalidInputError(
             f"no method of kind {' or '.join(kinds)} for problem {problem.name!r} is installed."
         )
     rounds = problem.rounds or (treating,)
     installed = [[name for name in names if name in treating] for names in rounds]
-    return [[MethodChoice.of(name) for name in names] for names in installed if names]
+    return [
+        [MethodChoice.of(name, problem=problem.name) for name in names]
+        for names in installed
+        if names
+    ]
 
 
 def warnings_about(source: NamedInstance) -> tuple[str, ...]:

@@ -38,7 +38,9 @@ class MethodChoice:
         InvalidInputError
             If a parameter's type is not its default's, or the method is not for the problem given.
         """
-        method = find("method", name, methods())
+        known = methods(problem or None)
+        # That a method treats another problem is a better answer than that there is none.
+        method = find("method", name, known if name in known else methods())
         if problem and method.problem != problem:
             raise InvalidInputError(
                 f"method {name!r} treats {method.problem!r}; expected methods for {problem!r}."

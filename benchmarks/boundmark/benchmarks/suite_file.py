@@ -1,7 +1,7 @@
 """Suites as TOML files: our own, and those that users write."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import Files, InstanceGroup, Members, MethodChoice, Suite
-from boundmark.problems.catalog import datasets, find, problems
+from boundmark.problems.catalog import datasets, find, methods, problems
 from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.parameter import Parameter
@@ -39,8 +39,13 @@ def suite_names() -> tuple[str, ...]:
     )
 
 
-def load_suite(name: str) -> Suite:
+def load_suite(name: str, import_methods: Callable[[str], object] = methods) -> Suite:
     """Return a suite by name, or from a file whose name ends in ``.toml``.
+
+    Parameters
+    ----------
+    import_methods
+        Is called with the problem's name before its methods are needed.
 
     Raises
     ------
@@ -50,21 +55,27 @@ def load_suite(name: str) -> Suite:
         If the file is not TOML, or a field is missing, unknown or of the wrong type.
     """
     if name.endswith(".toml"):
-        return read_suite(Path(name))
+        return read_suite(Path(name), import_methods)
     find("suite", name, {known: known for known in suite_names()})
-    return parse_suite(name, (_shipped() / f"{name}.toml").read_text())
+    text = (_shipped() / f"{name}.toml").read_text()
+    return parse_suite(name, text, import_methods=import_methods)
 
 
-def read_suite(path: Path) -> Suite:
+def read_suite(path: Path, import_methods: Callable[[str], object] = methods) -> Suite:
     """Read a suite file; the suite is named after it."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{path}: cannot be read as a suite: {error}") from error
-    return parse_suite(path.stem, text, path)
+    return parse_suite(path.stem, text, path, import_methods)
 
 
-def parse_suite(name: str, text: str, path: Path | None = None) -> Suite:
+def parse_suite(
+    name: str,
+    text: str,
+    path: Path | None = None,
+    import_methods: Callable[[str], object] = methods,
+) -> Suite:
     """Read a suite from TOML text, which is that of a file if a path is given."""
     where = str(path or f"suite {name}")
     try:
@@ -78,6 +89,7 @@ def parse_suite(name: str, text: str, path: Path | None = None) -> Suite:
         find(f"field (in {where})", key, dict.fromkeys(SUITE_FIELDS))
     read = _Reader(where, table)
     problem = find(f"problem (in {where})", read.of_type("problem", str), problems())
+    import_methods(problem.name)
     choices = _method_choices(read, problem)
     return Suite(
         name=name,

@@ -48,10 +48,28 @@ def problems() -> Mapping[str, Problem]:
     return dict(sorted(found.items(), key=lambda item: (item[1].precedence, item[0])))
 
 
+def methods(problem: str | None = None) -> Mapping[str, Method]:
+    """Return the registered methods by name, of one problem or of all.
+
+    For one problem, entry points that are named after another one, ``other`` or ``other-...``, are
+    not loaded: importing methods takes time, and much more if their kernels are not compiled yet.
+    """
+    return _methods(problem)
+
+
 @cache
-def methods() -> Mapping[str, Method]:
-    """Return every registered method by name."""
-    return registered("boundmark.methods", Method)
+def _methods(problem: str | None) -> Mapping[str, Method]:
+    if problem is None:
+        return registered("boundmark.methods", Method)
+    found = registered("boundmark.methods", Method, is_wanted=lambda p: may_treat(p.name, problem))
+    return {name: method for name, method in found.items() if method.problem == problem}
+
+
+def may_treat(entry_point: str, problem: str) -> bool:
+    """Whether an entry point for methods, by its name, may hold some for a problem."""
+    named = [name for name in problems() if f"{entry_point}-".startswith(f"{name}-")]
+    # The longest one: problems may be called "one" and "one-machine".
+    return not named or max(named, key=len) == problem
 
 
 @cache

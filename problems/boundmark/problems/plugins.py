@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import Any, TypeVar
@@ -15,7 +15,11 @@ LONGEST_REASON = 300
 
 
 def registered(
-    group: str, kind: type[Item], key: str = "name", taken: Collection[str] = ()
+    group: str,
+    kind: type[Item],
+    key: str = "name",
+    taken: Collection[str] = (),
+    is_wanted: Callable[[EntryPoint], bool] = lambda point: True,
 ) -> Mapping[str, Item]:
     """Return what all entry points of a group hold, by name; ours come first.
 
@@ -29,9 +33,11 @@ def registered(
         Attribute with an object's name.
     taken
         Names that nobody may use.
+    is_wanted
+        Says of an entry point whether to load it.
     """
     found: dict[str, Item] = {}
-    for point in entry_points_of(group):
+    for point in filter(is_wanted, entry_points_of(group)):
         try:
             items = _items(point, kind)
             names = [getattr(item, key) for item in items]

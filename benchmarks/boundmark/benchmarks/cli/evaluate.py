@@ -83,9 +83,10 @@ def evaluate(
         answer = _with_stored_bound(given, bounds, clock.spent())
         files: dict[str, Path] = {}
     else:
-        clock = clock.after(lambda: import_methods(console))
+        treated = given.source.instance.problem
+        clock = clock.after(lambda: import_methods(console, treated))
         answer, files = search(
-            given.source, _rounds(given.source.instance.problem, methods), settings, clock, console,
+            given.source, _rounds(treated, methods), settings, clock, console,
             workers=workers, out=out, given=given, grade=lambda found: graded(found, given),
         )  # fmt: skip
     grade = _grade(answer, max_gap)

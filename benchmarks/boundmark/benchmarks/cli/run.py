@@ -75,8 +75,7 @@ def run(
     from boundmark.bounds.checker import printable
 
     console = Console(stderr=True, quiet=quiet)
-    import_methods(console)
-    chosen = load_suite(suite)
+    chosen = load_suite(suite, lambda problem: import_methods(console, problem))
     settings = chosen.settings.with_limits(time_limit, memory_limit)
     engine = make_engine(engine_name, workers, scheduler)
     with task_progress(console, chosen.name) as (on_start, on_finish):

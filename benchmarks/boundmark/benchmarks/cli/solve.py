@@ -72,8 +72,9 @@ def solve(
         own = instance_and_solution(model, given, *asked)
     source = own.source if own else named_instance(model, *asked)
     console = Console(stderr=True, quiet=quiet or as_json)
-    clock = clock.after(lambda: import_methods(console))
-    rounds = rounds_of(problems()[source.instance.problem], methods)
+    treated = problems()[source.instance.problem]
+    clock = clock.after(lambda: import_methods(console, treated.name))
+    rounds = rounds_of(treated, methods)
     answer, files = search(
         source, rounds, settings, clock, console, workers=workers, out=out, given=own
     )

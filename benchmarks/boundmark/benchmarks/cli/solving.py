@@ -78,8 +78,13 @@ def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def import_methods(console: "Console") -> bool:
-    """Import all methods, and say what takes so long if their kernels are compiled for it.
+def import_methods(console: "Console", problem: str | None = None) -> bool:
+    """Import the methods, and say what takes so long if their kernels are compiled for it.
+
+    Parameters
+    ----------
+    problem
+        Whose methods; by default all.
 
     Returns
     -------
@@ -88,13 +93,14 @@ def import_methods(console: "Console") -> bool:
     from boundmark.benchmarks.kernels import are_compiled
     from boundmark.problems.catalog import methods
 
-    if are_compiled():
-        methods()
+    if are_compiled(problem):
+        methods(problem)
         return False
-    with console.status("compiling kernels, once after installation; about 20 s ..."):
+    told = "compiling kernels, once after installation; up to a minute ..."
+    with console.status(told):
         if not console.is_terminal:
-            console.print("compiling kernels, once after installation; about 20 s ...")
-        methods()
+            console.print(told)
+        methods(problem)
     return True
 
 

@@ -30,14 +30,14 @@ def prepare(methods: str) -> Job:
     ----------
     methods
         ``"PROBLEM module:NAME"``, the latter of a `Method` or a tuple of them; ``"PROBLEM "`` for
-        all registered ones.
+        all that are registered for the problem.
     """
     # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
     importlib.import_module("numpy.ma")
     # The command has told of broken packages; its servers need not, each anew.
     logging.getLogger("boundmark").setLevel(logging.ERROR)
     problem, _, path = methods.partition(" ")
-    known = _methods_at(path) if path else catalog.methods()
+    known = _methods_at(path) if path else catalog.methods(problem)
     catalog.problems()
     for module in {name for one in known.values() if one.problem == problem for name in one.warm}:
         if _is_installed(module):

@@ -14,6 +14,7 @@ from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check
 from boundmark.problems.placement.graph import PlacementGraph
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.quoted import quoted
 from boundmark.problems.stored_fields import (
     check_fields,
     check_format,
@@ -129,7 +130,9 @@ class PlacementInstance:
                 raise InvalidInputError(f"{field} is not a table of integers.")
         for readers in value["consumers"]:
             if not is_integer_list(readers):
-                raise InvalidInputError(f"consumers {readers!r} is not a list of operator numbers.")
+                raise InvalidInputError(
+                    f"consumers {quoted(readers)} is not a list of operator numbers."
+                )
         if len(value["producer"]) != len(value["consumers"]):
             raise InvalidInputError("producer and consumers differ in length.")
         devices = len(value["capacity"])

@@ -23,7 +23,8 @@ _BIT_SETS = types.Array(types.uint64, 2, "C", readonly=True)
 _ONE = np.uint64(1)
 
 
-@njit([_INT(types.uint64)], inline="always")
+# Without a signature: it is compiled into its callers, which are kept on disk, and not at import.
+@njit(inline="always")
 def _lowest(word: int) -> int:
     return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
 
