@@ -83,7 +83,8 @@ def section(
     """
     count = end - begin
     hold(ENTRY_BYTES * count + count * count // 2)
-    base, tensors = live, []
+    base = live
+    tensors: list[Tensor] = []
     place: dict[int, int] = {}
     operators = order[begin:end]
     touched = {t for v in operators for t in (*instance.reads[v], *instance.writes[v])}

@@ -162,7 +162,7 @@ def _free_step(level: Level, at: int, s: Steps) -> int:
         while left_over != 0:
             bit = left_over & -left_over
             left_over ^= bit
-            v = 64 * word + _PLACES[((bit * _SPREAD) >> 58) & 63]
+            v: int = 64 * word + _PLACES[((bit * _SPREAD) >> 58) & 63]
             taken, left = _run(v, level, at, s)
             if taken <= level.cost[at] and left <= level.live[at]:
                 return v

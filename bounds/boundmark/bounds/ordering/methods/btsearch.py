@@ -44,8 +44,8 @@ class GraphStates:
             sum({1 << self._producer[t] for t in read if self._producer[t] != INPUT})
             for read in graph.reads
         ]
-        self._written = [sum(self._size[t] for t in written) for written in graph.writes]
-        self._workspace = instance.workspace.tolist()
+        self._written: list[int] = [sum(self._size[t] for t in written) for written in graph.writes]
+        self._workspace: list[int] = instance.workspace.tolist()
         self._overwrites = instance.overwrites
         self._known: dict[int, tuple[list[int], int]] | None = {} if hashing else None
 

@@ -8,8 +8,10 @@ section is read by the sink.
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from boundmark.bounds.checker.ordering.section import EARLIER, Section, may_overwrite
 from boundmark.bounds.ordering.kernels.flow import maximum_flow
@@ -17,6 +19,8 @@ from boundmark.problems.arrays import IntArray
 
 # More than any cut.
 _UNLIMITED = 2**60
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 # Rows (tensor, reader, amount), with numbers as in the instance.
 Rows = list[list[int]]
@@ -88,7 +92,7 @@ class SectionNetwork:
         rows = self._rows(capacity, residual, outside)
         return part.base + flow + part.running[v] - saved, rows
 
-    def lowest_below_slope(self, rise: int) -> tuple[int, IntArray, Rows]:
+    def lowest_below_slope(self, rise: int) -> tuple[int, Flags, Rows]:
         """Return the least of scale L(D) - rise |D|, a down-set that attains it, and prices.
 
         The down-set is neither empty nor the whole if one of the best ones is neither.
@@ -121,16 +125,16 @@ class SectionNetwork:
                 by_tensor.setdefault(tensor, []).append((reader, amount))
         rows = []
         for at, prices in by_tensor.items():
-            tensor = self._part.tensors[at]
-            outside = [reader for reader in tensor.readers if certain >> reader & 1]
-            if outside and prices == [(outside[0], tensor.size)] and not tensor.stays:
+            read = self._part.tensors[at]
+            outside = [reader for reader in read.readers if certain >> reader & 1]
+            if outside and prices == [(outside[0], read.size)] and not read.stays:
                 continue
             rows += [
-                [tensor.number, self._part.operators[reader], amount] for reader, amount in prices
+                [read.number, self._part.operators[reader], amount] for reader, amount in prices
             ]
         return rows
 
-    def _proper_side(self, residual: IntArray) -> IntArray:
+    def _proper_side(self, residual: IntArray) -> Flags:
         """Return a minimum cut's operators as flags; neither none nor all, if there is such a cut.
 
         Minimum cuts are the sets that no arc with a residual leaves.
@@ -148,7 +152,7 @@ class SectionNetwork:
         for first, second in zip(of[tails].tolist(), of[heads].tolist(), strict=True):
             if first != second:
                 leads_to[first].add(second)
-        best = np.zeros(count, dtype=bool)
+        best = np.zeros(count, dtype=np.bool_)
         for begin in dict.fromkeys([int(of[self._source]), *of[:count].tolist()]):
             reached = {begin, int(of[self._source])}
             pending = list(reached)
@@ -165,8 +169,7 @@ class SectionNetwork:
         return best
 
 
-def _as_flags(operators: int, count: int) -> IntArray:
+def _as_flags(operators: int, count: int) -> Flags:
     """Return a set of operators as an array of truth values, shape (k,)."""
     given = np.frombuffer(operators.to_bytes(count // 8 + 1, "little"), np.uint8)
-    flags: IntArray = np.unpackbits(given, bitorder="little")[:count].astype(bool)
-    return flags
+    return np.unpackbits(given, bitorder="little")[:count].astype(np.bool_)
