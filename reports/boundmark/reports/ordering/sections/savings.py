@@ -1,5 +1,6 @@
 """What orders save against the default order, in the paper's form."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -35,8 +36,18 @@ def saving_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 def _table(metric: Any, savings: pd.DataFrame) -> Table:
     methods = natural_order(savings["method"].unique())
-    several = savings["parameters"].nunique() > 1
-    columns = ("instance", *(["parameters"] if several else []), "default", *methods, "at most")
+    columns = ("instance", "default", *methods, "at most")
+    blank = (Cell(""),) * (len(columns) - 1)
+    groups = tuple(
+        Group((Cell(str(treatment)), *blank), _lines(part, methods))
+        for treatment, part in savings.groupby("treatment", sort=True)
+    )
+    title = f"Memory saved, in percent of the default order: metric {metric}"
+    return Table(title, columns, groups, NOTES)
+
+
+def _lines(savings: pd.DataFrame, methods: Sequence[str]) -> tuple[tuple[Cell, ...], ...]:
+    """Return a line per instance, and their mean."""
     lines = []
     for _, part in savings.groupby("instance_sha256", sort=False):
         first = next(iter(rows(part)))
@@ -45,32 +56,23 @@ def _table(metric: Any, savings: pd.DataFrame) -> Table:
         lines.append(
             (
                 Cell(first.instance),
-                *([Cell(first.parameters)] if several else []),
                 Cell(integer(first.default)),
-                *(_saved(saved.get(method), method in optimal) for method in methods),
+                *(Cell(_percent(saved.get(name)), best=name in optimal) for name in methods),
                 Cell(_percent(first.savable)),
             )
         )
     means = mean_savings(savings).set_index("method")
     bounds = savings.drop_duplicates("instance_sha256")["savable"]
-    blank = (Cell(""),) * (2 if several else 1)
     mean = (
         Cell("mean"),
-        *blank,
+        Cell(""),
         *(
-            Cell(_percent(means["saved"].get(m)), f"{means['instances'].get(m, 0)}")
-            for m in methods
+            Cell(_percent(means["saved"].get(name)), f"{means['instances'].get(name, 0)}")
+            for name in methods
         ),
         Cell(_percent(bounds.mean())),
     )
-    title = f"Memory saved, in percent of the default order: metric {metric}"
-    return Table(
-        title, columns, (Group((), (*lines, mean)),), NOTES, text_columns=2 if several else 1
-    )
-
-
-def _saved(value: Any, is_optimal: bool) -> Cell:
-    return Cell(_percent(value), best=is_optimal)
+    return (*lines, mean)
 
 
 def _percent(value: Any) -> str:

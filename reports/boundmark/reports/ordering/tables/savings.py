@@ -6,7 +6,7 @@ from boundmark.problems.ordering import ExecutionOrder
 from boundmark.reports.ordering.stored_orders import stored_instance
 from boundmark.reports.problem_report import ProblemResults
 
-KEY = ["instance_sha256", "dataset", "instance", "parameters", "param_metric"]
+KEY = ["param_metric", "treatment", "dataset", "instance", "instance_sha256", "parameters"]
 
 
 def saving_table(results: ProblemResults) -> pd.DataFrame:
@@ -15,14 +15,16 @@ def saving_table(results: ProblemResults) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `instance_sha256`, `dataset`, `instance`, `parameters`, `param_metric`, `method`,
-        `objective`, `solution_sha256`; `default`, the objective of the default order, computed from
-        the stored instance; `saved`, ``1 - objective / default``; `bound`, the best certified one,
-        and `savable`, ``1 - bound / default``: no order saves more.
+        Columns `param_metric`, `treatment` (the other parameters), `dataset`, `instance`,
+        `instance_sha256`, `parameters`, `method`, `objective`, `solution_sha256`; `default`, the
+        objective of the default order, computed from the stored instance; `saved`,
+        ``1 - objective / default``; `bound`, the best certified one, and `savable`,
+        ``1 - bound / default``: no order saves more.
     """
     solved = results.tasks[results.tasks["objective"].notna()]
     best = solved.sort_values(["objective", "seed"], kind="stable")
     best = best.drop_duplicates(["instance_sha256", "method"])
+    best["treatment"] = [_treatment(text) for text in best["parameters"]]
     order = [*KEY, "method"]
     table = best[[*order, "objective", "solution_sha256"]].sort_values(order)
     defaults = {sha: _default(results, sha) for sha in table["instance_sha256"].unique()}
@@ -33,6 +35,12 @@ def saving_table(results: ProblemResults) -> pd.DataFrame:
     table["saved"] = 1 - table["objective"].astype("float64") / reference
     table["savable"] = 1 - table["bound"].astype("float64") / reference
     return table.reset_index(drop=True)
+
+
+def _treatment(parameters: str) -> str:
+    """Return parameters as a text without the metric."""
+    others = (part for part in parameters.split(", ") if not part.startswith("metric="))
+    return ", ".join(others)
 
 
 def _default(results: ProblemResults, sha256: str) -> int | None:
@@ -49,13 +57,14 @@ def best_orders(savings: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_savings(savings: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over instances of what each method saves, by metric.
+    """Return the mean over instances of what each method saves, by metric and treatment.
 
     Returns
     -------
     pandas.DataFrame
-        Columns `param_metric`, `method`, `instances`, `saved`.
+        Columns `param_metric`, `treatment`, `method`, `instances`, `saved`.
     """
-    grouped = savings.dropna(subset="saved").groupby(["param_metric", "method"], as_index=False)
+    by = ["param_metric", "treatment", "method"]
+    grouped = savings.dropna(subset="saved").groupby(by, as_index=False)
     means: pd.DataFrame = grouped.agg(instances=("saved", "size"), saved=("saved", "mean"))
     return means
