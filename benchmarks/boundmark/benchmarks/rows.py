@@ -1,7 +1,8 @@
 """What a run stores of an outcome: a row, its trace, and the documents that the row names."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.durable import FILES_AT_A_TIME, write_durably
 from boundmark.reports.stored.store import ResultStore
 
 
@@ -26,15 +27,29 @@ class RowWriter:
         self._store = store
         self._environments: set[str] = set()
 
-    def write(self, planned: PlannedTask, outcome: Outcome) -> None:
-        """Store the documents first, and then the row that names them."""
+    def write(self, finished: Sequence[tuple[PlannedTask, Outcome]]) -> None:
+        """Store tasks that have ended: for each, the documents and then the row that names them."""
+        environments = [self._environment(outcome.environment) for _, outcome in finished]
+        if len(finished) == 1:
+            self._write(finished[0], environments[0])
+            return
+        with ThreadPoolExecutor(min(len(finished), FILES_AT_A_TIME)) as pool:
+            written = [
+                pool.submit(self._write, *item) for item in zip(finished, environments, strict=True)
+            ]
+        # All others are stored if one cannot be.
+        for one in written:
+            one.result()
+
+    def _write(self, finished: tuple[PlannedTask, Outcome], environment_sha256: str) -> None:
+        planned, outcome = finished
         row = {
             **_facts(planned),
             **_ending(outcome),
             "solution_sha256": _stored(self._store.solutions, outcome.solution),
             "certificate_sha256": _stored(self._store.certificates, outcome.certificate),
             "host": outcome.environment["host"],
-            "environment_sha256": self._environment(outcome.environment),
+            "environment_sha256": environment_sha256,
         }
         self._store.append(row, _trace(outcome))
 

@@ -1,7 +1,7 @@
 """Runs planned tasks into a results folder: skip what is there, execute, store."""
 
 import fcntl
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -145,11 +145,12 @@ def run_as_they_come(
         _store_beforehand(store, [source])
         writer = RowWriter(store)
 
-        def keep(outcome: Outcome) -> None:
-            item, outcome = by_id[outcome.task.task_id], told(outcome)
+        def keep(outcomes: Sequence[Outcome]) -> None:
+            items = [(by_id[outcome.task.task_id], told(outcome)) for outcome in outcomes]
             try:
-                writer.write(item, outcome)
-                on_finish(item, outcome)
+                writer.write(items)
+                for item, outcome in items:
+                    on_finish(item, outcome)
             except BaseException:
                 on_error()
                 raise
@@ -180,13 +181,16 @@ def _execute(
 ) -> None:
     writer = RowWriter(store)
 
-    def keep(outcome: Outcome) -> None:
-        item = by_id[outcome.task.task_id]
-        writer.write(item, outcome)
-        summary.count(outcome.status)
-        if summary.done % ROWS_A_COMPACTION == 0:
+    def keep(outcomes: Sequence[Outcome]) -> None:
+        items = [(by_id[outcome.task.task_id], outcome) for outcome in outcomes]
+        compactions = summary.done // ROWS_A_COMPACTION
+        writer.write(items)
+        for outcome in outcomes:
+            summary.count(outcome.status)
+        if summary.done // ROWS_A_COMPACTION > compactions:
             store.compact()
-        on_finish(item, outcome)
+        for item, outcome in items:
+            on_finish(item, outcome)
 
     engine.run((item.task for item in to_do), partial(read_instance, store), keep)
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,9 +103,10 @@ def test_a_lost_worker_loses_nothing_and_repeats_only_what_it_was_running(
     cluster = start_cluster(2)
     outcomes: list[Outcome] = []
 
-    def keep(outcome: Outcome) -> None:
-        outcomes.append(outcome)
-        if len(outcomes) == 10:
+    def keep(ended: Sequence[Outcome]) -> None:
+        before = len(outcomes)
+        outcomes.extend(ended)
+        if before < 10 <= len(outcomes):
             cluster.workers[0].send_signal(end)
 
     planned = [
@@ -128,7 +129,7 @@ def test_a_task_that_takes_its_worker_along_has_an_outcome(
     cluster = start_cluster(6)
     outcomes: list[Outcome] = []
     tasks = [make_task("kills-the-runner", seed=1), *(make_task("no-op", seed=s) for s in (2, 3))]
-    DaskEngine(cluster.address, 1, METHODS).run(tasks, read_instance, outcomes.append)
+    DaskEngine(cluster.address, 1, METHODS).run(tasks, read_instance, outcomes.extend)
     by_seed = {outcome.task.seed: outcome for outcome in outcomes}
     assert len(outcomes) == 3
     assert by_seed[1].status == "crashed"
@@ -149,7 +150,7 @@ def test_tasks_on_other_hosts_end_with_the_runner(
     cluster = start_cluster(2)
     own = {cluster.scheduler.pid, *(worker.pid for worker in cluster.workers)}
 
-    def stop(outcome: Outcome) -> None:
+    def stop(ended: Sequence[Outcome]) -> None:
         raise OSError("no space left on device")
 
     tasks = [make_task("no-op"), *(make_task("hangs", seed=seed) for seed in range(1, 5))]
@@ -157,7 +158,7 @@ def test_tasks_on_other_hosts_end_with_the_runner(
         DaskEngine(cluster.address, 1, METHODS).run(tasks, read_instance, stop)
     eventually(lambda: set(marked(marker)) == own)
     outcomes: list[Outcome] = []
-    DaskEngine(cluster.address, 1, METHODS).run([make_task("good")], read_instance, outcomes.append)
+    DaskEngine(cluster.address, 1, METHODS).run([make_task("good")], read_instance, outcomes.extend)
     assert [outcome.status for outcome in outcomes] == ["ok"]
 
 
@@ -211,8 +212,8 @@ def test_a_long_task_does_not_hold_up_others(
     tasks = [long, *(make_task("no-op", seed=seed) for seed in range(1, 20))]
     seeds: list[int] = []
 
-    def keep(outcome: Outcome) -> None:
-        seeds.append(outcome.task.seed)
+    def keep(ended: Sequence[Outcome]) -> None:
+        seeds.extend(outcome.task.seed for outcome in ended)
         if len(seeds) == len(tasks) - 1:
             (tmp_path / "last").touch()
 
@@ -227,7 +228,7 @@ def test_a_scheduler_that_goes_ends_the_run(
     cluster = start_cluster(1)
     timer = threading.Timer(0.5, cluster.scheduler.kill)
 
-    def kill_soon(outcome: Outcome) -> None:
+    def kill_soon(ended: Sequence[Outcome]) -> None:
         timer.start()
 
     tasks = [make_task("no-op"), make_task("hangs", seed=1)]

@@ -1,5 +1,6 @@
 """What every engine promises, whatever happens to its tasks and to the runner."""
 
+import itertools
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def test_every_task_has_one_outcome(
     methods = ["good", "segfaults", "no-op", "raises", "exits", "kills-itself", "good"]
     tasks = [make_task(method, seed=seed) for seed, method in enumerate(methods)]
     outcomes: list[Outcome] = []
-    make_engine(workers).run(iter(tasks), read_instance, outcomes.append)
+    make_engine(workers).run(iter(tasks), read_instance, outcomes.extend)
     by_seed = sorted(outcomes, key=lambda outcome: outcome.task.seed)
     assert [outcome.task for outcome in by_seed] == tasks
     assert [outcome.status for outcome in by_seed] == [
@@ -100,7 +101,7 @@ def test_every_task_has_one_outcome(
 
 def test_no_tasks(make_engine: MakeEngine, read_instance: ReadInstance) -> None:
     """Nothing to do is done without an outcome."""
-    make_engine(2).run([], read_instance, lambda outcome: pytest.fail("an outcome of nothing"))
+    make_engine(2).run([], read_instance, lambda ended: pytest.fail("an outcome of nothing"))
 
 
 def test_tasks_run_side_by_side(
@@ -110,7 +111,7 @@ def test_tasks_run_side_by_side(
     params = {"folder": str(tmp_path), "others": 2}
     tasks = [make_task("meets", seed=seed, params=params) for seed in range(2)]
     outcomes: list[Outcome] = []
-    make_engine(2).run(tasks, read_instance, outcomes.append)
+    make_engine(2).run(tasks, read_instance, outcomes.extend)
     assert [outcome.status for outcome in outcomes] == ["ok", "ok"]
 
 
@@ -120,12 +121,34 @@ def test_outcomes_come_in_the_calling_thread(
     """What receives outcomes needs no lock."""
     threads = set()
 
-    def keep(outcome: Outcome) -> None:
+    def keep(ended: Sequence[Outcome]) -> None:
         threads.add(threading.current_thread())
 
     tasks = [make_task("no-op", seed=seed) for seed in range(4)]
     make_engine(2).run(tasks, read_instance, keep)
     assert threads == {threading.current_thread()}
+
+
+def test_outcomes_that_had_to_wait_come_together(
+    make_task: MakeTask, read_instance: ReadInstance
+) -> None:
+    """While one is stored others end; they are stored at once, in the order in which they ended."""
+    calls: list[list[int]] = []
+
+    def tasks() -> Iterator[Task]:
+        for seed in range(6):
+            yield make_task("no-op", seed=seed)
+        # The one worker asks for another task: all outcomes are there.
+        all_ended.set()
+
+    def keep(ended: Sequence[Outcome]) -> None:
+        all_ended.wait()
+        calls.append([outcome.task.seed for outcome in ended])
+
+    all_ended = threading.Event()
+    LocalEngine(1, METHODS).run(tasks(), read_instance, keep)
+    assert len(calls) <= 2
+    assert list(itertools.chain.from_iterable(calls)) == list(range(6))
 
 
 def test_an_exception_of_the_receiver_stops_the_run(
@@ -138,8 +161,8 @@ def test_an_exception_of_the_receiver_stops_the_run(
     """If outcomes cannot be stored, no further one is produced; running tasks are killed."""
     seen = []
 
-    def fail(outcome: Outcome) -> None:
-        seen.append(outcome.task.seed)
+    def fail(ended: Sequence[Outcome]) -> None:
+        seen.extend(outcome.task.seed for outcome in ended)
         raise OSError("no space left on device")
 
     tasks = (make_task("hangs" if seed else "no-op", seed=seed) for seed in range(10))
@@ -163,7 +186,7 @@ def test_an_exception_of_the_tasks_stops_the_run(
         raise BoundmarkError("instance 7 cannot be built.")
 
     with pytest.raises(BoundmarkError, match="instance 7"):
-        make_engine(2).run(tasks(), read_instance, lambda outcome: None)
+        make_engine(2).run(tasks(), read_instance, lambda ended: None)
     eventually(lambda: not left_behind())
 
 
@@ -176,7 +199,7 @@ def test_an_instance_that_cannot_be_read_stops_the_run(
         raise BoundmarkError(f"{sha256}.json was changed.")
 
     with pytest.raises(BoundmarkError, match="was changed"):
-        make_engine(2).run([make_task("good")], read_instance, lambda outcome: None)
+        make_engine(2).run([make_task("good")], read_instance, lambda ended: None)
 
 
 def test_methods_that_cannot_be_imported_stop_the_run(
@@ -186,7 +209,7 @@ def test_methods_that_cannot_be_imported_stop_the_run(
     tasks = [make_task("good", seed=seed) for seed in range(100)]
     engine = make_engine(2, "no_such_module:METHODS")
     with pytest.raises(BoundmarkError, match="cannot start"):
-        engine.run(tasks, read_instance, lambda outcome: None)
+        engine.run(tasks, read_instance, lambda ended: None)
 
 
 # Under a shell's background job, Ctrl-C would be ignored from the start.
@@ -204,7 +227,7 @@ if __name__ == "__main__":
     engine.run(
         [Task.from_json(value) for value in json.loads(tasks)],
         lambda sha256: instance.encode(),
-        lambda outcome: print(outcome.status, flush=True),
+        lambda ended: print(*(outcome.status for outcome in ended), sep="\\n", flush=True),
     )
 """
 

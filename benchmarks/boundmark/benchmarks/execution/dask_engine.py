@@ -50,7 +50,7 @@ class DaskEngine:
         self,
         tasks: Iterable[Task],
         read_instance: ReadInstance,
-        on_outcome: Callable[[Outcome], None],
+        on_outcomes: Callable[[Sequence[Outcome]], None],
     ) -> None:
         """Run every task, see `Engine`. What a lost worker was running is run again elsewhere."""
         with self._client() as client:
@@ -58,7 +58,7 @@ class DaskEngine:
             if self.scheduler is not None:
                 client.register_plugin(EndWithClient(client.id, run.pool))
             try:
-                run.through(iter(tasks), on_outcome)
+                run.through(iter(tasks), on_outcomes)
             except CancelledError as error:
                 raise BoundmarkError(
                     f"the Dask scheduler at {self.scheduler or 'this machine'} is gone; "
@@ -109,7 +109,9 @@ class _Run:
         self._packed = packed
         client.register_plugin(SupervisorPool(methods), name=self.pool)
 
-    def through(self, tasks: Iterator[Task], on_outcome: Callable[[Outcome], None]) -> None:
+    def through(
+        self, tasks: Iterator[Task], on_outcomes: Callable[[Sequence[Outcome]], None]
+    ) -> None:
         """Submit tasks as others end, until all have."""
         room, looked = 0, -math.inf
         while True:
@@ -121,26 +123,35 @@ class _Run:
                 self._submit(list(itertools.islice(tasks, room - len(self._running))))
             if not self._running:
                 return
-            future, result = next(self._ended)
-            task = self._running.pop(future)
-            if future.status == "finished":
-                on_outcome(result)
-                continue
-            if future.status == "cancelled":
-                raise CancelledError
-            error = future.exception()
-            if isinstance(error, ServerStoppedError):
-                # The worker was told to close.
-                self._submit([task])
-            elif isinstance(error, KilledWorker):
-                on_outcome(_lost(task, f"the workers that ran it ended, {error.last_worker} last"))
-            elif isinstance(error, BoundmarkError):
-                raise error
-            else:
-                raise BoundmarkError(
-                    f"a Dask worker cannot run tasks: {type(error).__name__}: {error}; expected "
-                    "the same packages on all workers as here."
-                ) from error
+            outcomes = []
+            try:
+                for future, result in self._ended.next_batch():
+                    task = self._running.pop(future)
+                    if future.status == "finished":
+                        outcomes.append(result)
+                    else:
+                        outcomes += self._after_error(future, task)
+            finally:
+                if outcomes:
+                    on_outcomes(outcomes)
+
+    def _after_error(self, future: "Future[Outcome]", task: Task) -> list[Outcome]:
+        """Return the outcome of a task that no worker finished, none if it runs again."""
+        if future.status == "cancelled":
+            raise CancelledError
+        error = future.exception()
+        if isinstance(error, ServerStoppedError):
+            # The worker was told to close.
+            self._submit([task])
+            return []
+        if isinstance(error, KilledWorker):
+            return [_lost(task, f"the workers that ran it ended, {error.last_worker} last")]
+        if isinstance(error, BoundmarkError):
+            raise error
+        raise BoundmarkError(
+            f"a Dask worker cannot run tasks: {type(error).__name__}: {error}; expected "
+            "the same packages on all workers as here."
+        ) from error
 
     def _submit(self, tasks: Sequence[Task]) -> None:
         futures = self._client.map(

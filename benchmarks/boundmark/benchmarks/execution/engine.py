@@ -1,6 +1,6 @@
 """What the runner asks of whatever executes its tasks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
 from boundmark.benchmarks.execution.task import Outcome, Task
@@ -19,17 +19,18 @@ class Engine(Protocol):
         self,
         tasks: Iterable[Task],
         read_instance: ReadInstance,
-        on_outcome: Callable[[Outcome], None],
+        on_outcomes: Callable[[Sequence[Outcome]], None],
     ) -> None:
         """Run every task and hand on its outcome.
 
-        Returns when all tasks are done. If anything raises, be it `on_outcome`, the iteration over
+        Returns when all tasks are done. If anything raises, be it `on_outcomes`, the iteration over
         the tasks, or Ctrl-C, all running tasks are killed and the exception propagates.
 
         Parameters
         ----------
         tasks
             Taken one by one as there is room for more.
-        on_outcome
-            Called in the calling thread, once a task, in the order in which tasks end.
+        on_outcomes
+            Called in the calling thread with the tasks that have ended since the last call, one or
+            more, in the order in which they did: many are stored together in less time.
         """

@@ -1,15 +1,19 @@
 """Runs tasks on this machine, several at a time."""
 
+import contextlib
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from boundmark.benchmarks.execution.engine import ReadInstance
 from boundmark.benchmarks.execution.fork_server import ServerStoppedError
 from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class LocalEngine:
         self,
         tasks: Iterable[Task],
         read_instance: ReadInstance,
-        on_outcome: Callable[[Outcome], None],
+        on_outcomes: Callable[[Sequence[Outcome]], None],
     ) -> None:
         """Run every task, see `Engine`."""
         waiting = iter(tasks)
@@ -67,16 +71,29 @@ class LocalEngine:
                 thread.start()
             working = self.workers
             while working:
-                item = finished.get()
-                if item is None:
-                    working -= 1
-                elif isinstance(item, BaseException):
-                    raise item
-                else:
-                    on_outcome(item)
+                outcomes, errors = [], []
+                for item in _waited_for(finished):
+                    if item is None:
+                        working -= 1
+                    elif isinstance(item, BaseException):
+                        errors.append(item)
+                    else:
+                        outcomes.append(item)
+                if outcomes:
+                    on_outcomes(outcomes)
+                if errors:
+                    raise errors[0]
         finally:
             for supervisor in supervisors:
                 supervisor.stop()
             for thread in threads:
                 if thread.is_alive():
                     thread.join()
+
+
+def _waited_for(waiting: "queue.SimpleQueue[Item]") -> Iterator[Item]:
+    """Yield the next item of a queue, and those that are there already."""
+    yield waiting.get()
+    with contextlib.suppress(queue.Empty):
+        while True:
+            yield waiting.get_nowait()

@@ -7,8 +7,9 @@ from boundmark.problems.parameter import ChoiceParameter
 from boundmark.problems.placement.by_name import NAMING
 from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
+from boundmark.problems.placement.fusion.rules import RULE_SETS
 from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
-from boundmark.problems.placement.instance import PlacementInstance
+from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.problem import Problem
 
@@ -31,8 +32,14 @@ PROBLEM = Problem(
             (PER_TENSOR, PER_EDGE),
             PER_TENSOR,
         ),
+        ChoiceParameter(
+            "fusion",
+            "rules by which operators are fused first, and placed as one",
+            (NO_FUSION, *RULE_SETS),
+            NO_FUSION,
+        ),
     ),
-    instance=PlacementInstance,
+    instance=PlacementInstance.of,
     instance_from_json=PlacementInstance.from_json,
     solution_from_json=PlacementSchedule.from_json,
     rounds=(

@@ -1,7 +1,8 @@
 """A results folder: one file per finished task, merged into one when the run is over."""
 
-import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import (
+    FILES_AT_A_TIME,
     remove_partial_files,
     sync_directory,
     write_durably,
@@ -30,7 +32,8 @@ from boundmark.reports.stored.shards import (
 class ResultStore:
     """Results and traces of a run, safe against a crash at any moment.
 
-    One process writes; its threads may share the store. Any number of processes may read.
+    One process writes; several of its threads may append different tasks at a time, but `compact`
+    needs to be alone. Any number of processes may read.
 
     Parameters
     ----------
@@ -40,7 +43,6 @@ class ResultStore:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._lock = threading.Lock()
 
     @classmethod
     def open(cls, directory: Path) -> "ResultStore":
@@ -174,11 +176,10 @@ class ResultStore:
         task_id = row.get("task_id")
         trace_content = trace_shard(task_id, trace)
         result_content = result_shard(row)
-        with self._lock:
-            # The trace first: a task counts as finished once its row is there. An empty trace is
-            # stored too, since it replaces that of an earlier attempt.
-            write_durably(self._traces / f"{task_id}.parquet", trace_content)
-            write_durably(self._results / f"{task_id}.parquet", result_content)
+        # The trace first: a task counts as finished once its row is there. An empty trace is stored
+        # too, since it replaces that of an earlier attempt.
+        write_durably(self._traces / f"{task_id}.parquet", trace_content)
+        write_durably(self._results / f"{task_id}.parquet", result_content)
 
     def results(self) -> pd.DataFrame:
         """Return one row per task, sorted by task, with the columns of `schema.RESULTS`.
@@ -220,18 +221,17 @@ class ResultStore:
         StoreError
             If a file cannot be read or written.
         """
-        with self._lock:
-            for folder, schema in ((self._traces, TRACES), (self._results, RESULTS)):
-                shards = [path for path in parquet_files(folder) if path.name != MERGED]
-                if not shards:
-                    continue
-                sink = pa.BufferOutputStream()
-                pq.write_table(read_rows(folder, schema), sink)
-                # From here on, the shards say nothing that the merged file does not.
-                write_durably(folder / MERGED, sink.getvalue())
-                try:
-                    for path in shards:
-                        path.unlink(missing_ok=True)
-                    sync_directory(folder)
-                except OSError as error:
-                    raise StoreError(f"{folder} cannot be tidied: {error.strerror}.") from error
+        for folder, schema in ((self._traces, TRACES), (self._results, RESULTS)):
+            shards = [path for path in parquet_files(folder) if path.name != MERGED]
+            if not shards:
+                continue
+            sink = pa.BufferOutputStream()
+            pq.write_table(read_rows(folder, schema), sink)
+            # From here on, the shards say nothing that the merged file does not.
+            write_durably(folder / MERGED, sink.getvalue())
+            try:
+                with ThreadPoolExecutor(FILES_AT_A_TIME) as pool:
+                    list(pool.map(partial(Path.unlink, missing_ok=True), shards))
+                sync_directory(folder)
+            except OSError as error:
+                raise StoreError(f"{folder} cannot be tidied: {error.strerror}.") from error
