@@ -1,8 +1,8 @@
 """`brkga-orders`: genetic search over priorities of operators ([BRKGA11])."""
 
+from boundmark.heuristics.evolution import evolve
 from boundmark.heuristics.ordering.orders.incumbent import Incumbent
 from boundmark.heuristics.pipeline.orders.priorities import Priorities, topological_order
-from boundmark.heuristics.pipeline.searches.evolution import evolve
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.ordering import OrderingInstance
 
