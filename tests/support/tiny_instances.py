@@ -19,6 +19,7 @@ MODULES = {
     "microbatch": "tiny_microbatch",
     "placement": "tiny_placement",
     "slicing": "tiny_slicing",
+    "ordering": "tiny_ordering",
 }
 
 
