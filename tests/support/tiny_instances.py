@@ -19,6 +19,8 @@ MODULES = {
     "pipeline": "tiny_pipeline",
     "microbatch": "tiny_microbatch",
     "placement": "tiny_placement",
+    "slicing": "tiny_slicing",
+    "ordering": "tiny_ordering",
 }
 
 

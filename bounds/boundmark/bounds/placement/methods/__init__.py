@@ -5,7 +5,9 @@ from boundmark.bounds.placement.methods import (
     critical_path,
     interval_load,
     moirai_milp,
+    placement_certify,
     placement_cp,
+    series,
 )
 from boundmark.problems.method import Method
 
@@ -13,6 +15,8 @@ METHODS: tuple[Method, ...] = (
     critical_path.METHOD,
     assignment_load.METHOD,
     interval_load.METHOD,
+    series.METHOD,
+    placement_certify.METHOD,
     moirai_milp.METHOD,
     placement_cp.METHOD,
 )
