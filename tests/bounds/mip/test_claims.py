@@ -3,7 +3,7 @@ from brute_force import instance
 from recording import Recorder
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.mip.claims import claim
+from boundmark.bounds.mip.claims import claim
 
 
 @pytest.mark.parametrize(

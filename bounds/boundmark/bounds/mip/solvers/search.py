@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from boundmark.bounds.pipeline.mip.floating_model import FloatArray
-from boundmark.bounds.pipeline.mip.linear_model import LinearModel
+from boundmark.bounds.mip.floating_model import FloatArray
+from boundmark.bounds.mip.linear_model import LinearModel
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from brute_force import instance
 
+from boundmark.bounds.mip.floating_model import LARGEST_COEFFICIENT, FloatingModel
+from boundmark.bounds.mip.solvers import SOLVERS
+from boundmark.bounds.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
-from boundmark.bounds.pipeline.mip.floating_model import LARGEST_COEFFICIENT, FloatingModel
 from boundmark.bounds.pipeline.mip.quick_slicing import sliced
-from boundmark.bounds.pipeline.mip.solvers import SOLVERS
-from boundmark.bounds.pipeline.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_models import bottleneck_model
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.mip.linear_model import UNBOUNDED, LinearModel
+from boundmark.bounds.mip.linear_model import UNBOUNDED, LinearModel
 from boundmark.problems.arrays import IntArray
 
 FloatArray = npt.NDArray[np.float64]

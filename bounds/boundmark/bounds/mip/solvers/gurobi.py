@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.pipeline.mip.floating_model import FloatingModel
-from boundmark.bounds.pipeline.mip.linear_model import LinearModel
-from boundmark.bounds.pipeline.mip.solvers.search import Improving, Outcome, Search
+from boundmark.bounds.mip.floating_model import FloatingModel
+from boundmark.bounds.mip.linear_model import LinearModel
+from boundmark.bounds.mip.solvers.search import Improving, Outcome, Search
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.solver_module import require_module
 
