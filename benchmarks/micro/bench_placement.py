@@ -59,3 +59,24 @@ class Placements:
 
     def time_earliest_start(self, nodes: int) -> None:
         self.place(self.best.network, self.room[0], self.room[1])
+
+
+class Fusion:
+    """Coarsening of the same graphs, with four types of operators in random order."""
+
+    params = (20000, 50000)
+    param_names = ("nodes",)
+
+    def setup(self, nodes: int) -> None:
+        from dataclasses import replace
+
+        from boundmark.problems.placement.fusion.coarse import coarsen
+        from boundmark.problems.placement.fusion.rules import RULE_SETS
+
+        self.coarsen, self.rules = coarsen, RULE_SETS["backends"]
+        types = ["Conv", "BatchNormalization", "Relu", "Add"]
+        drawn = np.random.default_rng(3).choice(types, nodes)
+        self.graph = replace(random_instance(nodes).graph, op_types=tuple(drawn.tolist()))
+
+    def time_coarsen(self, nodes: int) -> None:
+        self.coarsen(self.graph, self.rules, "per-tensor")

@@ -1,6 +1,7 @@
 """Whether kernels are compiled, for a line that says so."""
 
 import importlib.metadata
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from boundmark.benchmarks import kernels
 
 
 def test_found_beside_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each folder of kernels needs a compiled one; a cache elsewhere is taken for full."""
+    """Each folder needs a compiled one, no older than its source; elsewhere, all are."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     package = tmp_path / "methods"
     caches = [package / name / "kernels" / "__pycache__" for name in ("a", "b")]
@@ -27,6 +28,13 @@ def test_found_beside_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (caches[0] / "one.nbi").touch()
     assert not kernels.are_compiled()
     (caches[1] / "other.nbi").touch()
+    assert kernels.are_compiled()
+    source = caches[0].parent / "one.py"
+    source.write_text("")
+    changed = (caches[0] / "one.nbi").stat().st_mtime + 1
+    os.utime(source, (changed, changed))
+    assert not kernels.are_compiled()
+    os.utime(caches[0] / "one.nbi", (changed, changed))
     assert kernels.are_compiled()
     (caches[1] / "other.nbi").unlink()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

@@ -11,22 +11,37 @@ from boundmark.problems.plugins import entry_points_of
 def are_compiled(problem: str | None = None) -> bool:
     """Whether each of our packages of methods that has kernels has compiled ones beside them.
 
-    Of those that hold methods for one problem, if it is given.
-
-    Where they are kept elsewhere, nobody knows, and they are taken to be there.
+    Of those that hold methods for one problem, if it is given. After a source was changed, it
+    is compiled anew. Where they are kept elsewhere, nobody knows, and they are taken to be there.
     """
     if os.environ.get("NUMBA_CACHE_DIR"):
         return True
+    return all(_is_fresh(folder) or not os.access(folder, os.W_OK) for folder in _folders(problem))
+
+
+def _is_fresh(folder: Path) -> bool:
+    """Whether something is compiled, and nothing before its source was changed."""
+    compiled: dict[str, float] = {}
+    for path in (folder / "__pycache__").glob("*.nbi"):
+        module = path.name.partition(".")[0]
+        compiled[module] = max(compiled.get(module, 0.0), path.stat().st_mtime)
+    sources = {module: folder / f"{module}.py" for module in compiled}
+    return bool(compiled) and all(
+        path.stat().st_mtime <= compiled[module]
+        for module, path in sources.items()
+        # Caches outlive modules that are gone.
+        if path.exists()
+    )
+
+
+def _folders(problem: str | None) -> list[Path]:
     points = entry_points_of("boundmark.methods")
     if problem is not None:
         points = [point for point in points if may_treat(point.name, problem)]
-    folders = []
+    folders: list[Path] = []
     for point in points:
         if point.module.startswith("boundmark."):
             spec = importlib.util.find_spec(point.module)
             if spec is not None and spec.origin is not None:
-                folders += list(Path(spec.origin).parent.rglob("kernels"))
-    return all(
-        any((folder / "__pycache__").glob("*.nbi")) or not os.access(folder, os.W_OK)
-        for folder in folders
-    )
+                folders += Path(spec.origin).parent.rglob("kernels")
+    return folders

@@ -149,7 +149,7 @@ def warnings_about(source: NamedInstance) -> tuple[str, ...]:
     if not instance.is_redundant:
         return source.notes
     parameters = " ".join(f"{name}={value}" for name, value in instance.parameters.items())
-    redundant = f"{parameters} is more than {instance.nodes} nodes can use; less is the same"
+    redundant = f"{parameters}: with less, the instance of {instance.nodes} nodes would be the same"
     return (*source.notes, redundant)
 
 

@@ -9,6 +9,7 @@ from brute_force_placement import instance
 from boundmark.benchmarks.placement import answers
 from boundmark.benchmarks.solve import Answer
 from boundmark.benchmarks.suite import NamedInstance
+from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 
 SAMPLE = instance(
     [[2, 3], [1, -1], [4, 4]], [(0, 1), (0, 2)], times=[[0, 5, 6, 0]], memory=[1, 2, 3],
@@ -55,6 +56,27 @@ def test_transfers_per_edge_name_consumers() -> None:
         solution={"devices": [0, 0, 1], "starts": [0, 2, 7], "transfers": [[0, 2, 2]]},
     )
     assert [device["receiving"] for device in answers.facts(per_edge)["devices"]] == [0, 5]
+
+
+def test_fused_operators_are_also_run_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a chain, both wait for operator 0; one by one, only the second one of it does."""
+    graph = instance([[9, 3], [4, 4], [2, 2]], [(0, 2), (1, 2)], times=[[0, 1, 1, 0]]).graph
+    sample = PlacementInstance.of(
+        dataclasses.replace(graph, op_types=("Concat", "Conv", "Relu")), "per-tensor", "backends"
+    )
+    assert sample.graph.names == ("v0", "v1 + v2")
+    answer = dataclasses.replace(
+        ANSWER,
+        source=NamedInstance("made", "up", sample),
+        objective=10,
+        solution={"devices": [1, 0], "starts": [0, 4], "transfers": [[0, 0, 3]]},
+    )
+    assert sample.objective(PlacementSchedule.from_json(answer.solution)) == 10
+    facts = answers.facts(answer)
+    assert (facts["unfused_operators"], facts["unfused_objective"]) == (3, 6)
+    answers.print_solution(answer)
+    expected = "2 operators, fused of 3; run one by one, the makespan is 6"
+    assert capsys.readouterr().out.splitlines()[-1] == expected
 
 
 def test_without_a_solution(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from boundmark.benchmarks.placement.unfused import unfused
 from boundmark.benchmarks.presentation import Presentation
 from boundmark.benchmarks.solve import Answer
 from boundmark.problems.arrays import IntArray
@@ -37,7 +38,22 @@ def facts(answer: Answer) -> dict[str, Any]:
         {"name": name, **{column: int(values[d]) for column, values in columns.items()}}
         for d, name in enumerate(instance.graph.device_names)
     ]
-    return {"devices": devices, "transfers": len(schedule.transfers)}
+    return {
+        "devices": devices,
+        "transfers": len(schedule.transfers),
+        **_unfused(instance, schedule),
+    }
+
+
+def _unfused(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, int]:
+    """Return what the placement is worth without fusion, if there is any."""
+    if instance.coarse is None:
+        return {}
+    original, expanded = unfused(instance, schedule)
+    return {
+        "unfused_operators": original.nodes,
+        "unfused_objective": original.objective(expanded),
+    }
 
 
 def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, IntArray]:
@@ -59,7 +75,8 @@ def print_solution(answer: Answer) -> None:
     if answer.solution is None or answer.objective is None:
         return
     instance = _instance(answer)
-    columns = device_columns(instance, PlacementSchedule.from_json(answer.solution))
+    schedule = PlacementSchedule.from_json(answer.solution)
+    columns = device_columns(instance, schedule)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("device", no_wrap=True)
     for column in ("operators", "busy", "share", "sending", "receiving", "memory", "full"):
@@ -73,6 +90,13 @@ def print_solution(answer: Answer) -> None:
             row["memory"], full,
         )  # fmt: skip
     Console().print(table)
+    known = _unfused(instance, schedule)
+    if known:
+        Console().print(
+            f"{integer(instance.nodes)} operators, fused of {integer(known['unfused_operators'])}; "
+            f"run one by one, the makespan is {integer(known['unfused_objective'])}{unit(answer)}",
+            soft_wrap=True,
+        )
 
 
 def _instance(answer: Answer) -> PlacementInstance:

@@ -1,8 +1,12 @@
 """Heuristics for `placement`: they choose devices, and list scheduling does the rest."""
 
+from boundmark.heuristics.placement.methods.getf import GETF
 from boundmark.heuristics.placement.methods.heft import HEFT
 from boundmark.heuristics.placement.methods.m_etf import M_ETF
+from boundmark.heuristics.placement.methods.m_sct import M_SCT
 from boundmark.heuristics.placement.methods.m_topo import M_TOPO
+from boundmark.heuristics.placement.methods.max_load import MAX_LOAD
+from boundmark.heuristics.placement.methods.placement_brkga import PLACEMENT_BRKGA
 from boundmark.heuristics.placement.methods.placement_search import PLACEMENT_SEARCH
 from boundmark.heuristics.placement.methods.random_devices import RANDOM_DEVICES
 from boundmark.heuristics.placement.methods.round_robin import ROUND_ROBIN
@@ -15,6 +19,10 @@ METHODS: tuple[Method, ...] = (
     RANDOM_DEVICES,
     M_TOPO,
     M_ETF,
+    M_SCT,
+    GETF,
     HEFT,
+    MAX_LOAD,
     PLACEMENT_SEARCH,
+    PLACEMENT_BRKGA,
 )

@@ -54,6 +54,7 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
         names=graph.names,
         device_names=hardware.members,
         tick="ns",
+        op_types=graph.op_types,
     )
 
 

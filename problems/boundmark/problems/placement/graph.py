@@ -45,6 +45,8 @@ class PlacementGraph:
         One name per device, likewise.
     tick
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
+    op_types
+        The type of each operator, e.g. ``"Conv"``, for fusion; none if they are not known.
     """
 
     duration: IntArray
@@ -57,6 +59,7 @@ class PlacementGraph:
     names: tuple[str, ...]
     device_names: tuple[str, ...]
     tick: str = "unit"
+    op_types: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field in ("duration", "producer", "size", "times"):
@@ -116,6 +119,8 @@ def _check_shapes(graph: PlacementGraph) -> None:
         # An empty list has one axis, whatever it is a list of.
         if found != shape and not (field == "times" and found == (0,)):
             raise InvalidInputError(f"{field} has the shape {found}; expected {shape}.")
+    if graph.op_types and len(graph.op_types) != n:
+        raise InvalidInputError(f"there are {len(graph.op_types)} op_types; expected {n} or none.")
     if not len(graph.times):
         object.__setattr__(graph, "times", frozen(np.zeros((0, d, d), dtype=np.int64)))
 

@@ -11,6 +11,8 @@ from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
+from boundmark.problems.placement.fusion.coarse import CoarseGraph, coarsen
+from boundmark.problems.placement.fusion.rules import RULE_SETS
 from boundmark.problems.placement.graph import PlacementGraph
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.problem import INSTANCE_FORMAT
@@ -28,6 +30,9 @@ FIELDS = (
 )  # fmt: skip
 
 
+NO_FUSION = "none"
+
+
 @dataclass(frozen=True, eq=False)
 class PlacementInstance:
     """Place the operators of `graph` on its devices, and be done as early as possible.
@@ -37,10 +42,31 @@ class PlacementInstance:
     transfers
         ``"per-tensor"`` if the consumers of a tensor on one device share a transfer, ``"per-edge"``
         if each has its own.
+    coarse
+        How the graph was made by operator fusion; None if it was not. Like names, it is not stored:
+        a stored instance is about its graph as it is.
+    fusion
+        Name of the rules of fusion; ``"none"`` if `coarse` is None.
     """
 
     graph: PlacementGraph
     transfers: str = PER_TENSOR
+    coarse: CoarseGraph | None = None
+    fusion: str = NO_FUSION
+
+    @classmethod
+    def of(cls, graph: PlacementGraph, transfers: str, fusion: str) -> "PlacementInstance":
+        """Return the instance about a graph, its operators fused by the rules with a name if any.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are rules and the graph does not say what types its operators have.
+        """
+        if fusion == NO_FUSION:
+            return cls(graph, transfers)
+        coarse = coarsen(graph, RULE_SETS[fusion], transfers)
+        return cls(coarse.graph, transfers, coarse, fusion)
 
     def __post_init__(self) -> None:
         if self.transfers not in (PER_TENSOR, PER_EDGE):
@@ -65,19 +91,41 @@ class PlacementInstance:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Whether consumers share transfers."""
-        return {"transfers": self.transfers}
+        """Whether consumers share transfers, and which operators were fused, if any."""
+        if self.coarse is None:
+            return {"transfers": self.transfers}
+        return {"transfers": self.transfers, "fusion": self.fusion}
 
     @property
     def is_redundant(self) -> bool:
-        """Whether no tensor has consumers that could share a transfer, and none are shared."""
+        """Whether transfers could be shared, and operators not fused, without a difference.
+
+        No tensor has consumers that could share a transfer, and none are shared; or the rules of
+        fusion apply nowhere.
+        """
+        if self.coarse is not None and self.nodes == self.coarse.original.nodes:
+            return True
         return self.transfers == PER_EDGE and all(
-            len(readers) == 1 for readers in self.graph.consumers
+            len(readers) == 1 for readers in self._original.consumers
         )
 
+    @property
+    def _original(self) -> PlacementGraph:
+        return self.graph if self.coarse is None else self.coarse.original
+
     def with_parameters(self, given: Mapping[str, Any]) -> "PlacementInstance":
-        """Return the instance with transfers shared or not, if that is given."""
-        return PlacementInstance(self.graph, given.get("transfers", self.transfers))
+        """Return the instance with transfers shared or not and operators fused, as far as given.
+
+        Raises
+        ------
+        InvalidInputError
+            If operators are to be fused and the graph does not say what types they have.
+        """
+        return PlacementInstance.of(
+            self._original,
+            given.get("transfers", self.transfers),
+            given.get("fusion", self.fusion),
+        )
 
     @cached_property
     def sha256(self) -> str:

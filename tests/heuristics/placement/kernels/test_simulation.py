@@ -2,6 +2,7 @@ import numpy as np
 from brute_force_placement import instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from placement_strategies import instances
 from recording import Recorder
 from slow_simulation import simulated
 
@@ -10,25 +11,6 @@ from boundmark.heuristics.placement.kernels.simulation import time_to_end
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.problems.placement import PlacementInstance
 from boundmark.problems.problem import solution_document
-
-
-@st.composite
-def instances(draw: st.DrawFn) -> PlacementInstance:
-    """Return graphs of up to eight operators on up to three devices, some durations and times 0."""
-    nodes, devices = draw(st.integers(1, 8)), draw(st.integers(1, 3))
-    few = st.integers(0, 6)
-    pairs = [(u, v) for v in range(nodes) for u in range(v)]
-    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    rows = [
-        [0 if d == e else draw(few) for d in range(devices) for e in range(devices)]
-        for _ in range(draw(st.integers(1, 2)))
-    ]
-    return instance(
-        [[draw(few) for _ in range(devices)] for _ in range(nodes)],
-        edges,
-        times=rows,
-        transfers=draw(st.sampled_from(["per-tensor", "per-edge"])),
-    )
 
 
 @settings(deadline=None, max_examples=200)

@@ -1,14 +1,20 @@
 import numpy as np
 import pytest
 from brute_force_placement import instance, optimum
+from hypothesis import given, settings
+from placement_strategies import instances
 from recording import record
 
-from boundmark.heuristics.placement.kernels.earliest import earliest_finish, earliest_start
+from boundmark.heuristics.placement.kernels.earliest import (
+    earliest_finish,
+    earliest_start,
+    favourites_first,
+)
 from boundmark.heuristics.placement.kernels.network import kernel_network
 from boundmark.heuristics.placement.methods.heft import mean_ranks
 from boundmark.heuristics.placement.methods.m_topo import filled
-from boundmark.heuristics.placement.schedules.room import with_room
-from boundmark.problems.errors import UnsupportedError
+from boundmark.heuristics.placement.schedules.room import require_room, with_room
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.placement import PlacementInstance
 
 CHAIN = [(0, 1), (1, 2)]
@@ -39,7 +45,7 @@ def test_single_device_needs_one_for_all(sample: PlacementInstance) -> None:
     """Without one, it says so; methods with several devices find a placement."""
     with pytest.raises(UnsupportedError, match="no device supports all operators and has room"):
         record("single-device", sample)
-    for name in ("round-robin", "m-topo", "m-etf", "heft"):
+    for name in ("round-robin", "m-topo", "m-etf", "m-sct", "getf", "heft", "max-load"):
         assert sorted(devices_of(name, sample)) == [0, 1]
 
 
@@ -95,9 +101,85 @@ def test_room_may_not_be_found() -> None:
     """Three operators of 2 do not fit into 3 and 3, although 6 fit into 6."""
     sample = instance([[1, 1]] * 3, [], memory=[2, 2, 2], capacity=[3, 3])
     assert with_room(sample, np.array([0, 0, 1])) is None
-    for name in ("round-robin", "m-topo", "m-etf", "heft", "placement-search"):
+    for name in (
+        "round-robin", "random-devices", "m-topo", "m-etf", "m-sct", "getf", "heft", "max-load",
+        "placement-search", "placement-brkga",
+    ):  # fmt: skip
         with pytest.raises(UnsupportedError, match="room"):
             record(name, sample)
+
+
+def test_room_that_greedy_rules_do_not_find() -> None:
+    """Only 3 + 3 and 2 + 2 + 2 fill both devices; largest first, the two of 3 are apart."""
+    sample = instance([[1, 1]] * 5, [], memory=[3, 3, 2, 2, 2], capacity=[6, 6])
+    devices = np.array([0, 1, 0, 1, 0])
+    assert with_room(sample, devices) is None
+    # As few as can be leave the device that they were given.
+    assert require_room(sample, devices).tolist() == [1, 1, 0, 0, 0]
+    for name in ("round-robin", "random-devices", "m-etf", "heft", "placement-search"):
+        assert sorted(np.bincount(devices_of(name, sample)).tolist()) == [2, 3]
+
+
+def test_m_sct_waits_for_a_favourite_child() -> None:
+    """Device 0 could run operator 2 at once, but operator 1 is ready there, and elsewhere later."""
+    sample = instance([[2, 9], [2, 9], [1, 9], [2, 2]], [(0, 1), (0, 2)], times=[[0, 5, 5, 0]])
+    network = kernel_network(sample)
+    devices, starts = np.empty((2, 4), dtype=np.int64)
+    none = np.full(4, -1)
+    assert favourites_first(network, none, devices, starts) == 4
+    assert (devices.tolist(), starts.tolist()) == ([0, 0, 0, 1], [0, 3, 2, 0])
+    assert favourites_first(network, np.array([1, -1, -1, -1]), devices, starts) == 4
+    assert (devices.tolist(), starts.tolist()) == ([0, 0, 0, 1], [0, 2, 4, 0])
+
+
+@settings(deadline=None, max_examples=100)
+@given(instances())
+def test_without_favourites_it_is_the_earliest_start(sample: PlacementInstance) -> None:
+    """The other kernel, which keeps a heap, makes the same choices."""
+    network = kernel_network(sample)
+    devices, starts, others, theirs = np.empty((4, sample.nodes), dtype=np.int64)
+    none = np.full(sample.nodes, -1)
+    assert favourites_first(network, none, devices, starts) == sample.nodes
+    assert earliest_start(network, others, theirs) == sample.nodes
+    assert (devices.tolist(), starts.tolist()) == (others.tolist(), theirs.tolist())
+
+
+def test_getf_keeps_to_a_group() -> None:
+    """Two fast devices and a slow one: the chain's long operators stay with the fast ones."""
+    sample = instance([[2, 2, 10], [2, 2, 10], [2, 2, 10], [2, 2, 10]], [(0, 1), (1, 2), (2, 3)])
+    assert 2 not in devices_of("getf", sample)
+
+
+@pytest.mark.parametrize("gamma", [1.0, 0.5, -2.0, float("nan")])
+def test_getf_needs_groups_of_some_width(gamma: float) -> None:
+    """A factor of one would divide by zero."""
+    with pytest.raises(InvalidInputError, match="expected more than 1"):
+        record("getf", instance([[1, 1]], []), params={"gamma": gamma})
+
+
+def test_max_load_splits_where_little_is_moved() -> None:
+    """In the middle of the chain loads would be equal, but the tensor there is large."""
+    duration = [[3, 3], [3, 3], [3, 3], [3, 3]]
+    chain = [(0, 1), (1, 2), (2, 3)]
+    # Tensors of operators 0 and 2 take 1 tick, that of operator 1 takes 9.
+    sample = instance(duration, chain, times=[[0, 1, 1, 0], [0, 9, 9, 0]])
+    assert len(set(devices_of("max-load", sample)[1:3])) == 1
+    assert len(set(devices_of("max-load", sample))) == 2
+
+
+def test_max_load_gives_each_device_what_it_is_good_at() -> None:
+    """Whichever device comes first; one that does not support an operator does not get it."""
+    sample = instance([[9, 1], [9, 1], [1, 9], [1, -1]], [(0, 1), (1, 2), (2, 3)], times=[[0] * 4])
+    assert devices_of("max-load", sample) == [1, 1, 0, 0]
+
+
+def test_max_load_with_many_devices() -> None:
+    """Too many for all orders: the fastest device comes first."""
+    sample = instance([[9] * 9 + [3]] * 10, [(v, v + 1) for v in range(9)], times=[[0] * 100])
+    devices = devices_of("max-load", sample)
+    assert devices[0] == 9
+    # Three operators of 3 ticks each take as long as one of 9.
+    assert np.bincount(devices).max() == 3
 
 
 def test_search_finds_what_simple_methods_do_not() -> None:
@@ -109,3 +191,12 @@ def test_search_finds_what_simple_methods_do_not() -> None:
     )
     found = record("placement-search", sample, params={"evaluations": 300}).solutions
     assert sample.objective(found[-1]) == optimum(sample) == 17
+    found = record("placement-brkga", sample, params={"generations": 5}).solutions
+    assert sample.objective(found[-1]) == 17
+
+
+def test_search_where_memory_is_full() -> None:
+    """Operators change places: each is on its slow device at first, and nothing else fits."""
+    sample = instance([[9, 1], [1, 9]], [], memory=[1, 1], capacity=[1, 1])
+    found = record("placement-search", sample, params={"evaluations": 50}).solutions
+    assert sample.objective(found[-1]) == 1

@@ -1,9 +1,10 @@
 """`certify`: the cheap bounds, then the exact method for narrow graphs, then what suits the graph.
 
 That is `reach` for long graphs, as models are. For wide ones with few stages it is `mip-tree`: each
-of its programs has all stages in it. With more stages it is `packing`. Trees use what time
-is left. Only what is better than everything before is reported, and nothing is begun once the best
-bound is the cost of the best partition, or of one that is known.
+of its programs has all stages in it. With more stages it is `packing`, and trees follow; with many,
+they only get the time that it leaves when it ends by itself. Only what is better than everything
+before is reported, and nothing is begun once the best bound is the cost of the best partition, or
+of one that is known.
 """
 
 from collections.abc import Callable
@@ -43,9 +44,13 @@ WIDEST_LONG_GRAPH = 6
 # Above this, a tree that looks at one stage proves more in half a minute than one with all stages.
 MOST_STAGES_FOR_ALL = 3
 
+# Above this, trees prove less than `packing`, whatever time they get.
+MOST_STAGES_FOR_TREES = 7
+
 LONG_GRAPH = (Step(reach.run, 1.0), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
 FEW_STAGES = (Step(mip_tree.run, 1.0),)
-MANY_STAGES = (Step(packing.run, 0.6), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
+SOME_STAGES = (Step(packing.run, 0.6), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
+MANY_STAGES = (Step(packing.run, 1.0), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
 
 # Of the time, at least, for another method: one that was stopped by the clock leaves less.
 ANOTHER_FRACTION = 0.1
@@ -80,7 +85,9 @@ def run(
 def _steps(instance: PipelineInstance) -> tuple[Step, ...]:
     if _is_long(instance.graph.dag):
         return LONG_GRAPH
-    return FEW_STAGES if instance.k <= MOST_STAGES_FOR_ALL else MANY_STAGES
+    if instance.k <= MOST_STAGES_FOR_ALL:
+        return FEW_STAGES
+    return SOME_STAGES if instance.k <= MOST_STAGES_FOR_TREES else MANY_STAGES
 
 
 def _is_long(dag: Dag) -> bool:
@@ -103,5 +110,5 @@ METHOD = Method(
     run=run,
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=4,
+    version=5,
 )

@@ -7,8 +7,8 @@ its best order is sliced: these are heuristics for a graph, whatever k.
 
 import numpy as np
 
+from boundmark.heuristics.evolution import evolve
 from boundmark.heuristics.pipeline.orders.priorities import Priorities, topological_order
-from boundmark.heuristics.pipeline.searches.evolution import evolve
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Method, Progress

@@ -1,4 +1,6 @@
-"""Operators one after another, each to the device where it starts or ends first: m-ETF and HEFT.
+"""Operators one after another, each to the device where it starts or ends first.
+
+This is what m-ETF, m-SCT and HEFT do.
 
 Both keep a clock per device, sender and receiver, and add to its end only. The inputs of an
 operator that are elsewhere are sent one after another, in the order of their numbers.
@@ -91,6 +93,89 @@ def earliest_finish(net: Network, sequence: IntArray, devices: IntArray, starts:
         devices[v], starts[v] = best, best_end - net.duration[v, best]
         end[v], free[best] = best_end, best_end
         room[best] -= net.memory[v]
+    return int(n)
+
+
+@compiled([types.int64(NETWORK, _ROW, _ROW, _ROW)])
+def favourites_first(net: Network, favourite: IntArray, devices: IntArray, starts: IntArray) -> int:
+    """Like `earliest_start`, but devices wait for favourite children; return how many are placed.
+
+    While the favourite child of a device's last operator is ready, not placed, and can start
+    nowhere earlier than there, the device takes nothing that would end after the child's start. Of
+    equally early pairs, a favourite child on the device that waits for it comes first, then the
+    shorter duration, then the smaller numbers.
+
+    Parameters
+    ----------
+    favourite
+        The favourite child of each operator, -1 for none, shape (n,).
+    devices, starts
+        Get the result, shape (n,); it ends early if operators are left that fit nowhere.
+    """
+    n, span = net.order.size, net.capacity.size
+    end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()
+    ports = np.zeros((4, span), np.int64)
+    arrived = np.full((net.producer.size, span), -1, np.int64)
+    missing = net.input_start[1:] - net.input_start[:-1]
+    ready, found = np.empty(n, np.int64), 0
+    at = np.full(n, -1, np.int64)
+    for v in range(n):
+        if missing[v] == 0:
+            ready[found], at[v] = v, found
+            found += 1
+    last = np.full(span, -1, np.int64)
+    # Earliest start of each ready operator on each device, in the order of `ready`.
+    begin = np.empty((n, span), np.int64)
+    for done in range(n):
+        for index in range(found):
+            v = ready[index]
+            for d in range(span):
+                begin[index, d] = _NEVER
+                if net.duration[v, d] >= 0 and net.memory[v] <= room[d]:
+                    there = _inputs_there(net, v, d, devices, end, ports, arrived, False)
+                    begin[index, d] = max(there, free[d])
+        best, best_device, best_start, best_rank = -1, -1, _NEVER, _NEVER
+        for d in range(span):
+            child = favourite[last[d]] if last[d] >= 0 else -1
+            until = np.int64(_NEVER)
+            if child >= 0 and at[child] >= 0:
+                child_start = begin[at[child], d]
+                if child_start == begin[at[child]].min():
+                    until = child_start
+            for index in range(found):
+                v = ready[index]
+                start = begin[index, d]
+                is_child = until < _NEVER and v == child
+                if start == _NEVER:
+                    continue
+                if not is_child and until < _NEVER and start + net.duration[v, d] > until:
+                    continue
+                # A favourite child counts as shorter than anything.
+                rank = -1 if is_child else net.duration[v, d]
+                if start < best_start or (
+                    start == best_start and (rank < best_rank or (rank == best_rank and v < best))
+                ):
+                    best, best_device, best_start, best_rank = v, d, start, rank
+        if best < 0:
+            return int(done)
+        v, d = best, best_device
+        start = max(_inputs_there(net, v, d, devices, end, ports, arrived, True), free[d])
+        devices[v], starts[v] = d, start
+        end[v] = start + net.duration[v, d]
+        free[d], last[d] = end[v], v
+        room[d] -= net.memory[v]
+        found -= 1
+        moved = ready[found]
+        ready[at[v]], at[moved] = moved, at[v]
+        at[v] = -1
+        for out in range(net.output_start[v], net.output_start[v + 1]):
+            tensor = net.outputs[out]
+            for index in range(net.reader_start[tensor], net.reader_start[tensor + 1]):
+                reader = net.readers[index]
+                missing[reader] -= 1
+                if missing[reader] == 0:
+                    ready[found], at[reader] = reader, found
+                    found += 1
     return int(n)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from boundmark.heuristics.placement.kernels.earliest import earliest_finish
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+from boundmark.heuristics.placement.schedules.mean_costs import mean_durations, mean_transfers
+from boundmark.heuristics.placement.schedules.room import with_all_placed
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementInstance
 
@@ -19,17 +20,14 @@ def mean_ranks(instance: PlacementInstance) -> IntArray:
     transfers, over all pairs of different devices ([HEFT02], Equation 8).
     """
     graph = instance.graph
-    supported = graph.is_supported
-    mean = np.where(supported, graph.duration, 0).sum(axis=1) // supported.sum(axis=1)
-    pairs = max(1, graph.devices * (graph.devices - 1))
-    moved = graph.times.sum(axis=(1, 2)) // pairs
+    mean, moved = mean_durations(graph), mean_transfers(graph)
     written: list[list[int]] = [[] for _ in range(graph.nodes)]
     for tensor, producer in enumerate(graph.producer.tolist()):
         written[producer].append(tensor)
     rank = [0] * graph.nodes
     for node in reversed(graph.dag.topological_order.tolist()):
         after = (
-            int(moved[graph.size[tensor]]) + max(rank[reader] for reader in graph.consumers[tensor])
+            int(moved[tensor]) + max(rank[reader] for reader in graph.consumers[tensor])
             for tensor in written[node]
         )
         rank[node] = int(mean[node]) + max(after, default=0)
@@ -44,9 +42,10 @@ def run(
     ranks = mean_ranks(instance)
     order = instance.graph.dag.topological_order
     sequence = order[np.argsort(-ranks[order], kind="stable")]
-    devices, starts = np.empty((2, instance.nodes), dtype=np.int64)
+    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
     if earliest_finish(best.network, sequence, devices, starts) < instance.nodes:
-        raise UnsupportedError("no device has room for the operators that are left.")
+        best.offer(with_all_placed(instance, devices))
+        return
     best.offer(devices)
     best.offer(devices, ranks)
     best.offer(devices, -starts)
@@ -58,4 +57,5 @@ HEFT = Method(
     kind="heuristic",
     summary="Longest paths first, each operator on the device where it ends first ([HEFT02]).",
     run=run,
+    version=2,
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.kernels.earliest import earliest_start
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
-from boundmark.problems.errors import UnsupportedError
+from boundmark.heuristics.placement.schedules.room import with_all_placed
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementInstance
 
@@ -16,9 +16,10 @@ def run(
 ) -> None:
     """Report the placement, scheduled by longest paths and in the order found."""
     best = Incumbent(instance, progress)
-    devices, starts = np.empty((2, instance.nodes), dtype=np.int64)
+    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
     if earliest_start(best.network, devices, starts) < instance.nodes:
-        raise UnsupportedError("no device has room for the operators that are left.")
+        best.offer(with_all_placed(instance, devices))
+        return
     best.offer(devices)
     best.offer(devices, -starts)
 
@@ -29,4 +30,5 @@ M_ETF = Method(
     kind="heuristic",
     summary="The operator and device that can start first, while memory lasts ([BAECHI20]).",
     run=run,
+    version=2,
 )

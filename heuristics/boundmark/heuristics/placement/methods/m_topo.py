@@ -43,4 +43,5 @@ M_TOPO = Method(
     kind="heuristic",
     summary="Fills the memory of one device after another in topological order ([BAECHI20]).",
     run=run,
+    version=2,
 )

@@ -2,7 +2,8 @@
 
 A step moves a run of operators, next to each other in topological order, to another device, or an
 operator to the device of one that it shares a tensor with. Runs are mostly short; long ones move
-modules as a whole, which single moves cannot where transfers are expensive. A step is accepted if
+modules as a whole, which single moves cannot where transfers are expensive. Where the device has no
+room, one of its operators comes back in exchange. A step is accepted if
 the makespan grows by no more than the temperature times a logarithm of a random number.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from boundmark.heuristics.placement.schedules.incumbent import NO_MAKESPAN, Incumbent
+from boundmark.heuristics.placement.schedules.room import has_room
 from boundmark.heuristics.placement.searches.starts import constructed
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
@@ -46,7 +48,15 @@ def moved(
         changed[run] = int(generator.integers(graph.devices))
     if (changed == devices).all() or not graph.is_supported[run, changed[run]].all():
         return None
-    return changed if (memory_held(graph, changed) <= graph.capacity).all() else None
+    if (memory_held(graph, changed) <= graph.capacity).all():
+        return changed
+    # Where there is no room, operators can only change places.
+    others = np.flatnonzero(devices == changed[run[0]])
+    if not len(others):
+        return None
+    other = int(generator.choice(others))
+    changed[other] = devices[run[0]]
+    return changed if has_room(instance, changed) else None
 
 
 def anneal(
@@ -108,6 +118,7 @@ PLACEMENT_SEARCH = Method(
     kind="heuristic",
     summary="Simulated annealing over devices, from the best of the simple methods' placements.",
     run=run,
+    version=2,
     params={"evaluations": 0},
     seeded=True,
 )

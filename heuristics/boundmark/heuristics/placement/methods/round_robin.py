@@ -26,4 +26,5 @@ ROUND_ROBIN = Method(
     kind="heuristic",
     summary="Operators to devices in turn, in topological order.",
     run=run,
+    version=2,
 )

@@ -2,10 +2,20 @@
 
 import numpy as np
 
+from boundmark.heuristics.placement.schedules.packing import packed
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.placement import PlacementInstance
 from boundmark.problems.placement.feasibility import memory_held
+
+
+def has_room(instance: PlacementInstance, devices: IntArray) -> bool:
+    """Whether devices support their operators and have room for them."""
+    graph = instance.graph
+    return bool(
+        graph.is_supported[np.arange(graph.nodes), devices].all()
+        and (memory_held(graph, devices) <= graph.capacity).all()
+    )
 
 
 def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None:
@@ -21,9 +31,7 @@ def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None
     """
     graph = instance.graph
     supported = graph.is_supported
-    if supported[np.arange(graph.nodes), devices].all() and (
-        (memory_held(graph, devices) <= graph.capacity).all()
-    ):
+    if has_room(instance, devices):
         return devices
     placed = np.full(graph.nodes, -1, dtype=np.int64)
     left = graph.capacity.copy()
@@ -44,14 +52,32 @@ def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None
 
 
 def require_room(instance: PlacementInstance, devices: IntArray) -> IntArray:
-    """Return what `with_room` does.
+    """Return what `with_room` does, or where that fails, what an integer program finds.
 
     Raises
     ------
     UnsupportedError
-        If it fails.
+        If both fail.
     """
     placed = with_room(instance, devices)
     if placed is None:
-        raise UnsupportedError("no placement was found for which the devices have room.")
+        placed = packed(instance, devices)
+        if placed is None or not has_room(instance, placed):
+            raise UnsupportedError("no placement was found for which the devices have room.")
     return placed
+
+
+def with_all_placed(instance: PlacementInstance, devices: IntArray) -> IntArray:
+    """Return devices with room for all operators, of which some have -1 as they found no room.
+
+    Those go to their fastest devices first, then `require_room` moves what has to move.
+
+    Raises
+    ------
+    UnsupportedError
+        If no room is found.
+    """
+    graph = instance.graph
+    largest = graph.duration.max() + 1
+    fastest = np.where(graph.is_supported, graph.duration, largest).argmin(axis=1)
+    return require_room(instance, np.where(devices < 0, fastest, devices))

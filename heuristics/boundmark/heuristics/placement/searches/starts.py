@@ -8,25 +8,38 @@ from boundmark.heuristics.placement.kernels.earliest import earliest_finish, ear
 from boundmark.heuristics.placement.kernels.network import Network
 from boundmark.heuristics.placement.methods.heft import mean_ranks
 from boundmark.heuristics.placement.methods.m_topo import filled
-from boundmark.heuristics.placement.schedules.room import with_room
+from boundmark.heuristics.placement.schedules.packing import packed
+from boundmark.heuristics.placement.schedules.room import has_room, with_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
 
 
 def constructed(instance: PlacementInstance, network: Network) -> Iterator[IntArray]:
-    """Yield the placements of the simple methods: each device, m-topo, m-etf, heft."""
+    """Yield the placements of the simple methods: each device, m-topo, m-etf, heft.
+
+    Where none of them finds room, there is one that an integer program finds, if it does.
+    """
     graph = instance.graph
+    found = False
     for device in range(graph.devices):
         placed = with_room(instance, np.full(graph.nodes, device, dtype=np.int64))
         if placed is not None:
+            found = True
             yield placed
     placed = with_room(instance, filled(instance))
     if placed is not None:
+        found = True
         yield placed
     devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
     if earliest_start(network, devices, starts) == graph.nodes:
+        found = True
         yield devices.copy()
     order = graph.dag.topological_order
     sequence = order[np.argsort(-mean_ranks(instance)[order], kind="stable")]
     if earliest_finish(network, sequence, devices, starts) == graph.nodes:
+        found = True
         yield devices.copy()
+    if not found:
+        placed = packed(instance, filled(instance))
+        if placed is not None and has_room(instance, placed):
+            yield placed

@@ -1,0 +1,1 @@
+"""Data sets and file formats that state the costs of operators on devices."""

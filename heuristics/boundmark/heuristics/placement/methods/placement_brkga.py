@@ -1,0 +1,62 @@
+"""`placement-brkga`: genetic search over devices and priorities ([BRKGA11])."""
+
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.evolution import Keys, evolve
+from boundmark.heuristics.placement.kernels.simulation import time_to_end
+from boundmark.heuristics.placement.schedules.incumbent import NO_MAKESPAN, Incumbent
+from boundmark.heuristics.placement.searches.keys import KeyCode
+from boundmark.heuristics.placement.searches.starts import constructed
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.placement import PlacementInstance
+
+
+def run(
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    population: int,
+    generations: int,
+    **params: Any,
+) -> None:
+    """Report each placement that is better than those before, beginning with the simple methods'.
+
+    Raises
+    ------
+    UnsupportedError
+        If no placement is found for which the devices have room.
+    """
+    best = Incumbent(instance, progress)
+    code = KeyCode(instance)
+    initial = []
+    for devices in constructed(instance, best.network):
+        best.offer(devices)
+        initial.append(code.encoded(devices, time_to_end(best.network, devices)))
+        if budget.is_spent():
+            return
+
+    def makespan(keys: Keys) -> int:
+        devices, priority = code.decoded(keys)
+        return NO_MAKESPAN if devices is None else best.offer(np.array(devices), priority)
+
+    evolve(
+        2 * instance.nodes, makespan, population, population * generations, seed, budget, initial
+    )
+    if best.makespan == NO_MAKESPAN:
+        raise UnsupportedError("no placement was found for which the devices have room.")
+
+
+PLACEMENT_BRKGA = Method(
+    name="placement-brkga",
+    problem="placement",
+    kind="heuristic",
+    summary="Genetic search over devices and priorities ([BRKGA11]), from the simple methods'.",
+    run=run,
+    params={"population": 100, "generations": 100},
+    seeded=True,
+)

@@ -1,0 +1,1 @@
+"""Linear programs that guide the placement of operators."""
