@@ -10,6 +10,7 @@ from boundmark.bounds.microbatch import methods as microbatch_methods
 from boundmark.bounds.ordering import methods as ordering_methods
 from boundmark.bounds.pipeline import methods as pipeline_methods
 from boundmark.bounds.placement import methods as placement_methods
+from boundmark.bounds.slicing import methods as slicing_methods
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Method
 
@@ -17,6 +18,7 @@ FOLDERS = {
     "pipeline": pipeline_methods,
     "microbatch": microbatch_methods,
     "placement": placement_methods,
+    "slicing": slicing_methods,
     "ordering": ordering_methods,
 }
 

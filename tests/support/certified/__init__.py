@@ -14,12 +14,13 @@ from typing import Any
 import brute_force
 import brute_force_ordering
 import brute_force_placement
+import brute_force_slicing
 from other_process import call
 from recording import record
 
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.problem import Instance, Solution
-from certified import microbatch, ordering, pipeline, placement
+from certified import microbatch, ordering, pipeline, placement, slicing
 
 Document = dict[str, Any]
 
@@ -58,6 +59,9 @@ PROBLEMS = {
     ),
     "ordering": CertifiedProblem(
         ordering.TIGHT, brute_force_ordering.optimum, ordering.is_tiny, ordering.solution
+    ),
+    "slicing": CertifiedProblem(
+        slicing.TIGHT, brute_force_slicing.optimum, slicing.is_tiny, slicing.solution
     ),
 }
 

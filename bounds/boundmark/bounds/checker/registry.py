@@ -1,6 +1,6 @@
 """The problems that this folder checks."""
 
-from . import microbatch, ordering, pipeline, placement
+from . import microbatch, ordering, pipeline, placement, slicing
 from .problem import Problem
 
 PROBLEMS = {
@@ -18,6 +18,9 @@ PROBLEMS = {
     ),
     "ordering": Problem(
         ordering.read_instance, ordering.objective, ordering.SOLUTION_FIELDS, ordering.KINDS
+    ),
+    "slicing": Problem(
+        slicing.read_instance, slicing.objective, slicing.SOLUTION_FIELDS, slicing.KINDS
     ),
 }
 
