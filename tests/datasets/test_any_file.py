@@ -60,8 +60,16 @@ def test_stored_instances_are_read_back(tmp_path):
         ("graph.onnx", None, "does not exist; expected a file"),
         ("graph.pbtxt", None, "does not exist; expected a file"),
         ("graph.json", None, "does not exist; expected a file"),
-        ("graph.csv", b"a,b", "has the suffix '.csv'; expected one of .onnx, .pbtxt, .txt, .json"),
-        ("graph", b"a,b", "has the suffix ''; expected one of .onnx, .pbtxt, .txt, .json"),
+        (
+            "graph.csv",
+            b"a,b",
+            "has the suffix '.csv'; expected one of .onnx, .parquet, .pbtxt, .txt, .xls, .json",
+        ),
+        (
+            "graph",
+            b"a,b",
+            "has the suffix ''; expected one of .onnx, .parquet, .pbtxt, .txt, .xls, .json",
+        ),
         ("graph.onnx", b"", "is empty; expected a graph"),
         ("graph.pbtxt", b"", "is empty; expected a graph"),
         ("graph.json", b"", "is empty; expected a graph"),
