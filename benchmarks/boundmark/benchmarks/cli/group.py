@@ -7,15 +7,21 @@ from typing import Any
 import click
 
 from boundmark.benchmarks import wall_clock
+from boundmark.benchmarks.cli.baseline import baseline
+from boundmark.benchmarks.cli.compare import compare
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
+from boundmark.benchmarks.cli.profile import profile
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import run
+from boundmark.benchmarks.cli.show_graph import show
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.benchmarks.cli.verify import verify
 from boundmark.problems.errors import BoundmarkError
+
+datasets.add_command(show)
 
 
 class _Failure(click.ClickException):
@@ -64,9 +70,12 @@ class _Group(click.Group):
         run,
         report,
         verify,
+        compare,
+        baseline,
         export,
         solve,
         evaluate,
+        profile,
         problems,
         methods,
         datasets,

@@ -5,15 +5,8 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.solving import import_methods
+from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over, statuses
 from boundmark.reports.stored.statuses import FAILURES
-
-
-def _statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    chosen = tuple(part.strip() for part in value.split(",") if part.strip())
-    for status in chosen:
-        if status not in FAILURES:
-            raise click.BadParameter(f"{status!r} is not one of {', '.join(FAILURES)}.")
-    return chosen
 
 
 @click.command()
@@ -43,13 +36,18 @@ def _statuses(context: click.Context, parameter: click.Parameter, value: str) ->
     help="Memory limit of each task, instead of the suite's.",
 )  # fmt: skip
 @click.option(
-    "--retry", default="", metavar="STATUS,...", callback=_statuses,
+    "--retry", default="", metavar="STATUS,...", callback=statuses,
     help=f"Run stored tasks with these statuses again ({', '.join(FAILURES)}).",
 )  # fmt: skip
 @click.option(
     "--filter", "pattern", metavar="GLOB",
     help="Only tasks whose label, e.g. 'onnx-light/resnet50 k=8 share', matches or contains this.",
 )  # fmt: skip
+@click.option(
+    "--update-best", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="Record the best costs and bounds of all instances in this Parquet file.",
+)  # fmt: skip
+@fail_on_option
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def run(
     suite: str,
@@ -61,6 +59,8 @@ def run(
     memory_limit: float | None,
     retry: tuple[str, ...],
     pattern: str | None,
+    update_best: Path | None,
+    fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Run SUITE, a suite's name or a TOML file, and store a verified row for every task."""
@@ -93,3 +93,35 @@ def run(
     text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
     text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
     click.echo(printable(text))
+    for line in _records(out, update_best):
+        click.echo(printable(line))
+    fail_over(fail_on, summary.stored)
+
+
+def _records(directory: Path, path: Path | None) -> list[str]:
+    """Return what there is to say about best known results, and update a file of them if asked."""
+    from boundmark.reports.best_known import (
+        improvements,
+        merged,
+        of_results,
+        read_records,
+        shipped,
+        write_records,
+    )
+    from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.stored.supported import supported_results
+
+    results = supported_results(ResultStore.open(directory)).results
+    if results.empty:
+        return []
+    found = of_results(results)
+    lines = [improvements(shipped(), found).sentence]
+    if path is not None:
+        known = read_records(path)
+        change = improvements(known, found)
+        write_records(path, merged(known, found))
+        lines.append(
+            f"{path}: {change.added} instances added, {len(change.solutions)} costs and "
+            f"{len(change.bounds)} bounds improved of {change.known} known"
+        )
+    return [line for line in lines if line]

@@ -132,6 +132,11 @@ class ResultStore:
         """Folder of the descriptions of machine and software, by hash."""
         return self.directory / "environments"
 
+    @property
+    def machine(self) -> Path:
+        """Folder of how fast the machine was during runs; see `stored.machine`."""
+        return self.directory / "machine"
+
     def remove_partial_files(self) -> None:
         """Delete what interrupted runs and reports have left; only for the one that writes rows.
 
