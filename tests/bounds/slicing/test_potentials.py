@@ -46,7 +46,7 @@ def test_least_ticks_of_any_plan(data: st.DataObject) -> None:
     sample = data.draw(instances(length=5))
     classes = classes_of(sample, data.draw(st.sampled_from([2, 3, 9])))
     found = operators(checker.check_instance(sample.to_json()), classes)
-    least = [[one.least(own) for own in one.own] for one in found]
+    least = [[one.least(own).table() for own in one.own] for one in found]
     devices = sample.graph.devices
     choices = [vectors(length, devices) for length in sample.graph.length.tolist()]
     drawn = data.draw(st.lists(st.tuples(*map(st.sampled_from, choices)), min_size=1, max_size=20))
@@ -58,8 +58,11 @@ def test_least_ticks_of_any_plan(data: st.DataObject) -> None:
             for own, width in zip(classes, widths, strict=True)
         ]
         for number, one in enumerate(found):
-            inputs = tuple(classed[producer] for producer in one.producers)
-            assert least[number][classed[number]].at(inputs) <= times[number].total
+            sizes = [len(row) for row in one.classes]
+            place = 0
+            for producer, size in zip(one.producers, sizes, strict=True):
+                place = place * size + classed[producer]
+            assert least[number][classed[number]][place] <= times[number].total
 
 
 @settings(max_examples=40, deadline=None)

@@ -86,7 +86,7 @@ def read_records(path: Path) -> BestKnown:
         If the file is damaged, or of another version.
     """
     if not path.exists():
-        return SCHEMA.empty_table().to_pandas(types_mapper=_types)
+        return _as_frame(SCHEMA.empty_table())
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
@@ -97,7 +97,7 @@ def read_records(path: Path) -> BestKnown:
             f"{path} holds no records of version {VERSION.decode()}; another version of boundmark "
             "wrote it, or something else."
         )
-    return table.cast(SCHEMA).to_pandas(types_mapper=_types)
+    return _as_frame(table.cast(SCHEMA))
 
 
 def write_records(path: Path, records: BestKnown) -> None:
@@ -201,9 +201,11 @@ def _names(rows: pd.DataFrame) -> tuple[str, ...]:
 def _ordered(records: pd.DataFrame) -> BestKnown:
     ordered = records.sort_values(SORTED, kind="stable").reset_index(drop=True)
     table = pa.Table.from_pandas(ordered[SCHEMA.names], schema=SCHEMA, preserve_index=False)
-    return table.to_pandas(types_mapper=_types)
+    return _as_frame(table)
 
 
-def _types(kind: pa.DataType) -> Any:
-    """Keep integers that may be missing as integers."""
-    return pd.Int64Dtype() if kind == pa.int64() else None
+def _as_frame(table: pa.Table) -> BestKnown:
+    """Return a table as a frame in which integers stay integers where some are missing."""
+    types = {pa.int64(): pd.Int64Dtype()}
+    frame: BestKnown = table.to_pandas(types_mapper=types.get)
+    return frame

@@ -125,8 +125,8 @@ def _by_scenario(
     for key, part in _scenarios(table):
         rows = []
         for (_, model), own in part.groupby(["dataset", "instance"], sort=True):
-            by_method = {row["method"]: show(row) for _, row in own.iterrows()}
-            cells = (by_method.get(method, Cell(MISSING)) for method in methods)
+            by_method = {str(row["method"]): row for _, row in own.iterrows()}
+            cells = (show(by_method[m]) if m in by_method else Cell(MISSING) for m in methods)
             rows.append((Cell(str(model)), *cells))
         if len(rows) > 1:
             parts = (part[part["method"] == m] for m in methods)

@@ -18,6 +18,7 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.slicing import SlicingInstance
+from boundmark.problems.solver_module import require_module
 
 
 def _with_ends(instance: SlicingInstance, genes: IntArray) -> IntArray:
@@ -44,6 +45,7 @@ def _first_genes(instance: SlicingInstance, population: int, seed: int) -> IntAr
 
 def _evolution(instance: SlicingInstance, best: Incumbent, population: int, seed: int) -> Any:
     """Return pymoo's algorithm, ready to ask for chromosomes, and its problem."""
+    require_module("pymoo")
     from pymoo.algorithms.soo.nonconvex.ga import GA
     from pymoo.core.problem import Problem
     from pymoo.core.repair import Repair
