@@ -125,10 +125,8 @@ def _by_scenario(
     for key, part in _scenarios(table):
         rows = []
         for (_, model), own in part.groupby(["dataset", "instance"], sort=True):
-            by_method = own.set_index("method")
-            cells = (
-                show(by_method.loc[m]) if m in by_method.index else Cell(MISSING) for m in methods
-            )
+            by_method = {str(row["method"]): row for _, row in own.iterrows()}
+            cells = (show(by_method[m]) if m in by_method else Cell(MISSING) for m in methods)
             rows.append((Cell(str(model)), *cells))
         if len(rows) > 1:
             parts = (part[part["method"] == m] for m in methods)

@@ -24,8 +24,6 @@ from boundmark.problems.ordering.memory import memory_while_running
 
 KIND = "section-search/1"
 
-# More than any cost.
-NO_LIMIT = 2**62
 # From one round to the next.
 WIDENING = 16
 # Of the time, for stops, and for cuts behind them.
@@ -39,13 +37,12 @@ class _Section:
 
     def __init__(self, part: Section, is_peak: bool) -> None:
         self.part, self._is_peak = part, is_peak
-        self.cost = NO_LIMIT
+        self.cost = 0
         self.cuts = Cuts([0] * len(part.operators), {})
         self.lower = 0
         self.proof: Found | None = None
         if len(part.operators) == 1:
             self.learn(Cuts([least_while_running(part, 0, {})], {}))
-            self.cost = self.lower
 
     @property
     def proven_by_cuts(self) -> int:
@@ -79,6 +76,7 @@ class DownsetSearch:
 
     def run(self, most: int) -> None:
         """Report ever better orders and bounds."""
+        self._adopt()
         self._search_round(1)
         self._cut()
         self._report_bound()
@@ -87,6 +85,21 @@ class DownsetSearch:
             width = min(most, width * WIDENING)
             if not self._search_round(width):
                 return
+
+    def _adopt(self) -> None:
+        """Take the order that there is, the default one but for stops."""
+        self._best.solution(ExecutionOrder(frozen(self._plan.order)))
+        taken = self._taken()
+        for begin, section in zip(self._plan.ends, self._sections, strict=False):
+            here = taken[begin : begin + len(section.part.operators)]
+            section.cost = max(here) if self._is_peak else sum(here)
+
+    def _taken(self) -> list[int]:
+        """Return the memory while each operator runs, in the plan's order."""
+        instance = self._instance
+        return memory_while_running(
+            instance.graph, instance.workspace, instance.overwrites, self._plan.order
+        )
 
     def _search_round(self, width: int) -> bool:
         """Search all sections that are not solved; whether there was any, and time for it."""
@@ -99,9 +112,7 @@ class DownsetSearch:
             if section.cost <= floor:
                 continue
             search = SectionSearch(section.part, self._is_peak, section.cuts.least, memory)
-            # Whatever the time, there is to be an order.
-            is_spent = self._budget.is_spent if section.cost < NO_LIMIT else _never
-            found = search.run(section.cost, floor, width, is_spent)
+            found = search.run(section.cost, floor, width, self._budget.is_spent)
             if found is None:
                 # What other sections gained still counts.
                 break
@@ -111,9 +122,8 @@ class DownsetSearch:
                 section.lower, section.proof = found.lower, found
             if found.places is not None and found.cost is not None:
                 self._take(number, found.cost, found.places)
-        if all(section.cost < NO_LIMIT for section in self._sections):
-            self._best.solution(ExecutionOrder(frozen(self._plan.order)))
         if changed:
+            self._best.solution(ExecutionOrder(frozen(self._plan.order)))
             self._report_bound()
         return changed
 
@@ -129,8 +139,7 @@ class DownsetSearch:
     def _cut(self) -> None:
         """Bound the operators of all sections from below."""
         is_spent = self._budget.part(FOR_CUTS).is_spent
-        instance, order = self._instance, self._plan.order
-        taken = memory_while_running(instance.graph, instance.workspace, instance.overwrites, order)
+        taken = self._taken()
         for begin, section in zip(self._plan.ends, self._sections, strict=False):
             if section.cost == section.lower:
                 continue
@@ -166,10 +175,6 @@ class DownsetSearch:
         self._best.bound(Certificate.of(self._instance, KIND, certified, payload, METHOD.name))
         if self.lower > certified:
             self._best.bound(Claim(KIND, self.lower))
-
-
-def _never() -> bool:
-    return False
 
 
 def run(
