@@ -1,18 +1,47 @@
-"""Sessions: demo, tests, lint; nightly, asv and faults for slow evidence."""
+"""Sessions: demo, tests, lint; nightly, baseline, asv and others for slow evidence."""
+
+import datetime as dt
+import os
+import subprocess
+from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
+from nox.virtualenv import PassthroughEnv
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
 
+# Half an hour on two cores. `weekly` and `schedules` take hours.
+NIGHTLY = ("nightly", "nightly-proofs", "nightly-schedules", "nightly-placement")
+
+# What nights are compared with, one file per choice of suites; committed.
+BASELINES = Path("benchmarks/baselines")
+
+# A folder for each night, and the history of all.
+NIGHTS = Path("results/nights")
+
+LAYERS = ("problems", "datasets", "heuristics", "bounds", "benchmarks", "reports")
+
 PROJECT = nox.project.load_toml("pyproject.toml")
 
 
 def install(session: nox.Session, *groups: str) -> None:
-    """Install the project, editable so that compiled kernels are kept, and dependency groups."""
+    """Install the project, editable so that compiled kernels are kept, and dependency groups.
+
+    With `nox --no-venv`, what is installed is used as it is.
+    """
+    if has_no_environment(session):
+        session.log("using what is installed")
+        return
     extra = [name for group in groups for name in nox.project.dependency_groups(PROJECT, group)]
     session.install("-e", ".", *extra)
+
+
+def has_no_environment(session: nox.Session) -> bool:
+    """Whether nox was told to use what is installed, with `--no-venv`."""
+    return isinstance(session.virtualenv, PassthroughEnv)
 
 
 def certify(session: nox.Session, *suites: str) -> None:
@@ -49,10 +78,94 @@ def lint(session: nox.Session) -> None:
     session.run("lint-imports")
 
 
+def chosen_suites(session: nox.Session) -> tuple[str, ...]:
+    """Return the suites that the user names, or those of every night."""
+    return tuple(session.posargs) or NIGHTLY
+
+
+def baseline_of(suites: tuple[str, ...]) -> Path:
+    """Return the file that runs of some suites are compared with."""
+    return BASELINES / f"{'nightly' if suites == NIGHTLY else '-'.join(suites)}.parquet"
+
+
+def run_afresh(session: nox.Session, suites: tuple[str, ...], kind: str) -> tuple[Path, list[str]]:
+    """Run suites into a folder of their own, verify it, and return it with what went wrong."""
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%S")
+    out = NIGHTS / kind / f"{now}-{'-'.join(suites)}"
+    failures = ("--fail-on", "crashed,error")
+    wrong = [
+        suite
+        for suite in suites
+        if not went_well(session, "run", suite, "--out", str(out), *failures)
+    ]
+    if not went_well(session, "verify", "--quiet", str(out)):
+        wrong.append("verification")
+    return out, wrong
+
+
+def went_well(session: nox.Session, *command: str) -> bool:
+    """Run a boundmark command, and return whether it succeeded; the session goes on if not."""
+    try:
+        session.run("boundmark", *command)
+    except CommandFailed:
+        return False
+    return True
+
+
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """Run the nightly suites and report on them."""
-    certify(session, "nightly", "schedules")
+    """Run the nightly suites afresh, verify, report, and compare with the baseline.
+
+    Pass suites, e.g. `-- smoke`, to run others. Fails if anything is worse than the baseline, if a
+    suite or the verification fails, or if there was nothing to compare with.
+    """
+    install(session)
+    suites = chosen_suites(session)
+    out, wrong = run_afresh(session, suites, "runs")
+    base = baseline_of(suites)
+    history = NIGHTS / f"{base.stem}-history.parquet"
+    if not went_well(session, "report", str(out), "--history", str(history)):
+        wrong.append("report")
+    thresholds = BASELINES / "thresholds.toml"
+    compared = went_well(
+        session, "compare", str(base), str(out), "--out", str(out),
+        "--thresholds", str(thresholds),
+    )  # fmt: skip
+    if not compared:
+        wrong.append(
+            f"comparison with {base}"
+            if base.exists()
+            else f"comparison: {base} is not there, `nox -s baseline -- {out}` makes it"
+        )
+    session.log(f"report: {out}/report.html, comparison: {out}/comparison.md")
+    if wrong:
+        session.error("failed: " + ", ".join(wrong))
+
+
+@nox.session
+def baseline(session: nox.Session) -> None:
+    """Refresh the baseline and say what changed; from a night's folder, or from a fresh run.
+
+    Pass the folder of a night, `-- results/nights/runs/...`, or suites, e.g. `-- smoke`.
+    """
+    install(session)
+    given = [Path(name) for name in session.posargs]
+    if len(given) == 1 and given[0].is_dir():
+        out = given[0]
+        session.run("boundmark", "verify", "--quiet", str(out))
+        # The name begins with a time of 17 characters and a dash.
+        suites = next(
+            (known for known in (NIGHTLY,) if out.name[18:] == "-".join(known)), (out.name[18:],)
+        )
+    else:
+        suites = chosen_suites(session)
+        out, wrong = run_afresh(session, suites, "baselines")
+        if wrong:
+            session.error("not refreshed, since these failed: " + ", ".join(wrong))
+    base = baseline_of(suites)
+    if base.exists():
+        went_well(session, "compare", str(base), str(out))
+    session.run("boundmark", "baseline", str(out), str(base))
 
 
 @nox.session
@@ -66,12 +179,63 @@ def fuzz(session: nox.Session) -> None:
     session.run("python", "tests/campaigns/altered_folders.py", "results/smoke")
 
 
+def commit_of(session: nox.Session, name: str) -> str:
+    """Return the full hash of a commit."""
+    command = ["git", "rev-parse", "--verify", f"{name}^{{commit}}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        session.error(f"there is no commit {name!r}; expected a name that git knows.")
+    return done.stdout.strip()
+
+
+def measure(session: nox.Session, commit: str, *options: str, code: str = "") -> None:
+    """Run the benchmarks with what is installed, and store the results under a commit.
+
+    Parameters
+    ----------
+    code
+        Folders whose code goes before what is installed, as in PYTHONPATH.
+    """
+    session.run("asv", "machine", "--yes")
+    session.run(
+        "asv", "run", "--environment", "existing:python", "--set-commit-hash", commit,
+        "--show-stderr", *options, env={"ASV_PYTHONPATH": code} if code else {},
+    )  # fmt: skip
+
+
 @nox.session
 def asv(session: nox.Session) -> None:
-    """Time the hot code of this checkout; pass e.g. `-- -b slicing` to choose."""
+    """Time the hot code of this checkout, stored under its commit, and write the site of curves.
+
+    Pass options of `asv run`, e.g. `-- -b Slicing`, to choose.
+    """
     install(session, "asv")
-    session.run("asv", "machine", "--yes")
-    session.run("asv", "run", "--python=same", "--show-stderr", *session.posargs)
+    measure(session, commit_of(session, "HEAD"), *session.posargs)
+    session.run("asv", "publish")
+    session.log("curves: .asv/html/index.html (asv preview serves them)")
+
+
+@nox.session(name="asv-compare")
+def asv_compare(session: nox.Session) -> None:
+    """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`, e.g. `-b Kahn`.
+
+    Each commit is checked out aside and measured by today's benchmarks, with today's dependencies.
+    """
+    if len(session.posargs) < 2:
+        session.error("expected two commits: nox -s asv-compare -- A B")
+    commits = [commit_of(session, name) for name in session.posargs[:2]]
+    install(session, "asv")
+    for commit in commits:
+        checkout = Path(".asv/checkouts", commit).resolve()
+        if not checkout.exists():
+            session.run("git", "worktree", "add", "--detach", str(checkout), commit, external=True)
+        # The layers of a namespace package: those that come first hide those that are installed.
+        layers = os.pathsep.join(str(checkout / layer) for layer in LAYERS)
+        try:
+            measure(session, commit, *session.posargs[2:], code=layers)
+        finally:
+            session.run("git", "worktree", "remove", "--force", str(checkout), external=True)
+    session.run("asv", "compare", "--split", *commits)
 
 
 @nox.session

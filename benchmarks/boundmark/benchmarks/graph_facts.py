@@ -100,7 +100,7 @@ def picture(graph: NamedGraph, solution: Path | None = None, problem: str | None
         A file with a stage or device for every node, in any form that `evaluate` reads; colours
         are theirs. Without it, they are those of the operators' types.
     problem
-        That the solution is of; `pipeline` if that is None.
+        That the solution is of; by default, the one of the lowest precedence number.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def picture(graph: NamedGraph, solution: Path | None = None, problem: str | None
         counted = zip(graph.names, graph.flops.tolist(), strict=True)
         hints = [f"{name} ({flops:,} operations)" for name, flops in counted]
     if solution is not None:
-        groups = _parts(graph, solution, problem or "pipeline")
+        groups = _parts(graph, solution, problem or next(iter(problems())))
     return Picture(graph.dag, labels, hints, groups, are_parts=solution is not None)
 
 

@@ -10,11 +10,8 @@ from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.durable import FILES_AT_A_TIME, write_durably
 from boundmark.reports.stored.store import ResultStore
-
-# A file waits for the disk several times; files that are written at the same time wait together.
-AT_A_TIME = 8
 
 
 class RowWriter:
@@ -36,9 +33,13 @@ class RowWriter:
         if len(finished) == 1:
             self._write(finished[0], environments[0])
             return
-        with ThreadPoolExecutor(min(len(finished), AT_A_TIME)) as pool:
-            # What is stored stays if another cannot be; the first error is raised.
-            list(pool.map(self._write, finished, environments))
+        with ThreadPoolExecutor(min(len(finished), FILES_AT_A_TIME)) as pool:
+            written = [
+                pool.submit(self._write, *item) for item in zip(finished, environments, strict=True)
+            ]
+        # All others are stored if one cannot be.
+        for one in written:
+            one.result()
 
     def _write(self, finished: tuple[PlannedTask, Outcome], environment_sha256: str) -> None:
         planned, outcome = finished

@@ -1,6 +1,7 @@
 """Runs planned tasks into a results folder: skip what is there, execute, store."""
 
 import fcntl
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.benchmarks.instance_files import read_instance, store_instance, store_labels
+from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.rows import RowWriter, store_environment
 from boundmark.benchmarks.suite import NamedInstance
@@ -35,11 +37,14 @@ class RunSummary:
         Those that the folder already had.
     statuses
         How often each status came up among the others.
+    stored
+        How often each status stands in the folder, of all planned tasks.
     """
 
     planned: int
     reused: int
     statuses: dict[str, int] = field(default_factory=dict)
+    stored: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -101,6 +106,8 @@ def run_planned(
             _execute(store, by_id, to_do, engine, summary, on_finish)
         # Also if there was nothing to do: the run that did it may have been killed before this.
         store.compact()
+        stored = store.finished()
+        summary.stored = Counter(stored[task_id] for task_id in by_id if task_id in stored)
     return summary
 
 
@@ -179,7 +186,7 @@ def _execute(
     summary: RunSummary,
     on_finish: Callable[[PlannedTask, Outcome], None],
 ) -> None:
-    writer = RowWriter(store)
+    writer, speed = RowWriter(store), MachineSpeed(store)
 
     def keep(outcomes: Sequence[Outcome]) -> None:
         items = [(by_id[outcome.task.task_id], outcome) for outcome in outcomes]
@@ -187,6 +194,7 @@ def _execute(
         writer.write(items)
         for outcome in outcomes:
             summary.count(outcome.status)
+            speed.after(outcome)
         if summary.done // ROWS_A_COMPACTION > compactions:
             store.compact()
         for item, outcome in items:

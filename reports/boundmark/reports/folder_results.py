@@ -8,6 +8,8 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
+from boundmark.reports.stored.environments import read_environments
+from boundmark.reports.stored.run_label import RunLabel, run_label
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import supported_results
 from boundmark.reports.tables.certified import certified_table
@@ -32,6 +34,10 @@ class FolderResults:
         One row per cost or bound that is missing for this reason.
     environment
         The record of machine and software; None if the folder has no `environment.json`.
+    label
+        What tells the run from others.
+    history, highlight
+        As in `ProblemResults`.
     """
 
     store: ResultStore
@@ -40,6 +46,9 @@ class FolderResults:
     traces: pd.DataFrame
     unsupported: pd.DataFrame
     environment: dict[str, Any] | None
+    label: RunLabel
+    history: pd.DataFrame | None = None
+    highlight: tuple[str, ...] = ()
 
     @property
     def problems(self) -> list[str]:
@@ -65,7 +74,9 @@ class FolderResults:
                 table.assign(**{grouping.column: group}) for table in (tasks, certified)
             )
         traces = self.traces[self.traces["task_id"].isin(tasks["task_id"])]
-        return ProblemResults(problem, tasks, certified, traces, self.store, grouping)
+        return ProblemResults(
+            problem, tasks, certified, traces, self.store, grouping, self.history, self.highlight
+        )
 
 
 def read_folder(store: ResultStore) -> FolderResults:
@@ -89,6 +100,7 @@ def read_folder(store: ResultStore) -> FolderResults:
         supported.traces,
         supported.unsupported,
         _environment(store),
+        run_label(results, read_environments(store)),
     )
 
 

@@ -12,6 +12,7 @@ from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
 from boundmark.reports.registry import report_of
+from boundmark.reports.sections.trends import trend_section
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.text.file_name import file_name
 from boundmark.reports.text.number_text import count
@@ -67,6 +68,7 @@ def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> Pro
     tables = report.tables(results)
     prefix = file_name(problem)
     made = [make(results, tables) for make in report.sections]
+    made.append(trend_section(results))
     sections = tuple(_with_file_names(part, prefix) for part in made if part is not None)
     plot_files, svg = _drawn(sections)
     return ProblemPart(

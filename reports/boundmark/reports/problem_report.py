@@ -94,6 +94,10 @@ class ProblemResults:
     grouping
         That of the problem's report; its column is there, missing where an instance has no such
         parameter.
+    history
+        Earlier runs and this one, from `stored.history`; None if no history is kept.
+    highlight
+        Methods that the reader asked for by name: they stand in front.
     """
 
     problem: str
@@ -102,6 +106,8 @@ class ProblemResults:
     traces: pd.DataFrame
     store: ResultStore
     grouping: Grouping
+    history: pd.DataFrame | None = None
+    highlight: tuple[str, ...] = ()
 
 
 def nothing(results: ProblemResults, tables: Tables) -> Sequence[str]:

@@ -1,8 +1,9 @@
 """From a results folder to its report: tables, plots, and pages for people."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -20,24 +21,31 @@ from boundmark.reports.pages.page import Page
 from boundmark.reports.problem_part import ProblemPart, part_of
 from boundmark.reports.report_files import remove_stale, write_files
 from boundmark.reports.sections.failures import failure_section
+from boundmark.reports.stored.history import add_to_history
+from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.claims import contradicted_claims
 from boundmark.reports.tables.failures import failures
+from boundmark.reports.tables.history_rows import history_rows
 
 RENDERERS: Mapping[str, Callable[[Page], str]] = {"html": render_html, "md": render_markdown}
 
 
-def write_report(directory: Path, formats: Sequence[str] = ("html", "md")) -> list[Path]:
+def write_report(
+    directory: Path, formats: Sequence[str] = ("html", "md"), *, history: Path | None = None
+) -> list[Path]:
     """Write `report.*`, `tables/` and `plots/` into a results folder.
 
-    What is written depends on the stored results and `environment.json` alone, and on which
-    packages bring reports of problems.
+    What is written depends on the folder and the history alone, and on which packages bring reports
+    of problems.
 
     Parameters
     ----------
     formats
         Any of ``"html"`` and ``"md"``.
+    history
+        A file of earlier runs, to which this one is added; it need not be there yet.
 
     Returns
     -------
@@ -54,6 +62,8 @@ def write_report(directory: Path, formats: Sequence[str] = ("html", "md")) -> li
     """
     renderers = {name: find("report format", name, RENDERERS) for name in formats}
     folder = read_folder(ResultStore.open(directory))
+    if history is not None:
+        folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
     parts = [part_of(folder, problem) for problem in folder.problems]
     common = {
         "certified": folder.certified,
@@ -70,6 +80,11 @@ def write_report(directory: Path, formats: Sequence[str] = ("html", "md")) -> li
     paths = write_files(directory, {**files, **pages})
     remove_stale(directory, set(paths))
     return [*paths[len(files) :], *paths[: len(files)]]
+
+
+def _history_rows(folder: FolderResults) -> Iterator[dict[str, Any]]:
+    times = reference_seconds(folder.store)
+    return history_rows(folder.label, folder.tasks, folder.certified, times)
 
 
 def _page(

@@ -41,6 +41,35 @@ TIGHT: dict[str, tuple[str, PlacementInstance]] = {
         "interval-load",
         instance([[2, -1], [3, 4], [4, 4], [1, -1]], FORK_JOIN, times=[[0, 1, 2, 0]]),
     ),
+    "series, a module": (
+        "series",
+        instance([[2, 3], [3, 4], [5, 4], [1, 2]], FORK_JOIN, times=[[0, 3, 2, 0]]),
+    ),
+    "series, per edge": (
+        "series",
+        instance(
+            [[2, 3], [3, 4], [4, 4], [1, 2]],
+            FORK_JOIN,
+            times=[[0, 2, 1, 0]],
+            transfers="per-edge",
+        ),
+    ),
+    "series, two modules": (
+        "series",
+        instance(
+            [[2, 3], [3, 4], [4, 4], [1, 2], [6, 3], [5, 4]],
+            [*FORK_JOIN, (3, 4), (3, 5)],
+            times=[[0, 3, 2, 0]],
+        ),
+    ),
+    "series, unsupported": (
+        "series",
+        instance([[2, -1], [3, 4], [4, 4], [1, -1]], FORK_JOIN, times=[[0, 1, 2, 0]]),
+    ),
+    "series, past a module": (
+        "series",
+        instance([[2, 3], [3, 4], [5, 4], [1, 2]], [*FORK_JOIN, (0, 3)], times=[[0, 3, 2, 0]]),
+    ),
 }
 
 

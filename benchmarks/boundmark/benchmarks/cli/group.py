@@ -7,6 +7,8 @@ from typing import Any
 import click
 
 from boundmark.benchmarks import wall_clock
+from boundmark.benchmarks.cli.baseline import baseline
+from boundmark.benchmarks.cli.compare import compare
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
@@ -68,6 +70,8 @@ class _Group(click.Group):
         run,
         report,
         verify,
+        compare,
+        baseline,
         export,
         solve,
         evaluate,

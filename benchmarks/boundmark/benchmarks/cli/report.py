@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over
+
 FORMATS = {"html": "html", "md": "md", "markdown": "md"}
 
 
@@ -22,16 +24,30 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="What to write besides the Parquet tables.",
 )  # fmt: skip
 @click.option(
+    "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="Parquet file of earlier runs: this one is added to it, and the page shows trends.",
+)  # fmt: skip
+@fail_on_option
+@click.option(
     "--quiet", is_flag=True, help="Print the paths of all files written, and nothing else."
 )
-def report(directory: Path, formats: tuple[str, ...], quiet: bool) -> None:
+def report(
+    directory: Path,
+    formats: tuple[str, ...],
+    history: Path | None,
+    fail_on: tuple[str, ...],
+    quiet: bool,
+) -> None:
     """Write tables, plots and pages from the results in DIR, and print the certified table."""
     from boundmark.benchmarks.cli.tables import print_certified_table
     from boundmark.reports.report import write_report
+    from boundmark.reports.stored.store import ResultStore
 
-    written = write_report(directory, formats)
+    written = write_report(directory, formats, history=history)
     if not quiet:
         print_certified_table(directory)
     for path in written:
         if quiet or path.parent == directory:
             click.echo(path)
+    if fail_on:
+        fail_over(fail_on, ResultStore.open(directory).results()["status"].value_counts().to_dict())

@@ -5,15 +5,8 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.solving import import_methods
+from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over, statuses
 from boundmark.reports.stored.statuses import FAILURES
-
-
-def _statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    chosen = tuple(part.strip() for part in value.split(",") if part.strip())
-    for status in chosen:
-        if status not in FAILURES:
-            raise click.BadParameter(f"{status!r} is not one of {', '.join(FAILURES)}.")
-    return chosen
 
 
 @click.command()
@@ -43,7 +36,7 @@ def _statuses(context: click.Context, parameter: click.Parameter, value: str) ->
     help="Memory limit of each task, instead of the suite's.",
 )  # fmt: skip
 @click.option(
-    "--retry", default="", metavar="STATUS,...", callback=_statuses,
+    "--retry", default="", metavar="STATUS,...", callback=statuses,
     help=f"Run stored tasks with these statuses again ({', '.join(FAILURES)}).",
 )  # fmt: skip
 @click.option(
@@ -54,6 +47,7 @@ def _statuses(context: click.Context, parameter: click.Parameter, value: str) ->
     "--update-best", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Record the best costs and bounds of all instances in this Parquet file.",
 )  # fmt: skip
+@fail_on_option
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def run(
     suite: str,
@@ -66,6 +60,7 @@ def run(
     retry: tuple[str, ...],
     pattern: str | None,
     update_best: Path | None,
+    fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Run SUITE, a suite's name or a TOML file, and store a verified row for every task."""
@@ -100,6 +95,7 @@ def run(
     click.echo(printable(text))
     for line in _records(out, update_best):
         click.echo(printable(line))
+    fail_over(fail_on, summary.stored)
 
 
 def _records(directory: Path, path: Path | None) -> list[str]:

@@ -22,7 +22,7 @@ from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.source_file import naming
 from boundmark.problems.ticks import NANOSECONDS
 
-# Of microbatches that a node holds on to: one, as in a pipeline's last stage.
+# Micro-batches that a node holds on to: one, as in the last stage.
 MICROBATCHES_HELD = 1
 
 
@@ -36,7 +36,7 @@ def load(path: str | Path) -> MeasuredGraph:
 
     A node runs on one device, without tensor parallelism, in the first way that the file lists for
     it. Its time is that of forward and backward pass together. Its tensor passes its dearest edge
-    twice, forward and back. Memory is for one microbatch in flight.
+    twice, forward and back. Memory is for one micro-batch in flight.
 
     Raises
     ------

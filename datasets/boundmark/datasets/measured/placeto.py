@@ -20,7 +20,6 @@ from boundmark.problems.dag import Dag
 from boundmark.problems.devices import default_device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
-from boundmark.problems.pipeline.costs import stage_hardware
 from boundmark.problems.source_file import naming
 from boundmark.problems.ticks import NANOSECONDS
 
@@ -66,10 +65,12 @@ def load(path: str | Path) -> MeasuredGraph:
         for at, edge in enumerate(edges):
             with naming(f"edge {at}"):
                 pairs.append(numbering.edge(edge, "source", "target"))
-        device, link = stage_hardware(default_device())
+        device = default_device()
+        if device.link is None:
+            raise InvalidInputError(f"device {device.name!r} has no link to others of its kind.")
         dag = Dag.from_edges(len(nodes), pairs, names)
         is_read = np.diff(dag.consumer_start) > 0
-        seconds = link.latency + np.array(columns["out_size"]) / link.bandwidth
+        seconds = device.link.latency + np.array(columns["out_size"]) / device.link.bandwidth
         return MeasuredGraph(
             dag=dag,
             accelerator=frozen(np.rint(np.array(columns["cost"]) * MICROSECONDS)),

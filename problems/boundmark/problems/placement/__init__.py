@@ -54,7 +54,7 @@ PROBLEM = Problem(
             "m-etf",
             "heft",
         ),
-        ("placement-search",),
+        ("placement-search", "placement-certify"),
     ),
     precedence=30,
     naming=NAMING,

@@ -25,8 +25,10 @@ def settings(folder: FolderResults) -> Pairs:
     methods = (
         f"{name} (version {integer(versions[name])})" for name in natural_order(versions.index)
     )
+    solvers = ", ".join(f"{name} {text}" for name, text in folder.label.solvers.items())
     limits = (f"{plain(x)} s" for x in _distinct(tasks["time_limit_seconds"]))
     return (
+        ("run", f"{folder.label.short}; {solvers or 'versions of solvers unknown'}"),
         ("problems", ", ".join(folder.problems)),
         ("data sets", ", ".join(f"{name} ({number})" for name, number in sizes.items())),
         *_devices(certified),

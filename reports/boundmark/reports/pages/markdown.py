@@ -13,14 +13,14 @@ _ESCAPES = str.maketrans(
 
 def render_markdown(page: Page) -> str:
     """Return the page as GitHub-flavoured Markdown; plots are linked from `plots/`."""
-    lines = [f"# {_text(page.title)}", "", _text(page.summary), ""]
+    lines = [f"# {escaped(page.title)}", "", escaped(page.summary), ""]
     for heading, pairs in (("Settings", page.settings), ("Environment", page.environment)):
         if pairs:
             lines += [f"## {heading}", ""]
-            lines += [f"- {_text(name)}: {_text(value)}" for name, value in pairs]
+            lines += [f"- {escaped(name)}: {escaped(value)}" for name, value in pairs]
             lines.append("")
     lines += ["## Known limitations", ""]
-    lines += [f"- {_text(limitation)}" for limitation in page.limitations]
+    lines += [f"- {escaped(limitation)}" for limitation in page.limitations]
     lines.append("")
     for section in page.sections:
         lines += _section(section)
@@ -28,9 +28,9 @@ def render_markdown(page: Page) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    lines = [f"## {_text(section.title)}", ""]
+    lines = [f"## {escaped(section.title)}", ""]
     for paragraph in section.paragraphs:
-        lines += [_text(paragraph), ""]
+        lines += [escaped(paragraph), ""]
     for table in section.tables:
         lines += _table(table)
     for plot in section.plots:
@@ -40,24 +40,24 @@ def _section(section: Section) -> list[str]:
 
 def _plot(plot: Plot) -> list[str]:
     return [
-        f"**{_text(plot.title)}.** {_text(plot.caption)}",
+        f"**{escaped(plot.title)}.** {escaped(plot.caption)}",
         "",
-        f"![{_text(plot.title)}](plots/{plot.name}.svg)",
+        f"![{escaped(plot.title)}](plots/{plot.name}.svg)",
         "",
     ]
 
 
 def _table(table: Table) -> list[str]:
     columns = range(len(table.columns))
-    lines = [f"**{_text(table.title)}**", ""]
-    lines.append(_row([_text(column) for column in table.columns]))
+    lines = [f"**{escaped(table.title)}**", ""]
+    lines.append(_row([escaped(column) for column in table.columns]))
     lines.append(_row(["---:" if table.is_number(column) else "---" for column in columns]))
     for group in table.groups:
         if group.heading:
             lines.append(_row([f"*{_cell(cell)}*" if cell.text else "" for cell in group.heading]))
         lines += [_row([_cell(cell) for cell in row]) for row in group.rows]
     lines.append("")
-    lines += [f"- {_text(note)}" for note in table.notes]
+    lines += [f"- {escaped(note)}" for note in table.notes]
     if table.notes:
         lines.append("")
     return lines
@@ -68,9 +68,10 @@ def _row(cells: list[str]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
-    return f"{text} ({_text(cell.detail)})" if cell.detail else text
+    text = f"**{escaped(cell.text)}**" if cell.best else escaped(cell.text)
+    return f"{text} ({escaped(cell.detail)})" if cell.detail else text
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return a text with nothing in it that Markdown takes for markup."""
     return visible(text).translate(_ESCAPES)

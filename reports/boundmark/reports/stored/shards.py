@@ -44,7 +44,10 @@ def open_shard(path: Path) -> pq.ParquetFile:
     if found != VERSION.encode():
         file.close()
         version = "no schema version" if found is None else f"schema version {found.decode()}"
-        raise StoreError(f"{path} has {version}; expected version {VERSION}.")
+        raise StoreError(
+            f"{path} has {version}; expected version {VERSION}. Run the suite again into another "
+            "folder, or refresh the baseline."
+        )
     return file
 
 

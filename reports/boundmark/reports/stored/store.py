@@ -1,6 +1,8 @@
 """A results folder: one file per finished task, merged into one when the run is over."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import (
+    FILES_AT_A_TIME,
     remove_partial_files,
     sync_directory,
     write_durably,
@@ -129,6 +132,11 @@ class ResultStore:
         """Folder of the descriptions of machine and software, by hash."""
         return self.directory / "environments"
 
+    @property
+    def machine(self) -> Path:
+        """Folder of how fast the machine was during runs; see `stored.machine`."""
+        return self.directory / "machine"
+
     def remove_partial_files(self) -> None:
         """Delete what interrupted runs and reports have left; only for the one that writes rows.
 
@@ -227,8 +235,8 @@ class ResultStore:
             # From here on, the shards say nothing that the merged file does not.
             write_durably(folder / MERGED, sink.getvalue())
             try:
-                for path in shards:
-                    path.unlink(missing_ok=True)
+                with ThreadPoolExecutor(FILES_AT_A_TIME) as pool:
+                    list(pool.map(partial(Path.unlink, missing_ok=True), shards))
                 sync_directory(folder)
             except OSError as error:
                 raise StoreError(f"{folder} cannot be tidied: {error.strerror}.") from error

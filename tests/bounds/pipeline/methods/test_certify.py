@@ -1,10 +1,12 @@
 import random
+from types import SimpleNamespace
 
 import pytest
 from brute_force import instance, optimum
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.methods import certify
+from boundmark.problems import method
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -33,7 +35,7 @@ def certified(
     reports = Reports()
     certify.run(
         sample,
-        Budget(seconds),
+        Budget(seconds, started=method.time.monotonic()),
         0,
         reports,  # type: ignore[arg-type]
         ideals=ideals,
@@ -91,11 +93,17 @@ def test_nothing_follows_the_proof_of_a_known_cost() -> None:
     assert not reports.partitions
 
 
-def test_a_tree_follows_weights_that_do_no_better() -> None:
-    """Where packing ends below the optimum, it is not the last word."""
+def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where packing ends below the optimum, it is not the last word.
+
+    No time passes, so that each method goes on until it ends by itself.
+    """
+    monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: 0.0))
     dice, nodes = random.Random(9), 14
     edges = [(u, v) for u in range(6) for v in range(6, nodes) if dice.random() < 0.35]
     work = [dice.randrange(1, 9) for _ in range(nodes)]
     sample = instance(work, edges, 4, transfer=[dice.randrange(1, 6) for _ in range(nodes)])
     reports = certified(sample, 20, ideals=1)
     assert [report.kind for report in reports.bounds[-2:]] == ["packing/1", "mip-tree/1"]
+    by_ideals = certified(sample, 20, ideals=20_000)
+    assert reports.bounds[-1].bound == min(map(sample.objective, by_ideals.partitions))

@@ -15,7 +15,7 @@ from boundmark.bounds.pipeline.methods import packing
 from boundmark.bounds.pipeline.packing import rising
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -115,6 +115,26 @@ def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> No
     reports = run(sample, LONG)
     assert reports[-1].kind == "packing/1"
     assert reports[-1].bound > share_table(sample.graph).bound(8)
+
+
+def test_precision_saves_proofs(random_graph: Callable[..., PipelineGraph]) -> None:
+    """The last bound is as far below what weights prove as it may be, in fewer certificates."""
+    sample = PipelineInstance(random_graph(20, seed=1), 8)
+    all_reports, reports = run(sample, LONG), Reports()
+    packing.run(sample, Budget(LONG), 0, reports, precision=0.05)  # type: ignore[arg-type]
+    assert len(reports.bounds) < len(all_reports)
+    # Where weights end is known up to half a percent before proofs begin.
+    least = all_reports[-1].bound / 1.055
+    assert least <= reports.bounds[-1].bound < all_reports[-1].bound
+
+
+@pytest.mark.parametrize("precision", [-0.1, -1.0, float("nan")])
+def test_precision_is_not_negative(precision: float) -> None:
+    """Bad values are named, and nothing is begun."""
+    sample, reports = instance([1, 1], [(0, 1)], 2), Reports()
+    with pytest.raises(InvalidInputError, match=f"precision is {precision}; expected 0 or more"):
+        packing.run(sample, Budget(LONG), 0, reports, precision=precision)  # type: ignore[arg-type]
+    assert not reports.bounds
 
 
 def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:

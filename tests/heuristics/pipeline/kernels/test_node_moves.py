@@ -1,11 +1,11 @@
-"""Moves of single nodes against the costs of whole partitions."""
+"""Moves of nodes against the costs of whole partitions."""
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
-from boundmark.heuristics.pipeline.kernels.node_moves import Walk, anneal, cost_changes
+from boundmark.heuristics.pipeline.kernels.node_moves import DRAWS, Walk, anneal, cost_changes
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
@@ -60,7 +60,7 @@ def test_annealing_keeps_its_books(instances, data, seed: int, temperature: floa
     before = instance.objective(Partition(stages))
     costs, sums = costs_without_overflow(instance, stages), loads(instance, stages)
     best_stages = stages.copy()
-    draws = np.random.default_rng(seed).random((60, 3))
+    draws = np.random.default_rng(seed).random((60, DRAWS))
     graph, walk = kernel_graph(instance.graph), Walk(stages, costs, sums)
     best = anneal(graph, walk, draws, temperature, 0.06, before, best_stages)
     assert instance.objective(Partition(best_stages)) == best <= before

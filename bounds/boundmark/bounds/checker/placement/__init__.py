@@ -31,12 +31,20 @@ interval-load/1
     devices show that this is too little for all of them, or if one can be nowhere, the interval
     takes at least t + 1. Like the ticks of a tensor, that delays the last operator after the first
     in the intervals that follow in the list. The last interval there is the whole schedule.
+series/1
+    Intervals as above, with two differences. In between are only the operators that wait for the
+    first one and that the last one waits for; what they read from elsewhere is left out, and what
+    is moved elsewhere too. Any schedule, without the rest, is one of these operators: each of them
+    runs between the end of the first and the start of the last one, and so do the transfers among
+    them and the two. And a search of all their schedules may refute a threshold, for given devices
+    of the first and the last one (see `module_search`).
 """
 
 from .instance import read_instance
 from .intervals import critical_path, interval_load
 from .load import assignment_load
 from .schedule import objective
+from .series import series
 
 SOLUTION_FIELDS = frozenset({"devices", "starts", "transfers"})
 
@@ -44,6 +52,7 @@ KINDS = {
     "critical-path/1": critical_path,
     "assignment-load/1": assignment_load,
     "interval-load/1": interval_load,
+    "series/1": series,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

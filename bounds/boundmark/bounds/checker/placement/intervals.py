@@ -32,31 +32,35 @@ def interval_load(instance: Instance, payload: Any) -> int:
     network = Network(instance)
     hold(NUMBER_BYTES * len(intervals) * network.devices**2)
     for value in intervals:
-        jump = _proven(network, value)
+        value = fields(value, "an interval", {"first", "last", "rows"})
+        first, last = ends(network, value)
+        jump = by_loads(network, first, last, network.between(first, last), value["rows"])
         network.add(jump)
     if jump.first != OUTSIDE or jump.last != OUTSIDE:
         raise Rejected("the last interval of the payload is not the whole schedule")
     return jump.least[0][0]
 
 
-def _proven(network: Network, value: Any) -> Jump:
+def ends(network: Network, value: dict[str, Any]) -> tuple[int, int]:
+    """Return the first and the last operator of an interval."""
+    most = len(network.duration) - 1
+    first = integer(value["first"], "first of an interval", OUTSIDE, most)
+    return first, integer(value["last"], "last of an interval", OUTSIDE, most)
+
+
+def by_loads(network: Network, first: int, last: int, body: list[int], rows: Any) -> Jump:
     """Return what an interval's rows prove, and what paths prove without them."""
-    value = fields(value, "an interval", {"first", "last", "rows"})
-    nodes = len(network.duration)
-    first = integer(value["first"], "first of an interval", OUTSIDE, nodes - 1)
-    last = integer(value["last"], "last of an interval", OUTSIDE, nodes - 1)
     devices = network.devices
     sources, targets = (1 if v == OUTSIDE else devices for v in (first, last))
-    body = network.between(first, last)
     hold(NUMBER_BYTES * len(body) * devices * (2 * sources + targets))
     spend(devices**2)
     found = [network.heads(first, device, body, last) for device in range(sources)]
     least = [list(to_last) for _, to_last in found]
     tails: dict[int, dict[int, list[int]]] = {}
-    if type(value["rows"]) is not list:
+    if type(rows) is not list:
         raise Rejected("rows of an interval is not a list")
-    for row in value["rows"]:
-        row = integers(row, "a row of an interval", 0, LARGEST_AMOUNT)
+    for value in rows:
+        row = integers(value, "a row of an interval", 0, LARGEST_AMOUNT)
         if len(row) != 3 + devices or row[0] >= sources or row[1] >= targets:
             raise Rejected(
                 "a row of an interval is not two of its devices, a threshold and a weight for each"

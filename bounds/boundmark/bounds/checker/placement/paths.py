@@ -90,6 +90,41 @@ class Network:
                     waiting.append(u)
         return sorted(found, key=self.position.__getitem__)
 
+    def inside(self, first: int, last: int) -> list[int]:
+        """Return the operators that wait for the first and that the last one waits for.
+
+        They are in topological order; rejected unless the last one waits for the first.
+        """
+        spend(1)
+        low = -1 if first == OUTSIDE else self.position[first]
+        high = len(self.inputs) if last == OUTSIDE else self.position[last]
+        if first == last == OUTSIDE:
+            spend(high)
+            return sorted(self.position, key=self.position.__getitem__)
+        before = behind = None
+        if last != OUTSIDE:
+            before = self._reached(last, self.inputs, low, high)
+            if first != OUTSIDE and first not in before:
+                raise Rejected("the last operator of an interval does not wait for the first")
+        if first != OUTSIDE:
+            behind = self._reached(first, self.outputs, low, high)
+        found = before if behind is None else behind if before is None else before & behind
+        return sorted((found or set()) - {first}, key=self.position.__getitem__)
+
+    def _reached(
+        self, start: int, steps: list[list[tuple[int, list[int]]]], low: int, high: int
+    ) -> set[int]:
+        """Return what is found along inputs, or along outputs, at positions from low to high."""
+        found: set[int] = set()
+        waiting = [start]
+        for v in waiting:
+            spend(1 + len(steps[v]))
+            for u, _ in steps[v]:
+                if u not in found and low <= self.position[u] <= high:
+                    found.add(u)
+                    waiting.append(u)
+        return found
+
     def heads(
         self, first: int, device: int, body: list[int], last: int
     ) -> tuple[dict[int, list[int]], list[int]]:
@@ -129,6 +164,8 @@ class Network:
             for d in span:
                 if u == first:
                     least = ticks[device * self.devices + d]
+                elif u not in ends:
+                    continue
                 else:
                     least = min(ends[u][e] + ticks[e * self.devices + d] for e in span)
                 start[d] = max(start[d], least)

@@ -4,16 +4,42 @@ import math
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.packing.rising import report_rising_bounds
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
-def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report the share bound, then better ones until the time is up or weights do no better."""
+def run(
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    precision: float = 0.0,
+) -> None:
+    """Report the share bound, then better ones until the time is up or weights do no better.
+
+    Parameters
+    ----------
+    precision
+        How far the last bound may stay below what weights prove, as a part of it. Proofs of the
+        last percent take most of the time.
+
+    Raises
+    ------
+    InvalidInputError
+        If the precision is negative.
+    UnsupportedError
+        If the graph is too large to check, or each proof is.
+    """
+    if not precision >= 0:
+        raise InvalidInputError(f"packing: precision is {precision}; expected 0 or more.")
     best = Best.before(instance, progress)
     below = int(best.objective) if math.isfinite(best.objective) else None
     known = int(best.certified) if math.isfinite(best.certified) else 0
-    report_rising_bounds(instance, budget, best, METHOD.name, below=below, known=known)
+    report_rising_bounds(
+        instance, budget, best, METHOD.name, below=below, known=known, precision=precision
+    )
 
 
 METHOD = Method(
@@ -22,4 +48,5 @@ METHOD = Method(
     kind="bound",
     summary="Weights of which no stage holds more than one whole, as its connected parts show.",
     run=run,
+    params={"precision": 0.0},
 )

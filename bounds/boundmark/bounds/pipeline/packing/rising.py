@@ -34,7 +34,8 @@ MARGINS = (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0)
 FIRST_STEP = 0.04
 CLOSE = 0.004
 
-# How far above a refuted threshold the next one is at most, where none is known to stand.
+# How far above a refuted threshold the next one is at most where none is known to stand, unless
+# bounds need not be as precise.
 MOST_STEP = 0.004
 
 # A search takes up to so many times as long for each percent that a threshold is larger.
@@ -64,6 +65,7 @@ def report_rising_bounds(
     most_steps: int = MOST_PACKING_STEPS,
     below: int | None = None,
     known: int = 0,
+    precision: float = 0.0,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
@@ -77,6 +79,8 @@ def report_rising_bounds(
         A cost that a partition is known to have, which no bound exceeds.
     known
         A bound that is proven already.
+    precision
+        How far the last bound may stay below what weights refute, as a part of it.
 
     Raises
     ------
@@ -103,7 +107,7 @@ def report_rising_bounds(
     ]
     for rise in rises:
         rise.approach(table)
-    max(rises, key=lambda rise: rise.last).prove_all()
+    max(rises, key=lambda rise: rise.last).prove_all(precision)
 
 
 @dataclass(eq=False)
@@ -171,18 +175,18 @@ class _Rise:
             threshold = int(self.last * (1 - CLOSE / 2))
         self.last = min(self.last, float(self.above))
 
-    def prove_all(self) -> None:
-        """Refute thresholds, far below the last one at first.
+    def prove_all(self, precision: float) -> None:
+        """Refute thresholds, far below the last one at first, up to some part of it below.
 
         Raises
         ------
         UnsupportedError
             If each of them takes a search too long to check.
         """
-        margins = [*MARGINS]
+        margins = [*(margin for margin in MARGINS if margin > precision), precision]
         first = self.refuted
-        while self.refuted < self.above - 1 and not self.budget.is_spent():
-            threshold = self._next(margins)
+        while self.refuted < self._enough(precision) and not self.budget.is_spent():
+            threshold = self._next(margins, max(MOST_STEP, precision))
             if threshold > self.refuted + 1 and threshold > self._reach():
                 threshold = int(self._reach())
                 if threshold <= self.refuted * (1 + WORTH):
@@ -199,14 +203,20 @@ class _Rise:
                 f"steps, of about {self.too_long[min(self.too_long)]:,}."
             )
 
-    def _next(self, margins: list[float]) -> int:
+    def _enough(self, precision: float) -> int:
+        """Return the threshold to stop at: the last that may be refuted, or some part below it."""
+        if not precision:
+            return self.above - 1
+        return int(min(self.last, self.above - 1) / (1 + precision))
+
+    def _next(self, margins: list[float], most_step: float) -> int:
         """Return the threshold to refute next; take those margins that have led to it."""
         middle = (self.refuted + self.above) // 2
         while margins:
             threshold = min(middle, int(self.last / (1 + margins.pop(0))))
             if threshold > self.refuted * (1 + WORTH):
                 return threshold
-        return min(middle, int(self.refuted * (1 + MOST_STEP)) + 1)
+        return min(middle, int(self.refuted * (1 + most_step)) + 1)
 
     def _reach(self) -> float:
         """Return about the largest threshold whose search ends in time, and can be checked."""

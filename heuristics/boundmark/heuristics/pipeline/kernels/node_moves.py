@@ -1,8 +1,11 @@
-"""Moves of single nodes between stages, for simulated annealing.
+"""Moves of nodes between stages, for simulated annealing.
 
 A partition whose tensors only flow to later stages stays one when a node moves to any stage from
 the last of its producers' to the first of its consumers'. Only the stage that the node leaves and
 the one that it enters change their costs: for every other stage it lies outside as before.
+
+Where stages have few nodes, hardly any of them can take one more. Then a pair of moves is tried:
+the node moves, and another one leaves the stage that it enters.
 """
 
 from typing import NamedTuple
@@ -15,7 +18,16 @@ from boundmark.heuristics.pipeline.kernels.compiling import compiled, inlined
 from boundmark.heuristics.pipeline.kernels.graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
 
+# Of the moves that would be refused, the part that is tried together with a second one; and of
+# these, the part where the second node goes to where the first one came from.
+PAIRED = 0.3
+SWAPPED = 0.5
+
+_INT = types.int64
 _ROW = types.int64[::1]
+# Numbers that one move takes.
+DRAWS = 6
+
 _DRAWS = types.float64[:, ::1]
 _TWO_INTEGERS = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
 
@@ -86,6 +98,124 @@ def cost_changes(graph: Graph, stages: IntArray, node: int, to: int) -> tuple[in
     return leaving, entering
 
 
+@inlined([_TWO_INTEGERS(GRAPH, _ROW, _INT, _INT)])
+def _range(graph: Graph, stages: IntArray, node: int, last: int) -> tuple[int, int]:
+    """Return the first and the final stage in which a node may be."""
+    first, final = 0, last
+    for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
+        first = max(first, stages[graph.producers[edge]])
+    for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
+        final = min(final, stages[graph.consumers[edge]])
+    return first, final
+
+
+@inlined([_INT(_INT, _INT, _INT, types.float64)])
+def _target(first: int, final: int, at: int, draw: float) -> int:
+    """Return another stage of a range that has at least two.
+
+    Four times out of five that is an end of the range, where most tensors are saved.
+    """
+    if draw < 0.4:
+        to = first
+    elif draw < 0.8:
+        to = final
+    else:
+        to = first + int((draw - 0.8) * 5 * (final - first))
+        to += to >= at
+    return first + final - at if to == at else to
+
+
+@inlined([_INT(_WALK, _INT, _INT)])
+def _cost(walk: Walk, stage: int, cache: int) -> int:
+    """Return the cost of a stage, overflow included."""
+    return walk.costs[stage] + max(0, walk.loads[stage] - cache)  # type: ignore[no-any-return]
+
+
+@inlined([types.void(GRAPH, _WALK, _INT, _INT, _INT, _INT)])
+def _move(graph: Graph, walk: Walk, node: int, to: int, leaving: int, entering: int) -> None:
+    """Move a node to another stage, which raises the costs of both by so much."""
+    at, load = walk.stages[node], graph.param_load[node]
+    walk.stages[node] = to
+    walk.costs[at] += leaving
+    walk.costs[to] += entering
+    walk.loads[at] -= load
+    walk.loads[to] += load
+
+
+@inlined([_INT(_ROW, _INT, _INT, _INT)])
+def _next_in(stages: IntArray, stage: int, start: int, besides: int) -> int:
+    """Return the first node of a stage from `start` on, around the end; -1 without another one."""
+    nodes = len(stages)
+    for step in range(nodes):
+        node = start + step
+        if node >= nodes:
+            node -= nodes
+        if stages[node] == stage and node != besides:
+            return node
+    return -1
+
+
+@inlined([_INT(_WALK, _INT, _INT, _INT)])
+def _excess(walk: Walk, stage: int, level: int, cache: int) -> int:
+    """Return by how much a stage costs more than a level."""
+    return max(0, _cost(walk, stage, cache) - level)
+
+
+@inlined([_INT(GRAPH, _WALK, *(_INT,) * 4, *(types.float64,) * 4)])
+def _move_second(
+    graph: Graph,
+    walk: Walk,
+    node: int,
+    at: int,
+    level: int,
+    before: int,
+    scale: float,
+    which: float,
+    where: float,
+    luck: float,
+) -> int:
+    """Move another node out of the stage that a node has entered, if the pair is accepted.
+
+    Parameters
+    ----------
+    at
+        The stage that the node came from.
+    before
+        Excess of both stages before it moved.
+    which, where, luck
+        Numbers from U(0, 1): they choose the other node and its new stage, and decide.
+
+    Returns
+    -------
+    The other node's new stage, -1 if it stays.
+    """
+    stages, cache, to = walk.stages, graph.cache, walk.stages[node]
+    other = _next_in(stages, to, int(which * len(stages)), node)
+    if other < 0:
+        return -1
+    first, final = _range(graph, stages, other, len(walk.costs) - 1)
+    if where < SWAPPED:
+        past = at
+        if at < first or at > final:
+            return -1
+    elif first == final:
+        return -1
+    else:
+        past = _target(first, final, to, (where - SWAPPED) / (1 - SWAPPED))
+    leaving, entering = cost_changes(graph, stages, other, past)
+    rise = -before
+    if past != at:
+        rise -= _excess(walk, past, level, cache)
+    _move(graph, walk, other, past, leaving, entering)
+    rise += _excess(walk, at, level, cache) + _excess(walk, to, level, cache)
+    if past != at:
+        rise += _excess(walk, past, level, cache)
+    if rise > 0 and luck >= np.exp(-rise / scale):
+        _move(graph, walk, other, to, -entering, -leaving)
+        return -1
+    return past
+
+
 @compiled([types.int64(GRAPH, _WALK, _DRAWS, types.float64, types.float64, types.int64, _ROW)])
 def anneal(
     graph: Graph,
@@ -96,7 +226,7 @@ def anneal(
     best: int,
     best_stages: IntArray,
 ) -> int:
-    """Try one move per row of draws, and accept it by the rule of [METROPOLIS53].
+    """Try one move, or pair of moves, per row of draws; accept it by the rule of [METROPOLIS53].
 
     What is minimised is the sum over stages of their excess over a level a little below the best
     cost known. The bottleneck stage alone would be a poor guide: most moves do not touch it.
@@ -104,8 +234,9 @@ def anneal(
     Parameters
     ----------
     draws
-        Numbers from U(0, 1), shape (moves, 3): they choose the node, its new stage, and whether a
-        move that raises the excess is accepted.
+        Numbers from U(0, 1), shape (moves, `DRAWS`): they choose the node, its new stage, and
+        whether a move that raises the excess is accepted; then whether a second node moves and
+        which one, its new stage, and whether the pair is accepted.
     temperature, margin
         In units of the best cost: the scale of increases that are accepted, and how far the level
         lies below.
@@ -118,50 +249,35 @@ def anneal(
     -------
     The cost of the best partition, the one in `best_stages` if it is below `best`.
     """
-    stages, costs, loads = walk
-    nodes, last = len(stages), len(costs) - 1
+    stages, cache = walk.stages, graph.cache
+    nodes, last = len(stages), len(walk.costs) - 1
     level, scale = int(best * (1 - margin)), temperature * best
     for row in range(len(draws)):
         if best == 0:
             break
         node = int(draws[row, 0] * nodes)
-        first, final = 0, last
-        for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
-            first = max(first, stages[graph.producers[edge]])
-        for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
-            final = min(final, stages[graph.consumers[edge]])
+        first, final = _range(graph, stages, node, last)
         if first == final:
             continue
-        # Four times out of five to an end of the range, where most tensors are saved.
-        at, draw = stages[node], draws[row, 1]
-        if draw < 0.4:
-            to = first
-        elif draw < 0.8:
-            to = final
-        else:
-            to = first + int((draw - 0.8) * 5 * (final - first))
-            to += to >= at
-        if to == at:
-            to = first + final - at
+        at = past = stages[node]
+        to = _target(first, final, at, draws[row, 1])
         leaving, entering = cost_changes(graph, stages, node, to)
-        load = graph.param_load[node]
-        old_at = costs[at] + max(0, loads[at] - graph.cache)
-        old_to = costs[to] + max(0, loads[to] - graph.cache)
-        new_at = costs[at] + leaving + max(0, loads[at] - load - graph.cache)
-        new_to = costs[to] + entering + max(0, loads[to] + load - graph.cache)
-        rise = max(0, new_at - level) + max(0, new_to - level)
-        rise -= max(0, old_at - level) + max(0, old_to - level)
+        before = _excess(walk, at, level, cache) + _excess(walk, to, level, cache)
+        _move(graph, walk, node, to, leaving, entering)
+        rise = _excess(walk, at, level, cache) + _excess(walk, to, level, cache) - before
         if rise > 0 and draws[row, 2] >= np.exp(-rise / scale):
-            continue
-        stages[node] = to
-        costs[at] += leaving
-        costs[to] += entering
-        loads[at] -= load
-        loads[to] += load
-        if max(new_at, new_to) < best:
+            past = -1
+            if draws[row, 3] < PAIRED:
+                which, where, luck = draws[row, 3] / PAIRED, draws[row, 4], draws[row, 5]
+                past = _move_second(graph, walk, node, at, level, before, scale, which, where, luck)
+            if past < 0:
+                _move(graph, walk, node, at, -entering, -leaving)
+                continue
+        highest = max(_cost(walk, at, cache), _cost(walk, to, cache), _cost(walk, past, cache))
+        if highest < best:
             bottleneck = 0
             for stage in range(last + 1):
-                bottleneck = max(bottleneck, costs[stage] + max(0, loads[stage] - graph.cache))
+                bottleneck = max(bottleneck, _cost(walk, stage, cache))
             if bottleneck < best:
                 best = bottleneck
                 best_stages[:] = stages

@@ -1,4 +1,4 @@
-"""`memetic`: genetic search over orders, then annealed moves of single nodes and slicing anew.
+"""`memetic`: genetic search over orders, then annealed moves of nodes and slicing anew.
 
 BRKGA searches orders and finds the rough shape of a partition, also where moves of single nodes
 would take long; `annealing.py` then has most of the time.
@@ -54,4 +54,5 @@ MEMETIC = Method(
     run=run,
     params={"evaluations": 0},
     seeded=True,
+    version=2,
 )

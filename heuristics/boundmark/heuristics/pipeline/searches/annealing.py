@@ -1,4 +1,4 @@
-"""Simulated annealing over moves of single nodes, with slicing anew around what it finds.
+"""Simulated annealing over moves of nodes, with slicing anew around what it finds.
 
 The usual scheme ([KIRKPATRICK83]) on the partition itself: a move of a node to
 another stage changes the costs of two stages, and is tried in a two-hundredth of the time that
@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
-from boundmark.heuristics.pipeline.kernels.node_moves import Walk, anneal
+from boundmark.heuristics.pipeline.kernels.node_moves import DRAWS, Walk, anneal
 from boundmark.heuristics.pipeline.orders.noisy_order import noisy_order
 from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
 from boundmark.heuristics.pipeline.slicing.best_slicing import beats, slice_order
@@ -69,7 +69,7 @@ def refine(
         step = min(EVALUATIONS_PER_STEP, left)
         done += step
         temperature = HOTTEST * (COLDEST / HOTTEST) ** progress
-        draws = generator.random((step * MOVES_PER_EVALUATION, 3))
+        draws = generator.random((step * MOVES_PER_EVALUATION, DRAWS))
         found = np.empty_like(best.stages)
         cost = anneal(graph, walk, draws, temperature, MARGIN, best.cost, found)
         if best.offer(int(cost), found):

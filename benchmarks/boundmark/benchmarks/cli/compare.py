@@ -1,0 +1,45 @@
+"""`boundmark compare`: what a run does worse than another one."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option(
+    "--thresholds", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="TOML file that says beyond which differences NEW counts as worse.",
+)  # fmt: skip
+@click.option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    help="Write comparison.md and comparison.json into this folder too.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
+def compare(
+    base: Path, new: Path, thresholds: Path | None, out: Path | None, as_json: bool
+) -> None:
+    """Compare the run NEW with BASE: results folders, or files of `boundmark baseline`.
+
+    Verified costs, certified bounds, failures and solved counts decide; times are advice. The exit
+    code is 0 if NEW is the same or better, 1 if it is worse, and 3 if nothing could be compared.
+    """
+    from boundmark.reports.comparison import compare_runs, read_run, read_thresholds
+    from boundmark.reports.comparison.markdown import render_comparison
+    from boundmark.reports.stored.durable import write_durably
+
+    limits = None if thresholds is None else read_thresholds(thresholds)
+    found = compare_runs(read_run(base), read_run(new), limits)
+    texts = {
+        "comparison.md": render_comparison(found),
+        "comparison.json": json.dumps(found.to_json(), indent=2, sort_keys=True) + "\n",
+    }
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_durably(out / name, text.encode())
+    click.echo(texts["comparison.json" if as_json else "comparison.md"], nl=False)
+    sys.exit(found.exit_code)

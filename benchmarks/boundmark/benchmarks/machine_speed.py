@@ -1,0 +1,62 @@
+"""How fast this machine is while tasks run: a computation that never changes, timed in between."""
+
+import os
+import platform
+import time
+
+from boundmark.benchmarks.execution.task import Outcome
+from boundmark.reports.stored.machine import write_reference_seconds
+from boundmark.reports.stored.store import ResultStore
+
+# About a tenth of a second each: a percent of one CPU.
+SECONDS_BETWEEN = 10.0
+
+# Of the walk below: as long as it is, and wider than fast caches are.
+STEPS = 400_000
+ROOM = 1 << 22
+
+
+def reference_seconds() -> float:
+    """Return the CPU seconds that the reference task takes here and now.
+
+    A walk over 4 MiB whose every step depends on the last one: arithmetic and memory in a
+    proportion that is nobody's in particular. Changing it makes all baselines useless.
+    """
+    room = bytearray(ROOM)
+    began = time.thread_time()
+    at = 1
+    for _ in range(STEPS):
+        at = (at * 1_103_515_245 + 12_345 + room[at & (ROOM - 1)]) & 0xFFFFFFFF
+        room[at & (ROOM - 1)] = at & 0xFF
+    return time.thread_time() - began
+
+
+class MachineSpeed:
+    """Takes the time of the reference task now and then, and stores it.
+
+    Parameters
+    ----------
+    store
+        The folder of the run. Only tasks of this machine count: others say nothing about it.
+    """
+
+    def __init__(self, store: ResultStore) -> None:
+        self._store = store
+        self._host = platform.node()
+        self._name = f"{time.time_ns()}-{os.getpid()}"
+        self._seconds: list[float] = []
+        self._due = time.monotonic()
+
+    def after(self, outcome: Outcome) -> None:
+        """Take the time after a task, if it is time to and the task was run by this machine.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be stored.
+        """
+        if time.monotonic() < self._due or outcome.environment["host"] != self._host:
+            return
+        self._seconds.append(reference_seconds())
+        write_reference_seconds(self._store, self._name, self._seconds)
+        self._due = time.monotonic() + SECONDS_BETWEEN

@@ -1,0 +1,9 @@
+"""Numbers that producers have to know: what the searches of `series` may be about."""
+
+# Operators, tensors' consumers and intervals in between, and devices.
+MOST_MODULE_OPERATORS = 128
+MOST_MODULE_ARCS = 512
+MOST_MODULE_DEVICES = 16
+
+# Steps of all searches of a certificate; the rest of a check's steps is for the intervals.
+MOST_SEARCH_STEPS = 3 * 2**24

@@ -1,0 +1,58 @@
+"""Checks the kind that searches modules: series."""
+
+from typing import Any
+
+from ..budget import hold, spend
+from ..values import LARGEST_AMOUNT, LARGEST_COST, Rejected, fields, integers
+from .instance import Instance
+from .intervals import NUMBER_BYTES, by_loads, ends
+from .module_search import REFUTED, Module, search
+from .modules import module_of, scratch_for, tensors_written
+from .paths import OUTSIDE, Jump, Network
+
+
+def series(instance: Instance, payload: Any) -> int:
+    """Return what loads and searches prove of the last interval, which is the whole schedule."""
+    payload = fields(payload, "the payload", {"intervals"})
+    intervals = payload["intervals"]
+    if type(intervals) is not list or not intervals:
+        raise Rejected("intervals of the payload is not a list of at least one")
+    network = Network(instance)
+    written = tensors_written(instance)
+    hold(NUMBER_BYTES * len(intervals) * network.devices**2)
+    for value in intervals:
+        value = fields(value, "an interval", {"first", "last", "rows", "searches"})
+        first, last = ends(network, value)
+        body = network.inside(first, last)
+        jump = by_loads(network, first, last, body, value["rows"])
+        if value["searches"] != []:
+            module = module_of(instance, network, written, (first, last), body)
+            _search(module, jump, value["searches"])
+        network.add(jump)
+    if jump.first != OUTSIDE or jump.last != OUTSIDE:
+        raise Rejected("the last interval of the payload is not the whole schedule")
+    return jump.least[0][0]
+
+
+def _search(module: Module, jump: Jump, searches: Any) -> None:
+    """Raise what is proven of an interval by its searches."""
+    if type(searches) is not list:
+        raise Rejected("searches of an interval is not a list")
+    room = scratch_for(module, lambda size: [0] * size)
+    for value in searches:
+        row = integers(value, "a search of an interval", 0, LARGEST_AMOUNT)
+        if len(row) != 4 or row[0] >= len(jump.least) or row[1] >= len(jump.least[0]):
+            raise Rejected(
+                "a search of an interval is not two of its devices, a threshold and steps"
+            )
+        source, target, threshold, steps = row
+        if threshold > LARGEST_COST:
+            raise Rejected("the threshold of a search is more than 2^53")
+        spend(steps)
+        if jump.first != OUTSIDE:
+            module.allowed[0] = 1 << source
+        if jump.last != OUTSIDE:
+            module.allowed[-1] = 1 << target
+        if search(module, room, threshold, steps) != REFUTED:
+            raise Rejected("a search does not refute its threshold in as many steps")
+        jump.least[source][target] = max(jump.least[source][target], threshold + 1)

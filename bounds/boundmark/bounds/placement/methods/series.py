@@ -1,0 +1,38 @@
+"""`series`: what modules take between operators that paths pass, added up along the model.
+
+See `series.chain` for what a module is, `boundmark.bounds.checker.placement.module_search` for how
+it is searched, and `series.closing_in` for which searches are made.
+"""
+
+from boundmark.bounds.best import Best
+from boundmark.bounds.placement.series.closing_in import ClosingIn
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.placement import PlacementInstance
+
+
+def run(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, known_cost: int = 0
+) -> None:
+    """Report certificates, and the modules' schedules put together where they fit.
+
+    Raises
+    ------
+    UnsupportedError
+        If the instance is too large for the checker.
+    """
+    best = Best.before(instance, progress)
+    if known_cost:
+        best.objective = min(best.objective, known_cost)
+    ClosingIn.of(instance, budget, best, METHOD.name).run()
+
+
+METHOD = Method(
+    name="series",
+    problem="placement",
+    kind="bound",
+    summary="Modules between operators that paths pass, searched, and added up along the model.",
+    run=run,
+    params={"known_cost": 0},
+    known_cost="known_cost",
+    warm=("scipy.sparse",),
+)

@@ -1,0 +1,80 @@
+"""Makes a certificate out of what is proven, with as little to search as its bound needs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from boundmark.bounds.checker.placement import limits
+from boundmark.bounds.checker.placement.instance import Instance
+from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
+from boundmark.bounds.placement.series.adding_up import Durations, least_ends, least_rests
+from boundmark.bounds.placement.series.parts import Part
+
+# How often a lower bound is tried if the searches take too long to be checked.
+MOST_TRIALS = 8
+
+WHOLE = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": []}
+
+
+def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part]:
+    """Return parts that prove no more than the bound needs, searches first that take longest.
+
+    What a pair of devices has to take is what the rest leaves of the bound. So as one pair after
+    the other is lowered, all ways along the chain still take at least the bound.
+    """
+    parts = [replace(part, least=dict(part.least), proofs=dict(part.proofs)) for part in parts]
+    proofs = [
+        (proof.steps, at, pair)
+        for at, part in enumerate(parts)
+        for pair, proof in part.proofs.items()
+    ]
+    for steps, at, (source, target) in sorted(proofs, reverse=True):
+        part, pair = parts[at], (source, target)
+        ahead = least_ends(parts, duration)[at][source]
+        needed = bound - ahead - least_rests(parts, duration)[at][target]
+        if needed <= part.by_paths[pair]:
+            part.least[pair] = part.by_paths[pair]
+            del part.proofs[pair]
+        elif needed < part.least[pair] and not part.proofs[pair].weights:
+            part.refute_less(pair, needed - 1, steps)
+    return parts
+
+
+def payload(
+    instance: Instance, parts: Sequence[Part], duration: Durations, bound: int
+) -> tuple[int, dict[str, Any]]:
+    """Return a bound and its certificate's payload: the given one, or what can be checked of it.
+
+    Parameters
+    ----------
+    bound
+        What the parts add up to.
+    """
+    found = lowered(parts, duration, bound)
+    if _steps(found) > limits.MOST_SEARCH_STEPS:
+        low, found = 0, lowered(parts, duration, 0)
+        for _ in range(MOST_TRIALS):
+            middle = (low + bound) // 2
+            trial = lowered(parts, duration, middle)
+            if _steps(trial) <= limits.MOST_SEARCH_STEPS:
+                low, found = middle, trial
+            else:
+                bound = middle
+    network = Network(instance)
+    # Also without proofs, the paths of a module all begin and end on one device each.
+    listed = [part for part in found if part.body or part.proofs]
+    for part in listed:
+        network.add(part.jump())
+    body = network.inside(OUTSIDE, OUTSIDE)
+    whole = network.heads(OUTSIDE, 0, body, OUTSIDE)[1][0]
+    intervals = [part.to_json() for part in listed]
+    if len(parts) == 1:
+        whole = found[0].least[0, 0]
+    if len(parts) > 1 or not listed:
+        intervals.append(WHOLE)
+    return whole, {"intervals": intervals}
+
+
+def _steps(parts: Sequence[Part]) -> int:
+    """Return what all searches take."""
+    return sum(proof.steps for part in parts for proof in part.proofs.values())

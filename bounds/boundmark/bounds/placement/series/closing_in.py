@@ -1,0 +1,173 @@
+"""Proves more and more of the modules on the shortest way through the chain, until it is known.
+
+A pair of devices of a module counts only while some way along the chain over it is short. So the
+modules on the shortest way are searched, for the devices that it has there, and then those on what
+is the shortest way by then. Few of all pairs are ever searched, and mostly the short ones, on which
+searches are fastest.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boundmark.bounds import checker
+from boundmark.bounds.best import Best
+from boundmark.bounds.checker.placement.instance import Instance
+from boundmark.bounds.checker.placement.limits import MOST_MODULE_OPERATORS
+from boundmark.bounds.checker.placement.modules import tensors_written
+from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
+from boundmark.bounds.placement.loads.intervals import best_threshold
+from boundmark.bounds.placement.loads.weights import AssignmentProgram
+from boundmark.bounds.placement.series.adding_up import (
+    least_ends,
+    least_rests,
+    shortest_way,
+)
+from boundmark.bounds.placement.series.certificate import payload
+from boundmark.bounds.placement.series.chain import best_chain
+from boundmark.bounds.placement.series.parts import Pair, Part, Proof
+from boundmark.bounds.placement.series.schedule import put_together
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget
+from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.ticks import LARGEST_TOTAL
+
+KIND = "series/1"
+
+# Steps of a search, round after round.
+LIMITS = (2**16, 2**19, 2**22, 2**24)
+
+
+@dataclass
+class ClosingIn:
+    """The chain of an instance, and what is proven of it so far.
+
+    Attributes
+    ----------
+    settled
+        Pairs of which all is known, or nothing more in this round.
+    """
+
+    instance: PlacementInstance
+    budget: Budget
+    best: Best
+    producer: str
+    read: Instance
+    network: Network
+    parts: list[Part]
+    settled: set[tuple[int, Pair]] = field(default_factory=set)
+
+    @classmethod
+    def of(
+        cls, instance: PlacementInstance, budget: Budget, best: Best, producer: str
+    ) -> "ClosingIn":
+        """Choose the chain, and see what paths prove."""
+        read = checker.check_instance(instance.to_json())
+        network, written = Network(read), tensors_written(read)
+        chain = best_chain(instance.graph, MOST_MODULE_OPERATORS - 2).operators
+        places = [OUTSIDE, *chain, OUTSIDE]
+        parts = [
+            Part.of(read, network, written, (first, last))
+            for first, last in itertools.pairwise(places)
+        ]
+        return cls(instance, budget, best, producer, read, network, parts)
+
+    @property
+    def bound(self) -> int:
+        """What is proven along the chain, in ticks."""
+        return min(
+            self.parts[0].least[0, target] + rest
+            for target, rest in enumerate(least_rests(self.parts, self.network.duration)[0])
+        )
+
+    def run(self) -> None:
+        """Search with more and more steps, and report after each round."""
+        self._report()
+        for limit in LIMITS:
+            self.settled = {
+                (at, pair)
+                for at, part in enumerate(self.parts)
+                for pair, found in part.best.items()
+                if found.ticks == part.least[pair]
+            }
+            self._close(limit)
+            self._report()
+            if self.best.is_proven or self.budget.is_spent():
+                return
+
+    def _close(self, limit: int) -> None:
+        """Prove what searches of as many steps can of all short ways."""
+        while not self.budget.is_spent() and self.bound < self.best.objective:
+            is_open = False
+            for at, pair in self._shortest_way():
+                if (at, pair) not in self.settled and not self.budget.is_spent():
+                    is_open = True
+                    self._prove(at, pair, limit)
+                    self.settled.add((at, pair))
+            if not is_open:
+                return
+
+    def _shortest_way(self) -> Iterator[tuple[int, Pair]]:
+        return iter(list(enumerate(shortest_way(self.parts, self.network.duration))))
+
+    def _prove(self, at: int, pair: Pair, limit: int) -> None:
+        """Prove as much of a pair as searches can, and as the best solution leaves to it."""
+        part = self.parts[at]
+        if part.module is None:
+            self._prove_by_loads(part, pair)
+            return
+        if pair not in part.best:
+            part.attempt(pair, LARGEST_TOTAL, limit)
+        needed = math.inf
+        if self.best.objective < math.inf:
+            ends = least_ends(self.parts, self.network.duration)[at][pair[0]]
+            rest = least_rests(self.parts, self.network.duration)[at][pair[1]]
+            needed = self.best.objective - ends - rest
+        high = min(needed, part.best[pair].ticks if pair in part.best else math.inf)
+        if high == math.inf:
+            self._prove_by_loads(part, pair)
+            return
+        is_cut_off = False
+        # Near the path's length, thresholds are refuted at once.
+        while part.least[pair] < high and not self.budget.is_spent():
+            threshold = (part.least[pair] + int(high)) // 2
+            if part.refute(pair, threshold, limit):
+                continue
+            known = part.best[pair].ticks if pair in part.best else math.inf
+            is_cut_off = is_cut_off or known > threshold
+            high = min(threshold, known)
+        if is_cut_off:
+            self._prove_by_loads(part, pair)
+
+    def _prove_by_loads(self, part: Part, pair: Pair) -> None:
+        """Prove what the work between proves, if that is more."""
+        if not part.body or self.budget.is_spent():
+            return
+        head = self.network.heads(part.first, pair[0], part.body, part.last)[0]
+        tail = self.network.tails(part.body, part.last, pair[1])
+        duration = np.array([self.network.duration[v] for v in part.body], dtype=np.int64)
+        threshold, weights = best_threshold(
+            AssignmentProgram(duration, duration < NEVER),
+            np.array([head[v] for v in part.body], dtype=np.int64),
+            duration,
+            np.array([tail[v] for v in part.body], dtype=np.int64),
+            part.least[pair],
+            self.budget,
+        )
+        if threshold >= part.least[pair]:
+            part.least[pair] = threshold + 1
+            part.proofs[pair] = Proof(threshold, weights=tuple(weights))
+
+    def _report(self) -> None:
+        """Report the modules' schedules, put together, and a certificate."""
+        duration = self.network.duration
+        schedule = put_together(self.instance, self.parts, duration)
+        if schedule is not None:
+            self.best.solution(schedule)
+        bound = min(self.bound, self.best.objective)
+        if bound > self.best.certified:
+            proven, found = payload(self.read, self.parts, duration, int(bound))
+            self.best.bound(Certificate.of(self.instance, KIND, proven, found, self.producer))

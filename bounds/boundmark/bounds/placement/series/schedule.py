@@ -1,0 +1,127 @@
+"""Puts schedules of modules together to one of the whole model, and makes room for the rest."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from boundmark.bounds.checker.placement.paths import OUTSIDE
+from boundmark.bounds.placement.series.adding_up import Durations, shortest_way
+from boundmark.bounds.placement.series.parts import Pair, Part
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.feasibility import memory_held, needed_transfers
+
+# As ticks of a pair of devices: no schedule is known.
+UNKNOWN = 2**55
+
+
+def best_known(part: Part, pair: Pair) -> int:
+    """Return what the best schedule of a module takes."""
+    return part.best[pair].ticks if pair in part.best else UNKNOWN
+
+
+def put_together(
+    instance: PlacementInstance, parts: Sequence[Part], duration: Durations
+) -> PlacementSchedule | None:
+    """Return the modules' schedules one after another, and what is in no module in between.
+
+    Returns
+    -------
+    PlacementSchedule or None
+        None if there is a module without schedules, or the devices lack memory.
+    """
+    way = shortest_way(parts, duration, best_known)
+    if any(pair not in part.best for part, pair in zip(parts, way, strict=True)):
+        return None
+    devices = np.full(instance.nodes, -1, dtype=np.int64)
+    starts: dict[int, int] = {}
+    moves: dict[tuple[int, int], int] = {}
+    now = 0
+    for part, pair in zip(parts, way, strict=True):
+        schedule = part.best[pair]
+        for operator, device in schedule.devices.items():
+            devices[operator] = device
+        for operator, start in schedule.starts.items():
+            if operator != part.first:
+                starts[operator] = now + start
+        for move, start in schedule.moves.items():
+            moves[move] = now + start
+        if part.last != OUTSIDE:
+            starts[part.last] = now + schedule.ticks
+            now = starts[part.last] + duration[part.last][pair[1]]
+    _place_others(instance, devices)
+    if (memory_held(instance.graph, devices) > instance.graph.capacity).any():
+        return None
+    return scheduled(instance, devices, starts, moves)
+
+
+def _place_others(instance: PlacementInstance, devices: IntArray) -> None:
+    """Put operators that are in no module on the device of a neighbour, or else their fastest."""
+    graph = instance.graph
+    fastest = np.where(graph.is_supported, graph.duration, np.iinfo(np.int64).max).argmin(axis=1)
+    order = graph.dag.topological_order.tolist()
+    for v in [*reversed(order), *order]:
+        if devices[v] < 0:
+            near = [*graph.dag.consumers_of(v).tolist(), *graph.dag.producers_of(v).tolist()]
+            known = [devices[u] for u in near if devices[u] >= 0]
+            if known and graph.is_supported[v, known[0]]:
+                devices[v] = known[0]
+    devices[devices < 0] = fastest[devices < 0]
+
+
+def scheduled(
+    instance: PlacementInstance,
+    devices: IntArray,
+    starts: dict[int, int],
+    moves: dict[tuple[int, int], int],
+) -> PlacementSchedule:
+    """Return a schedule in which operators and transfers follow one another as they start.
+
+    Parameters
+    ----------
+    starts, moves
+        When they start, as far as that is known; the others follow what they wait for.
+    """
+    graph = instance.graph
+    waiting = needed_transfers(graph, devices, instance.transfers)
+    serving: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for tensor, receiver in waiting:
+        serving[int(graph.producer[tensor])].append((tensor, receiver))
+    place = devices.tolist()
+    ticks = graph.duration[np.arange(graph.nodes), devices].tolist()
+    after = [0] * graph.nodes
+    events: list[tuple[int, int, int, tuple[int, int]]] = []
+    for at, v in enumerate(graph.dag.topological_order.tolist()):
+        begin = max(after[v], starts.get(v, 0))
+        events.append((begin, at, 0, (v, v)))
+        for move in serving[v]:
+            sent = max(begin + ticks[v], moves.get(move, 0))
+            events.append((sent, at, 1, move))
+            for w in waiting[move]:
+                after[w] = max(after[w], sent)
+        for w in graph.dag.consumers_of(v).tolist():
+            after[w] = max(after[w], begin + ticks[v])
+    there, begins = [0] * graph.nodes, [0] * graph.nodes
+    free: dict[tuple[str, int], int] = defaultdict(int)
+    rows = []
+    for _, _, is_transfer, (first, second) in sorted(events):
+        if not is_transfer:
+            begins[first] = there[first]
+            if ticks[first] > 0:
+                begins[first] = max(there[first], free["run", place[first]])
+                free["run", place[first]] = begins[first] + ticks[first]
+            for w in graph.dag.consumers_of(first).tolist():
+                there[w] = max(there[w], begins[first] + ticks[first])
+            continue
+        producer, consumers = int(graph.producer[first]), waiting[first, second]
+        source, target = place[producer], place[consumers[0]]
+        length = int(graph.times[graph.size[first], source, target])
+        begin = begins[producer] + ticks[producer]
+        if length > 0:
+            begin = max(begin, free["send", source], free["receive", target])
+            free["send", source] = free["receive", target] = begin + length
+        rows.append((first, second, begin))
+        for w in consumers:
+            there[w] = max(there[w], begin + length)
+    return PlacementSchedule(devices, np.array(begins), np.array(sorted(rows), dtype=np.int64))

@@ -1,0 +1,7 @@
+"""Two runs of the same tasks compared: what got worse is found, and nothing else is blamed."""
+
+from boundmark.reports.comparison.compare import compare_runs
+from boundmark.reports.comparison.recorded_run import read_run
+from boundmark.reports.comparison.thresholds import Thresholds, read_thresholds
+
+__all__ = ["Thresholds", "compare_runs", "read_run", "read_thresholds"]

@@ -1,0 +1,93 @@
+"""What changed in the mean and may be chance: times, and results that depend on the clock."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from boundmark.reports.comparison.finding import Finding
+from boundmark.reports.comparison.paired_ratios import PairedRatio, paired_ratios
+from boundmark.reports.comparison.pairs import Pairs
+from boundmark.reports.comparison.recorded_run import RecordedRun
+from boundmark.reports.comparison.thresholds import Thresholds
+from boundmark.reports.text.number_text import count
+
+# A task that used its whole limit in both runs says nothing about its speed.
+WHOLE_LIMIT = 0.95
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How much slower the machine was, from the reference task that both runs took.
+
+    Attributes
+    ----------
+    factor
+        Median CPU seconds of the reference task in NEW over those in BASE; 1 if not known.
+    is_known
+        Whether both runs took the reference task.
+    """
+
+    factor: float
+    is_known: bool
+
+    @classmethod
+    def of(cls, base: RecordedRun, new: RecordedRun) -> "Machine":
+        """Compare the reference tasks of two runs."""
+        times = base.reference_seconds, new.reference_seconds
+        if not all(times):
+            return cls(1.0, False)
+        before, after = map(statistics.median, times)
+        return cls(after / before, True)
+
+    def __str__(self) -> str:
+        if not self.is_known:
+            return (
+                "The speed of the machine is not known, because one of the runs did not take the "
+                "reference task: ratios of times hold on equal machines only."
+            )
+        return (
+            f"The reference task, which never changes, took {self.factor:.3g} times as long in NEW "
+            "as in BASE (medians of CPU seconds); ratios of times are divided by that."
+        )
+
+
+def time_ratios(pairs: Pairs, machine: Machine, thresholds: Thresholds) -> list[PairedRatio]:
+    """Return how the CPU time of each method changed, the machine's own change taken out.
+
+    Tasks count if they ended ok in both runs, took as long as a clock can tell in one of them, and
+    did not use their whole limit in both.
+    """
+    both = pairs.both
+    ok = (both["status_base"] == "ok") & (both["status_new"] == "ok")
+    cpu = both[["cpu_seconds_base", "cpu_seconds_new"]]
+    told = cpu.max(axis=1) >= thresholds.least_seconds
+    wall = both[["wall_seconds_base", "wall_seconds_new"]].min(axis=1)
+    own = wall < WHOLE_LIMIT * both["time_limit_seconds"]
+    chosen = both[(ok & told & own).fillna(False).astype(bool)]
+    return [one.over(machine.factor) for one in paired_ratios(chosen, "cpu_seconds", "CPU time")]
+
+
+def clock_ratios(pairs: Pairs) -> list[PairedRatio]:
+    """Return how costs and bounds that depend on the clock changed, by method."""
+    return [
+        *paired_ratios(pairs.timed, "objective", "verified cost"),
+        *paired_ratios(pairs.timed, "bound_certified", "certified bound"),
+    ]
+
+
+def advice(
+    ratios: Sequence[PairedRatio], tolerance: float, least_pairs: int, gate: str
+) -> Iterator[Finding]:
+    """Yield the ratios whose whole interval leaves 1 by more than a tolerance."""
+    for one in ratios:
+        if one.instances < max(2, least_pairs) or not one.leaves_one(tolerance):
+            continue
+        yield Finding(
+            gate,
+            "advice",
+            one.problem,
+            one.method,
+            f"{one.method} ({one.problem})",
+            f"{one.what}: {one.ratio:.3f} times that of BASE (95 % interval {one.low:.3f} to "
+            f"{one.high:.3f}, over {count(one.instances, 'instance')})",
+        )

@@ -1,0 +1,165 @@
+"""Compares two runs: gates on facts decide, times and what depends on the clock are advice."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.comparison.advice import Machine, advice, clock_ratios, time_ratios
+from boundmark.reports.comparison.finding import Finding
+from boundmark.reports.comparison.gates.consistency import consistency_gate
+from boundmark.reports.comparison.gates.failures import failure_gate, verification_gate
+from boundmark.reports.comparison.gates.solved import missing_gate, optimal_gate, solved_gate
+from boundmark.reports.comparison.gates.values import bound_gate, objective_gate
+from boundmark.reports.comparison.paired_ratios import PairedRatio
+from boundmark.reports.comparison.pairs import Pairs, pair_tasks
+from boundmark.reports.comparison.recorded_run import RecordedRun
+from boundmark.reports.comparison.thresholds import Thresholds, default_thresholds
+from boundmark.reports.stored.run_label import RunLabel
+
+SAME, WORSE, NOTHING = 0, 1, 3
+
+OUTCOMES = {SAME: "same or better", WORSE: "worse", NOTHING: "nothing compared"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparison of two runs found.
+
+    Attributes
+    ----------
+    compared
+        Tasks of which at least one run knows anything, and both have it.
+    repeatable
+        Those of them whose results did not depend on the clock.
+    only_base, only_new
+        Tasks that only one run has.
+    findings
+        Those that make NEW worse first, then advice, then what is better.
+    ratios
+        By method, of times and of results that depend on the clock.
+    notes
+        What a reader has to know, as sentences.
+    """
+
+    base: RunLabel
+    new: RunLabel
+    base_path: str
+    new_path: str
+    compared: int
+    repeatable: int
+    only_base: int
+    only_new: int
+    findings: tuple[Finding, ...]
+    ratios: tuple[PairedRatio, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if NEW is the same or better, 1 if it is worse, 3 if nothing was compared."""
+        if self.of("worse"):
+            return WORSE
+        return SAME if self.compared else NOTHING
+
+    @property
+    def outcome(self) -> str:
+        """The same in words."""
+        return OUTCOMES[self.exit_code]
+
+    def of(self, verdict: str) -> tuple[Finding, ...]:
+        """Return the findings with a verdict."""
+        return tuple(finding for finding in self.findings if finding.verdict == verdict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON values."""
+        return {
+            **vars(self),
+            "base": self.base.to_json(),
+            "new": self.new.to_json(),
+            "findings": [finding.to_json() for finding in self.findings],
+            "ratios": [ratio.to_json() for ratio in self.ratios],
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+        }
+
+
+def compare_runs(
+    base: RecordedRun, new: RecordedRun, thresholds: Thresholds | None = None
+) -> Comparison:
+    """Compare two runs, task by task.
+
+    Parameters
+    ----------
+    thresholds
+        Beyond which NEW counts as worse; those of `compare.toml` if left out.
+    """
+    thresholds = thresholds or default_thresholds()
+    pairs, machine = pair_tasks(base, new, thresholds), Machine.of(base, new)
+    times, clock = time_ratios(pairs, machine, thresholds), clock_ratios(pairs)
+    findings = [
+        *verification_gate(new),
+        *consistency_gate(base, new),
+        *failure_gate(pairs, thresholds),
+        *objective_gate(pairs, thresholds),
+        *bound_gate(pairs, thresholds),
+        *solved_gate(pairs, thresholds),
+        *optimal_gate(pairs, thresholds),
+        *missing_gate(pairs, thresholds),
+        *advice(clock, thresholds.clock_tolerance, thresholds.least_pairs, "clock"),
+        *advice(times, thresholds.time_tolerance, thresholds.least_pairs, "time"),
+    ]
+    known = _known(pairs.both)
+    return Comparison(
+        base=base.label,
+        new=new.label,
+        base_path=str(base.path),
+        new_path=str(new.path),
+        compared=int(known.sum()),
+        repeatable=int((known & pairs.both["repeatable"]).sum()),
+        only_base=len(pairs.only_base),
+        only_new=len(pairs.only_new),
+        findings=tuple(_ordered(findings)),
+        ratios=(*times, *clock),
+        notes=tuple(_notes(base, new, pairs, machine)),
+    )
+
+
+def _known(both: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which tasks left more than a failure in at least one of the runs."""
+    columns = ("objective", "bound_certified", "bound_claimed")
+    values = both[[f"{name}_{side}" for name in columns for side in ("base", "new")]].notna()
+    ok = (both[["status_base", "status_new"]] == "ok").any(axis=1)
+    known: pd.Series[bool] = values.any(axis=1) | ok
+    return known
+
+
+def _ordered(findings: Iterable[Finding]) -> list[Finding]:
+    order = {"worse": 0, "advice": 1, "better": 2}
+    return sorted(findings, key=lambda finding: order[finding.verdict])
+
+
+def _notes(base: RecordedRun, new: RecordedRun, pairs: Pairs, machine: Machine) -> Iterable[str]:
+    for name, run in (("BASE", base), ("NEW", new)):
+        if run.tasks.empty:
+            yield f"{name} ({run.path}) holds no results."
+        elif not run.environments:
+            yield f"{name} ({run.path}) does not say which commit and versions it was run with."
+    if len(base.unsupported):
+        yield (
+            f"{len(base.unsupported)} costs or bounds of BASE have no document that supports them "
+            "and count as missing; `boundmark verify` says which."
+        )
+    for name, one in (("BASE", pairs.only_base), ("NEW", pairs.only_new)):
+        if len(one):
+            reasons = one["why"].value_counts().sort_index()
+            told = ", ".join(f"{reason}: {number}" for reason, number in reasons.items())
+            yield (
+                f"Tasks that only {name} has: {len(one)} ({told}). They were not compared; if the "
+                "suite was changed on purpose, refresh the baseline."
+            )
+    if pairs.both["method_version_base"].ne(pairs.both["method_version_new"]).fillna(False).any():
+        changed = pairs.both[pairs.both["method_version_base"] != pairs.both["method_version_new"]]
+        names = ", ".join(sorted(set(changed["method"])))
+        yield f"Methods whose version differs, so that results were expected to change: {names}."
+    yield str(machine)

@@ -1,0 +1,129 @@
+"""The tasks that two runs have in common, side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.comparison.recorded_run import RecordedRun
+from boundmark.reports.comparison.thresholds import Thresholds
+from boundmark.reports.tables.parameters import json_object, parameter_text
+
+# What makes two tasks the same but for the code that ran them.
+LIMITS = ("time_limit_seconds", "memory_limit_bytes", "threads")
+KEY = ["problem", "instance_sha256", "method", "params", "seed", *LIMITS]
+
+# By what people call a task; its instance may have changed, and its limits.
+NAME = ["problem", "dataset", "instance", "device", "parameters", "method", "seed"]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The tasks of two runs, as far as both have them.
+
+    Attributes
+    ----------
+    both
+        One row per task that both have: the columns of `KEY`, `label`, `repeatable`, and all other
+        columns of the results twice, as `<column>_base` and `<column>_new`.
+    only_base, only_new
+        The tasks that only one has, with `label` and `why`.
+    """
+
+    both: pd.DataFrame
+    only_base: pd.DataFrame
+    only_new: pd.DataFrame
+
+    @property
+    def repeatable(self) -> pd.DataFrame:
+        """The common tasks whose results did not depend on the clock."""
+        return self.both[self.both["repeatable"]]
+
+    @property
+    def timed(self) -> pd.DataFrame:
+        """The common tasks whose results may depend on the clock."""
+        return self.both[~self.both["repeatable"]]
+
+
+def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> Pairs:
+    """Put the tasks of two runs side by side.
+
+    Versions of methods do not matter: whether a new one is better is what is asked. Of several
+    versions in one run, the latest counts.
+    """
+    left, right = _keyed(base.tasks), _keyed(new.tasks)
+    both = left.merge(right, on=KEY, suffixes=("_base", "_new"))
+    both = both.rename(columns={"label_new": "label"}).drop(columns="label_base")
+    both["repeatable"] = (
+        ended_early(both, "base", thresholds.repeatable_share)
+        & ended_early(both, "new", thresholds.repeatable_share)
+        & ~both["method"].isin(thresholds.clock_methods)
+    )
+    return Pairs(both, _unpaired(left, right), _unpaired(right, left))
+
+
+def ended_early(both: pd.DataFrame, side: str, share: float) -> "pd.Series[bool]":
+    """Return which tasks ended by themselves within a share of their time limit.
+
+    Parameters
+    ----------
+    side
+        ``"base"`` or ``"new"``.
+    """
+    within = both[f"wall_seconds_{side}"] <= share * both["time_limit_seconds"]
+    return (both[f"status_{side}"] == "ok") & within.fillna(False).astype(bool)
+
+
+def _keyed(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per key, with a name for people; the latest version of a method only."""
+    tasks = tasks.assign(
+        parameters=[
+            parameter_text(json_object("instance_params", text))
+            for text in tasks["instance_params"]
+        ],
+        device=tasks["device"].fillna(""),
+    )
+    ordered = tasks.sort_values(["method_version", "started_at"], kind="stable")
+    latest = ordered.drop_duplicates(KEY, keep="last").sort_values([*NAME, *KEY], kind="stable")
+    return latest.assign(label=_labels(latest)).reset_index(drop=True)
+
+
+def _labels(tasks: pd.DataFrame) -> list[str]:
+    """Return for each task what people call it, with what tells it from others of that name."""
+    labels = [
+        " ".join(filter(None, (f"{dataset}/{instance}", device, parameters))) + f", {method}"
+        for dataset, instance, device, parameters, method in zip(
+            *(tasks[name] for name in NAME[1:-1]), strict=True
+        )
+    ]
+    several = tasks.groupby(["problem", "method"])["seed"].transform("nunique") > 1
+    varied = tasks.groupby(["problem", "method"])["params"].transform("nunique") > 1
+    return [
+        label + (f", seed {seed}" if with_seed else "") + (f", {params}" if with_params else "")
+        for label, seed, params, with_seed, with_params in zip(
+            labels, tasks["seed"], tasks["params"], several, varied, strict=True
+        )
+    ]
+
+
+def _unpaired(tasks: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks whose key the others lack, and what is different about them."""
+    alone = tasks.merge(others[KEY].assign(known=True), on=KEY, how="left")
+    alone = alone[alone["known"].isna()].drop(columns="known")
+    named = dict(iter(others.groupby(NAME))) if len(alone) else {}
+    return alone.assign(
+        why=[
+            _difference(row, named.get(tuple(row[name] for name in NAME)))
+            for row in alone.to_dict("records")
+        ]
+    ).reset_index(drop=True)
+
+
+def _difference(row: Mapping[Any, Any], others: pd.DataFrame | None) -> str:
+    if others is None:
+        return "no such task"
+    reasons = {"instance_sha256": "another instance", "params": "other parameters"}
+    reasons |= dict.fromkeys(LIMITS, "other limits")
+    found = [text for name, text in reasons.items() if row[name] not in set(others[name])]
+    return " and ".join(dict.fromkeys(found)) or "run in another way"

@@ -1,0 +1,99 @@
+"""How the numbers of a problem went from run to run."""
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots.trend import draw_trend
+from boundmark.reports.problem_report import ProblemResults
+from boundmark.reports.stored.history import BEST
+from boundmark.reports.tables.rows import rows
+from boundmark.reports.text.number_text import MISSING, integer, percent
+
+# Runs shown, the latest ones; the history keeps all.
+MOST_RUNS = 30
+
+COLUMNS = ("run", "commit", "suites", "n", "mean gap (%)", "optimal", "tasks not ok", "reference")
+
+NOTES = (
+    "Mean gap: GM(UB/LB) - 1 of the best solution over the best certified bound, over the "
+    "instances that have both. Reference: median CPU milliseconds of a computation that never "
+    "changes, taken between the tasks: a rise is the machine's.",
+)
+
+
+def trend_section(results: ProblemResults) -> Section | None:
+    """Return the table of earlier runs and its plots; None without a history of this problem.
+
+    Only runs of the same suites on as many instances are on the curves of the latest one.
+    """
+    history = results.history
+    if history is None:
+        return None
+    own = history[history["problem"] == results.problem]
+    best = own[own["method"] == BEST].tail(MOST_RUNS)
+    if best.empty:
+        return None
+    last = best.iloc[-1]
+    alike = best[(best["suites"] == last["suites"]) & (best["instances"] == last["instances"])]
+    table = Table(
+        "Runs",
+        COLUMNS,
+        (Group((), tuple(_cells(row) for row in rows(best))),),
+        NOTES,
+        text_columns=3,
+    )
+    names = {run: f"{at:%m-%d %H:%M}\n{commit}" for run, at, commit in _facts(alike)}
+    plots = (
+        _plot(own, names, "mean_gap", "trend_of_gaps", "Gap of solutions by run", "mean gap (%)"),
+        _plot(
+            own, names, "mean_bound_gap", "trend_of_bounds", "Gap of bounds by run",
+            "best UB over LB, - 1 (%)",
+        ),
+        _plot(own, names, "mean_seconds", "trend_of_times", "Time by run", "mean seconds"),
+    )  # fmt: skip
+    return Section("Trends", (table,), plots)
+
+
+def _facts(alike: pd.DataFrame) -> list[tuple[Any, Any, Any]]:
+    return [(row.run, row.started_at, row.commit) for row in rows(alike)]
+
+
+def _plot(
+    own: pd.DataFrame, names: dict[str, str], column: str, name: str, title: str, label: str
+) -> Plot:
+    shown = own[own["run"].isin(names) & own[column].notna()]
+    # A method that ran once has no trend.
+    shown = shown[shown.groupby("method")["run"].transform("nunique") > 1]
+    if column == "mean_bound_gap":
+        shown = shown[shown["method"] != BEST]
+    factor = 1.0 if column == "mean_seconds" else 100.0
+    data = pd.DataFrame(
+        {
+            "run": shown["run"].map(names),
+            "at": shown["run"].map({run: at for at, run in enumerate(names)}),
+            "method": shown["method"],
+            "value": factor * shown[column],
+        }
+    ).reset_index(drop=True)
+    caption = (
+        "Over the runs of the same suites on as many instances; methods with two runs or more."
+    )
+    return Plot(name, title, caption, data, partial(draw_trend, label=label), height=3.8)
+
+
+def _cells(row: Any) -> tuple[Cell, ...]:
+    reference = row.reference_seconds
+    return (
+        Cell(f"{row.started_at:%Y-%m-%d %H:%M}"),
+        Cell(row.commit),
+        Cell(row.suites),
+        Cell(integer(row.instances)),
+        Cell(percent(row.mean_gap)),
+        Cell(integer(row.optimal)),
+        Cell(integer(row.failed)),
+        Cell(MISSING if pd.isna(reference) else f"{1000 * reference:.0f}"),
+    )

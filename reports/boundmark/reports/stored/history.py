@@ -1,0 +1,98 @@
+"""The history of runs in one Parquet file: a few numbers of each night, to see where they go."""
+
+import datetime as dt
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.shards import as_frame
+
+VERSION = b"1"
+VERSION_KEY = b"boundmark_history"
+
+# Of the best solution and the best bound of each instance, whoever found them.
+BEST = "best of all"
+
+HISTORY = pa.schema(
+    [
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("started_at", pa.timestamp("us", tz="UTC"), nullable=False),
+        ("commit", pa.string()),
+        ("solvers", pa.string()),
+        ("suites", pa.string()),
+        ("reference_seconds", pa.float64()),
+        pa.field("problem", pa.string(), nullable=False),
+        pa.field("method", pa.string(), nullable=False),
+        ("instances", pa.int64()),
+        ("solved", pa.int64()),
+        ("mean_gap", pa.float64()),
+        ("bounded", pa.int64()),
+        ("mean_bound_gap", pa.float64()),
+        ("optimal", pa.int64()),
+        ("mean_seconds", pa.float64()),
+        ("failed", pa.int64()),
+    ],
+    metadata={VERSION_KEY: VERSION},
+)
+
+
+def read_history(path: Path) -> pd.DataFrame:
+    """Return the rows of a history, by start; none if there is no file yet.
+
+    Raises
+    ------
+    StoreError
+        If the file is no history, or one of another version.
+    """
+    if not path.exists():
+        return as_frame(HISTORY.empty_table())
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(
+            f"{path} cannot be read as Parquet; expected a history of runs."
+        ) from error
+    if (table.schema.metadata or {}).get(VERSION_KEY) != VERSION or table.schema != HISTORY:
+        raise StoreError(
+            f"{path} is no history of version {VERSION.decode()}; expected a file that "
+            "`boundmark report --history` wrote. Begin another one."
+        )
+    return _ordered(as_frame(table))
+
+
+def add_to_history(path: Path, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Add a run to a history, in place of what is there of the same run, and return the whole.
+
+    Raises
+    ------
+    StoreError
+        If the file is no history, or cannot be written.
+    """
+    known = read_history(path)
+    added = as_frame(pa.Table.from_pylist(list(rows), HISTORY))
+    whole = _ordered(pd.concat([known[~known["run"].isin(added["run"])], added]))
+    table = pa.Table.from_pandas(whole, HISTORY, preserve_index=False)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata(HISTORY.metadata), sink, compression="zstd")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
+    write_durably(path, sink.getvalue())
+    return whole
+
+
+def start_of(started: str) -> dt.datetime:
+    """Return the time that a label's text states."""
+    return dt.datetime.fromisoformat(started)
+
+
+def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    by = ["started_at", "run", "problem", "method"]
+    return rows.sort_values(by, kind="stable").reset_index(drop=True)

@@ -1,0 +1,153 @@
+import math
+import random
+from typing import Any
+
+import pytest
+from brute_force_placement import instance, optimum
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.placement import limits
+from boundmark.bounds.checker.placement.module_search import (
+    FOUND,
+    REFUTED,
+    TOO_LONG,
+    Module,
+    Scratch,
+    search,
+)
+from boundmark.bounds.checker.placement.modules import module_of, scratch_for, tensors_written
+from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
+from boundmark.problems.placement import PlacementInstance
+
+FOREVER = 10**9
+
+
+def whole(sample: PlacementInstance) -> tuple[Module, Scratch]:
+    """Return all operators as a module, and room for its search."""
+    read = checker.check_instance(sample.to_json())
+    network = Network(read)
+    body = network.inside(OUTSIDE, OUTSIDE)
+    module = module_of(read, network, tensors_written(read), (OUTSIDE, OUTSIDE), body)
+    return module, scratch_for(module, lambda size: [0] * size)
+
+
+def random_sample(dice: random.Random) -> PlacementInstance:
+    """Return an instance of up to five operators, with costs of all sorts."""
+    nodes = dice.randint(1, 5)
+    devices = dice.choice([1, 2, 3]) if nodes < 5 else 2
+    duration = [[dice.choice([0, 1, 2, 3, 5, 8, -1]) for _ in range(devices)] for _ in range(nodes)]
+    for row in duration:
+        row[0] = max(row[0], 0)
+    edges = [(u, v) for u in range(nodes) for v in range(u + 1, nodes) if dice.random() < 0.5]
+    times = [
+        [0 if d == e else dice.randint(0, 6) for d in range(devices) for e in range(devices)]
+        for _ in range(2)
+    ]
+    transfers = dice.choice(["per-edge", "per-tensor"])
+    return instance(duration, edges, times=times, transfers=transfers)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_ends_at_the_optimum(seed: int) -> None:
+    """One tick less is refuted, the optimum is found; by exhaustion over devices and orders."""
+    dice = random.Random(seed)
+    for _ in range(40):
+        sample = random_sample(dice)
+        best = optimum(sample)
+        assert best < math.inf
+        module, room = whole(sample)
+        assert search(module, room, int(best), FOREVER) == FOUND
+        if best > 0:
+            assert search(module, room, int(best) - 1, FOREVER) == REFUTED
+            # Steps are what the search says.
+            steps = room.count[0]
+            assert search(module, room, int(best) - 1, steps) == REFUTED
+            if steps > 10:
+                assert search(module, room, int(best) - 1, 0) in (TOO_LONG, REFUTED)
+
+
+def test_a_search_has_a_limit() -> None:
+    """Many equal operators have many orders and placements; none of them is looked at for long."""
+    sample = instance([[5, 5, 5]] * 24, [(0, v) for v in range(1, 24)])
+    module, room = whole(sample)
+    assert search(module, room, 39, 50_000) == TOO_LONG
+    assert room.count[0] < 60_000
+
+
+def test_orders_that_go_round_in_circles_come_to_an_end() -> None:
+    """Where orders contradict each other, times rise up to the threshold, or the limit."""
+    sample = instance([[1], [1], [1]], [(0, 1), (0, 2)])
+    module, room = whole(sample)
+    assert search(module, room, 2**53, FOREVER) == FOUND
+    # Both orders of the last two, and a threshold that only both together exceed.
+    assert search(module, room, 2, FOREVER) == REFUTED
+
+
+def test_ends_take_no_time() -> None:
+    """A module begins when its first operator ends, and ends when its last one starts."""
+    sample = instance(
+        [[7, 7], [5, 5], [5, 5], [9, 9]], [(0, 1), (0, 2), (1, 3), (2, 3)], times=[[0, 2, 3, 0]]
+    )
+    read = checker.check_instance(sample.to_json())
+    network = Network(read)
+    module = module_of(read, network, tensors_written(read), (0, 3), network.inside(0, 3))
+    room = scratch_for(module, lambda size: [0] * size)
+    module.allowed[0] = module.allowed[3] = 1
+    # One there and back, 2 + 5 + 3, or both here.
+    assert search(module, room, 9, FOREVER) == REFUTED
+    assert search(module, room, 10, FOREVER) == FOUND
+    module.allowed[3] = 2
+    # A tensor to the other device arrives at 2, or at 7 for what was run here.
+    assert search(module, room, 6, FOREVER) == REFUTED
+    assert search(module, room, 7, FOREVER) == FOUND
+
+
+def test_ports_take_one_at_a_time() -> None:
+    """Three tensors to one device are received one after another, shared ones once."""
+    edges = [(0, 3), (1, 3), (2, 3)]
+    rows = [[1, -1], [1, -1], [1, -1], [-1, 1]]
+    sample = instance(rows, edges, times=[[0, 4, 4, 0]])
+    module, room = whole(sample)
+    assert search(module, room, 13, FOREVER) == REFUTED
+    assert search(module, room, 14, FOREVER) == FOUND
+    fork = [[1, -1], [-1, 0], [-1, 0], [-1, 0]]
+    for transfers, best in (("per-edge", 13), ("per-tensor", 5)):
+        sample = instance(fork, [(0, 1), (0, 2), (0, 3)], times=[[0, 4, 4, 0]], transfers=transfers)
+        module, room = whole(sample)
+        assert search(module, room, best - 1, FOREVER) == REFUTED
+        assert search(module, room, best, FOREVER) == FOUND
+
+
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [
+        (
+            instance([[1]] * (limits.MOST_MODULE_OPERATORS + 1), []),
+            "too many operators or devices",
+        ),
+        (instance([[1] * (limits.MOST_MODULE_DEVICES + 1)], []), "too many operators or devices"),
+        (
+            instance([[1]] * 40, [(u, v) for u in range(40) for v in range(u + 1, 40)]),
+            "too many tensors",
+        ),
+    ],
+)  # fmt: skip
+def test_modules_have_limits(sample: PlacementInstance, expected: str) -> None:
+    """What is beyond them is refused before it is written down."""
+    with pytest.raises(checker.TooLarge, match=expected):
+        whole(sample)
+
+
+def test_jumps_are_arcs_without_ports() -> None:
+    """What was proven between two operators delays the second one, for devices as they are."""
+    sample = instance([[1, 1], [1, 1], [1, 1]], [(0, 1), (1, 2)], times=[[0, 1, 1, 0]])
+    read = checker.check_instance(sample.to_json())
+    network = Network(read)
+    jump: Any = checker.placement.paths.Jump(0, 2, [[9, 8], [7, 6]])
+    network.add(jump)
+    body = network.inside(OUTSIDE, OUTSIDE)
+    module = module_of(read, network, tensors_written(read), (OUTSIDE, OUTSIDE), body)
+    room = scratch_for(module, lambda size: [0] * size)
+    assert search(module, room, 7, FOREVER) == REFUTED
+    assert search(module, room, 8, FOREVER) == FOUND
+    assert room.device == [1, 1, 1] or list(room.device) == [1, 1, 1]

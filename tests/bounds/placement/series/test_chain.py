@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+from brute_force_placement import instance
+
+from boundmark.bounds.placement.series import chain
+from boundmark.problems.errors import UnsupportedError
+
+TWO_MODULES = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6)]
+
+
+def test_operators_that_all_paths_pass_make_the_chain() -> None:
+    """Nothing is lost with them, and modules are as small as can be."""
+    found = chain.best_chain(instance([[2, 2]] * 7, TWO_MODULES).graph, 40)
+    assert found.operators == (0, 3, 6)
+    assert found.work_kept == pytest.approx(1)
+
+
+def test_a_mask_is_left_out() -> None:
+    """An operator whose tensor goes to all modules would make one module of them."""
+    edges = [*TWO_MODULES, (7, 1), (7, 4)]
+    found = chain.best_chain(instance([*[[9, 9]] * 7, [1, 1]], edges).graph, 3)
+    assert found.operators == (0, 3, 6)
+    assert 0.9 < found.work_kept < 1
+
+
+def test_the_heavier_branch_is_kept() -> None:
+    """Where a module is too large, the chain goes through it, and operators beside it are lost."""
+    edges = [(0, v) for v in range(1, 5)] + [(v, 5) for v in range(1, 5)]
+    rows = [[1], [2], [2], [50], [2], [1]]
+    found = chain.best_chain(instance(rows, edges).graph, 3)
+    assert found.operators == (0, 3, 5)
+
+
+def test_without_a_chain_all_is_one_module() -> None:
+    """Operators without edges."""
+    assert chain.best_chain(instance([[1]] * 3, []).graph, 40).operators in {(), (0,), (1,), (2,)}
+    assert chain.best_chain(instance([[1]] * 3, []).graph, 40).work_kept == pytest.approx(1)
+
+
+def test_too_many_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets of operators take memory that grows with the square."""
+    monkeypatch.setattr(chain, "MOST_OPERATORS", 6)
+    with pytest.raises(UnsupportedError, match="7 operators; expected at most 6"):
+        chain.best_chain(instance([[1]] * 7, TWO_MODULES).graph, 40)
+
+
+def test_sets_weigh_what_their_operators_do() -> None:
+    """A bit of all of them at a time."""
+    work = np.random.default_rng(1).integers(0, 2**chain.WORK_BITS, 30).tolist()
+    planes = [
+        sum(1 << v for v, ticks in enumerate(work) if ticks >> bit & 1)
+        for bit in range(chain.WORK_BITS)
+    ]
+    for chosen in ([], [3], [0, 5, 29], list(range(30))):
+        assert chain._weight(sum(1 << v for v in chosen), planes) == sum(work[v] for v in chosen)

@@ -1,0 +1,69 @@
+"""Two small runs of one solver and one bound on two instances, and what changes in the second."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documented import append
+
+from boundmark.reports.comparison.compare import Comparison, compare_runs
+from boundmark.reports.comparison.recorded_run import read_run
+from boundmark.reports.comparison.thresholds import Thresholds
+from boundmark.reports.stored.store import ResultStore
+
+Row = dict[str, Any]
+Stored = Callable[[str, list[Row]], Path]
+Compared = Callable[..., Comparison]
+
+
+@pytest.fixture(autouse=True)
+def _not_synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let folders be written without waiting for the disk: no test here is about crashes."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def run_rows(make_row: Any) -> list[Row]:
+    """Return a run: instances a and b, a heuristic with two seeds, and a bound."""
+    return [
+        make_row("a1", instance="a", method="brkga", seed=1, objective=20),
+        make_row("a2", instance="a", method="brkga", seed=2, objective=22),
+        make_row("a3", instance="a", method="share", method_kind="bound", bound_certified=10),
+        make_row("b1", instance="b", method="brkga", seed=1, objective=8),
+        make_row("b2", instance="b", method="brkga", seed=2, objective=9),
+        make_row("b3", instance="b", method="share", method_kind="bound", bound_certified=8),
+    ]
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Stored:
+    """Return the function that stores rows in a folder of a name."""
+
+    def write(name: str, rows: list[Row]) -> Path:
+        store = ResultStore.create_or_open(tmp_path / name)
+        for row in rows:
+            append(store, row, [])
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def compared(stored: Stored, run_rows: list[Row]) -> Compared:
+    """Return the function that compares the run with one in which some rows have other values.
+
+    Tasks are named with what changes in them; None leaves a task out.
+    """
+
+    def compare(
+        thresholds: Thresholds | None = None, *, base: Row | None = None, **changes: Row | None
+    ) -> Comparison:
+        before = [row | (base or {}) for row in run_rows]
+        after = [row | (changes.get(row["task_id"]) or {}) for row in before]
+        kept = [row for row in after if changes.get(row["task_id"], {}) is not None]
+        return compare_runs(
+            read_run(stored("base", before)), read_run(stored("new", kept)), thresholds
+        )
+
+    return compare

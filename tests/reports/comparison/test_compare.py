@@ -1,0 +1,236 @@
+"""What got worse is found and named, what may be chance is advice, and nothing else is said."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boundmark.reports.comparison.compare import Comparison, compare_runs
+from boundmark.reports.comparison.finding import Finding
+from boundmark.reports.comparison.recorded_run import read_run
+from boundmark.reports.comparison.thresholds import default_thresholds
+
+
+def only(comparison: Comparison, verdict: str) -> Finding:
+    """Return the one finding with a verdict."""
+    (found,) = comparison.of(verdict)
+    return found
+
+
+def test_the_same_run_is_the_same(compared: Any) -> None:
+    """Nothing is found, all tasks are compared, and the exit code is 0."""
+    found = compared()
+    assert (found.exit_code, found.findings, found.compared, found.repeatable) == (0, (), 6, 6)
+
+
+def test_a_worse_cost_is_named_with_both_tasks(compared: Any) -> None:
+    """One tick is enough where nothing depended on the clock."""
+    found = compared(a2={"objective": 23})
+    worse = only(found, "worse")
+    assert found.exit_code == 1
+    assert (worse.gate, worse.method, worse.subject) == (
+        "objective",
+        "brkga",
+        "zoo/a k=2, brkga, seed 2",
+    )
+    assert worse.sentence == "verified cost: 22 before, 23 now (4.55 % higher)"
+    assert worse.base is not None
+    assert worse.new is not None
+    assert (worse.base.value, worse.new.value) == (22, 23)
+    assert worse.base.solution != worse.new.solution
+
+
+def test_a_weaker_bound_is_named_with_both_certificates(compared: Any) -> None:
+    """Both hashes are those of the documents that state the bounds."""
+    found = compared(a3={"bound_certified": 9})
+    worse = only(found, "worse")
+    assert (worse.gate, worse.method) == ("bound", "share")
+    assert worse.base is not None
+    assert worse.new is not None
+    assert len({worse.base.certificate, worse.new.certificate}) == 2
+
+
+def test_better_results_are_told_and_pass(compared: Any) -> None:
+    """A lower cost and a higher bound; one more optimum is proven by it."""
+    found = compared(a1={"objective": 12}, a3={"bound_certified": 12})
+    assert found.exit_code == 0
+    assert {finding.gate for finding in found.of("better")} == {"objective", "bound", "optimal"}
+
+
+def test_what_depends_on_the_clock_decides_nothing(compared: Any) -> None:
+    """Whether a task used its time is asked of both runs; a list of methods overrides it."""
+    for base, change in (({"wall_seconds": 9.0}, {}), ({}, {"wall_seconds": 9.0})):
+        found = compared(base=base, a1={"objective": 25, **change})
+        assert found.exit_code == 0
+    listed = replace(default_thresholds(), clock_methods=("brkga",))
+    assert compared(listed, a1={"objective": 25}).exit_code == 0
+
+
+def test_tolerances_are_fractions_of_what_was(compared: Any) -> None:
+    """At the tolerance a difference is told and passes; beyond it, it counts."""
+    limits = replace(default_thresholds(), objective_tolerance=0.05)
+    assert compared(limits, a1={"objective": 21}).exit_code == 0
+    assert only(compared(limits, a1={"objective": 21}), "advice").gate == "objective"
+    assert compared(limits, a2={"objective": 24}).exit_code == 1
+
+
+@pytest.mark.parametrize("status", ["crashed", "error", "oom", "timeout", "unsupported"])
+def test_a_new_failure_counts(compared: Any, status: str) -> None:
+    """Also if what the task reported before it failed is as good as ever."""
+    found = compared(b1={"status": status, "status_detail": "why"})
+    worse = only(found, "worse")
+    assert (worse.gate, worse.sentence) == ("failure", f"status: ok before, {status} now (why)")
+
+
+def test_a_timeout_of_a_task_that_was_slow_is_advice(compared: Any) -> None:
+    """It may have run out of time by chance."""
+    found = compared(base={"wall_seconds": 9.0}, b1={"status": "timeout", "wall_seconds": 11.0})
+    assert found.exit_code == 0
+    assert only(found, "advice").gate == "failure"
+
+
+def test_a_failure_that_is_gone_is_better(compared: Any) -> None:
+    """And what it delivers now is too."""
+    failed = {"status": "crashed", "objective": None, "bound_certified": None}
+    found = compared(base=failed, b1={"status": "ok", "objective": 8})
+    assert found.exit_code == 0
+    assert {finding.gate for finding in found.of("better")} == {"failure", "solved"}
+
+
+def test_an_instance_that_no_seed_solves_is_lost(compared: Any) -> None:
+    """Losing one seed's solution is not losing the instance."""
+    gone = {"objective": None, "wall_seconds": 9.0}
+    slow = {"wall_seconds": 9.0}
+    assert compared(base=slow, b1=gone).exit_code == 0
+    found = compared(base=slow, b1=gone, b2=gone)
+    worse = only(found, "worse")
+    assert (worse.gate, worse.sentence) == (
+        "solved", "instances with a verified solution: 2 before, 1 now",
+    )  # fmt: skip
+    allowed = replace(default_thresholds(), solved_lost=1)
+    assert compared(allowed, base=slow, b1=gone, b2=gone).exit_code == 0
+
+
+def test_a_lost_optimum_counts(compared: Any) -> None:
+    """Instance b was proven optimal by its cost 8 and its bound 8."""
+    gates = {finding.gate for finding in compared(b3={"bound_certified": 7}).of("worse")}
+    assert gates == {"bound", "optimal"}
+
+
+def test_runs_that_contradict_each_other_name_both_rows(compared: Any) -> None:
+    """A new cost below an old bound is wrong, though each run agrees with itself."""
+    found = compared(b1={"objective": 7}, b3={"bound_certified": 6})
+    worse = {finding.gate: finding for finding in found.of("worse")}["consistency"]
+    assert "brkga in NEW has a verified cost of 7 (task b1)" in worse.sentence
+    assert "certified bound of 8 that share has in BASE (task b3)" in worse.sentence
+
+
+def test_a_contradiction_within_the_new_run_names_both_rows(compared: Any) -> None:
+    """Where the report refuses to publish, the comparison says which rows."""
+    found = compared(b3={"bound_certified": 9})
+    worse = {finding.gate: finding for finding in found.of("worse")}["consistency"]
+    assert "(task b1), below the certified bound of 9 that share has in NEW (task b3)" in (
+        worse.sentence
+    )
+
+
+def test_tasks_that_are_gone_are_told_or_count(compared: Any) -> None:
+    """As the thresholds say; the rest is compared."""
+    found = compared(a3=None)
+    assert (found.exit_code, found.compared, found.only_base) == (0, 5, 1)
+    assert only(found, "advice").gate == "missing"
+    strict = replace(default_thresholds(), missing_tasks="worse")
+    assert compared(strict, a3=None).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"instance_sha256": "5" * 64, "bound_certified": None}, "another instance"),
+        ({"params": '{"x": 1}'}, "other parameters"),
+        ({"time_limit_seconds": 20.0}, "other limits"),
+        ({"method": "shares"}, "no such task"),
+    ],
+)
+def test_a_suite_that_changed_is_told_with_what_changed(
+    compared: Any, change: dict[str, Any], why: str
+) -> None:
+    """Neither side is compared with anything else, and the note says what to do."""
+    found = compared(a3=change)
+    assert (found.compared, found.only_base, found.only_new) == (5, 1, 1)
+    notes = " ".join(found.notes)
+    assert f"Tasks that only BASE has: 1 ({why}: 1)" in notes
+    assert "refresh the baseline" in notes
+
+
+def test_versions_of_methods_are_compared_and_named(compared: Any) -> None:
+    """A new version is the reason to compare; of two versions in one run, the latest counts."""
+    found = compared(a1={"method_version": 2, "objective": 30})
+    assert found.exit_code == 1
+    assert any("version differs" in note and "brkga" in note for note in found.notes)
+
+
+def test_nothing_in_common_is_no_success(stored: Any, run_rows: Any) -> None:
+    """Other suites, nothing at all, or failures on both sides: exit code 3."""
+    base = read_run(stored("base", run_rows))
+    other = [row | {"task_id": f"x{row['task_id']}", "method": "other"} for row in run_rows]
+    assert compare_runs(base, read_run(stored("other", other))).exit_code == 3
+    empty = compare_runs(base, read_run(stored("empty", [])))
+    assert empty.exit_code == 3
+    assert any("NEW" in note and "holds no results" in note for note in empty.notes)
+    nothing = {"status": "crashed", "objective": None, "bound_certified": None}
+    failed = [row | nothing for row in run_rows]
+    both = compare_runs(read_run(stored("f1", failed)), read_run(stored("f2", failed)))
+    assert (both.compared, both.exit_code) == (0, 3)
+
+
+def test_all_failed_is_worse_than_before(compared: Any, run_rows: Any) -> None:
+    """Each task is a new failure, and no instance is solved or bounded any more."""
+    nothing = {"status": "error", "objective": None, "bound_certified": None}
+    found = compared(**{row["task_id"]: nothing for row in run_rows})
+    assert found.exit_code == 1
+    gates = [finding.gate for finding in found.of("worse")]
+    assert (gates.count("failure"), gates.count("solved")) == (6, 2)
+
+
+@pytest.mark.parametrize("fault", ["deleted", "tampered"])
+def test_a_certificate_that_is_gone_or_changed_counts(
+    stored: Any, run_rows: Any, fault: str
+) -> None:
+    """The bound that rests on it is no bound, and the file is named."""
+    base, new = (read_run(stored(name, run_rows)) for name in ("base", "new"))
+    path = next(
+        path for path in (new.path / "certificates").iterdir() if b":10" in path.read_bytes()
+    )
+    if fault == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes().replace(b":10", b":11"))
+    found = compare_runs(base, read_run(new.path))
+    worse = {finding.gate: finding for finding in found.of("worse")}
+    assert {"verification", "bound", "solved"} <= set(worse)
+    assert path.name in worse["verification"].sentence
+
+
+def test_a_report_that_the_checker_rejected_counts(compared: Any) -> None:
+    """The row says so, whatever the task was before."""
+    found = compared(
+        base={"status": "error"}, b3={"status_detail": "rejected: it proves 7 and not 8"}
+    )
+    assert only(found, "worse").gate == "verification"
+
+
+def test_a_folder_of_another_schema_is_one_sentence(tmp_path: Path) -> None:
+    """It says what to do."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from boundmark.problems.errors import StoreError
+
+    path = tmp_path / "old.parquet"
+    pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"boundmark_schema": "1"}), path)
+    with pytest.raises(StoreError, match=r"schema version 1; expected version 2\. Run the suite"):
+        read_run(path)
+    with pytest.raises(StoreError, match="does not exist; expected a results folder"):
+        read_run(tmp_path / "none")
