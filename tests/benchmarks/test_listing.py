@@ -26,6 +26,14 @@ def test_members(boundmark: Boundmark) -> None:
     assert "onnx-light/resnet50" in boundmark("datasets", "--members", "onnx-light").stdout
 
 
+def test_the_zoo_is_listed(boundmark: Boundmark) -> None:
+    """Its graphs are for both problems about models."""
+    listed = json.loads(boundmark("datasets", "--json").stdout)
+    (row,) = [row for row in listed if row["data set"] == "zoo"]
+    assert row["members"] >= 45
+    assert row["problems"] == "pipeline, placement"
+
+
 def test_devices_are_listed(boundmark: Boundmark) -> None:
     """Programs get SI units and sources; people names and a few figures."""
     listed = json.loads(boundmark("devices", "--json").stdout)

@@ -7,8 +7,10 @@ import pkgutil
 import pytest
 
 from boundmark.bounds.microbatch import methods as microbatch_methods
+from boundmark.bounds.ordering import methods as ordering_methods
 from boundmark.bounds.pipeline import methods as pipeline_methods
 from boundmark.bounds.placement import methods as placement_methods
+from boundmark.bounds.slicing import methods as slicing_methods
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Method
 
@@ -16,6 +18,8 @@ FOLDERS = {
     "pipeline": pipeline_methods,
     "microbatch": microbatch_methods,
     "placement": placement_methods,
+    "slicing": slicing_methods,
+    "ordering": ordering_methods,
 }
 
 # Heuristics and bounds know nothing of each other. The search of `time-optimal` is that of

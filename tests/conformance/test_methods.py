@@ -25,7 +25,7 @@ FEW_EVALUATIONS = {"samples": 20, "population": 5, "generations": 3, "evaluation
 def run(method: Method, sample: Instance, seed: int = 1) -> Recorder:
     """Run a method with few evaluations."""
     params = {name: few for name, few in FEW_EVALUATIONS.items() if name in method.params}
-    if runs_elsewhere(method.problem):
+    if runs_elsewhere(method):
         return call(record, method.name, sample, seed=seed, params=params)
     return record(method.name, sample, seed=seed, params=params)
 

@@ -8,7 +8,7 @@ from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Data sets whose files the user has to provide.
-PUBLISHED = {"pipedream"}
+PUBLISHED = {"moirai", "pipedream"}
 
 
 def test_own_data_sets_are_registered():

@@ -2,9 +2,9 @@
 
 A problem has a module with `LARGER`, an instance on which methods have something to improve, and
 `tiny`, which returns pairs of an instance and its optimum. Two flags are optional: `ELSEWHERE` if
-the methods need a process of their own, and `REPEATS_OBJECTIVES` if they may report solutions that
-are no better than the last one. Other packages name theirs in the entry-point group
-``boundmark.tiny_instances``, by the problem's name.
+the methods need a process of their own, or the names of those that do, and `REPEATS_OBJECTIVES` if
+they may report solutions that are no better than the last one. Other packages name theirs in the
+entry-point group ``boundmark.tiny_instances``, by the problem's name.
 """
 
 from functools import cache
@@ -12,12 +12,15 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
 
+from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance
 
 MODULES = {
     "pipeline": "tiny_pipeline",
     "microbatch": "tiny_microbatch",
     "placement": "tiny_placement",
+    "slicing": "tiny_slicing",
+    "ordering": "tiny_ordering",
 }
 
 
@@ -41,9 +44,10 @@ def larger(problem: str) -> Instance:
     return samples(problem).LARGER
 
 
-def runs_elsewhere(problem: str) -> bool:
-    """Whether the methods need a process of their own."""
-    return getattr(samples(problem), "ELSEWHERE", False)
+def runs_elsewhere(method: Method) -> bool:
+    """Whether a method needs a process without the solvers of others."""
+    elsewhere: bool | frozenset[str] = getattr(samples(method.problem), "ELSEWHERE", False)
+    return elsewhere if isinstance(elsewhere, bool) else method.name in elsewhere
 
 
 def may_repeat(problem: str) -> bool:

@@ -8,6 +8,9 @@ from brute_force_placement import instance, optimum
 
 from boundmark.problems.placement import PlacementInstance
 
+# It uses ortools, which cannot be loaded beside highspy.
+ELSEWHERE = frozenset({"placement-cp"})
+
 LARGER = instance(
     [[4, 7, 9], [6, 3, 5], [8, 8, -1], [2, 9, 4], [5, 5, 5], [0, 0, 0], [7, 2, 6], [3, 3, 3]],
     [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 5), (5, 6), (4, 7), (6, 7)],

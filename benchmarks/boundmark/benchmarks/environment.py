@@ -21,7 +21,7 @@ def describe_environment() -> Mapping[str, Any]:
     """
     commit, dirty = _checkout()
     return {
-        "cpu": _cpu_name(),
+        "cpu": cpu_name(),
         "cores": psutil.cpu_count(logical=False),
         "logical_cpus": psutil.cpu_count(),
         "usable_cpus": len(os.sched_getaffinity(0)),
@@ -39,7 +39,8 @@ def describe_environment() -> Mapping[str, Any]:
     }
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """Return what the processor is called."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()

@@ -19,7 +19,7 @@ INSTANCE_SUFFIX = ".json"
 def known_suffixes() -> tuple[str, ...]:
     """Return the suffixes of all formats that can be read."""
     known = [suffix for one in formats().values() for suffix in one.suffixes]
-    return tuple(dict.fromkeys([*known, INSTANCE_SUFFIX]))
+    return (*dict.fromkeys(x for x in known if x != INSTANCE_SUFFIX), INSTANCE_SUFFIX)
 
 
 def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
@@ -42,10 +42,14 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
     """
     path = Path(path)
     suffix = path.suffix.lower()
+    candidates = [one for one in formats().values() if suffix in one.suffixes]
     if suffix == INSTANCE_SUFFIX:
         refuse_dims(str(path), dims)
+        content = read_bytes(path)
+        for one in candidates:
+            if one.recognises is not None and one.recognises(content):
+                return one.load(path)
         return _load_instance(path)
-    candidates = [one for one in formats().values() if suffix in one.suffixes]
     if not candidates:
         raise InvalidInputError(
             f"{path} has the suffix {path.suffix!r}; expected one of {', '.join(known_suffixes())}."

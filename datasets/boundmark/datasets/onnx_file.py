@@ -1,6 +1,5 @@
 """Computation graphs from ONNX files: shapes inferred, constants folded, operations counted."""
 
-from collections import Counter
 from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import GraphProto, ModelProto, NodeProto
 
+from boundmark.datasets.arithmetic import main_dtype
 from boundmark.datasets.file_format import NO_DIMS
 from boundmark.datasets.onnx_attributes import canonical_attributes, signature
 from boundmark.datasets.onnx_control_flow import bodies, body_flops, lift_weights, reads_of
@@ -32,7 +32,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import LEFT_OUT, Operator
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
-from boundmark.problems.tensor import Tensor, arithmetic_dtype
+from boundmark.problems.tensor import Tensor
 
 
 def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
@@ -184,17 +184,12 @@ def _graph(
                     names[at],
                 )
     tensors, numbers = numbering.tensors, numbering.numbers
-    arithmetic: Counter[str] = Counter()
-    for operator in operators:
-        given = [number for number in operator.reads if number != LEFT_OUT]
-        if operator.flops and given:
-            arithmetic[arithmetic_dtype(tensors[given[0]].dtype)] += operator.flops
     return ComputationGraph(
         operators=tuple(operators),
         tensors=tuple(tensors),
         parameters=frozenset(number for name, number in numbers.items() if name in constants),
         results=tuple(numbers[name] for name in returned if name in numbers),
-        dtype=max(arithmetic, key=arithmetic.__getitem__, default="float32"),
+        dtype=main_dtype(operators, tensors),
         notes=(*notes, *counted.sentences()),
     )
 

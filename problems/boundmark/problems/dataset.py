@@ -1,6 +1,6 @@
 """The contract of a data set: named graphs or other sources of instances that load on demand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,8 @@ class Dataset:
         Returns the second parts, in the order in which tables list them.
     load
         Returns one member. Raises `UnknownNameError` for a name that no member has.
+    about
+        Returns what is known of a member's origin, by name, as JSON values; raises likewise.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Dataset:
     summary: str
     members: Callable[[], tuple[str, ...]]
     load: Callable[[str], Any]
+    about: Callable[[str], Mapping[str, Any]] = lambda member: {}
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, type):

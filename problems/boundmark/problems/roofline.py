@@ -5,12 +5,17 @@ bandwidth, plus the time to launch it ([ROOFLINE09]). A tensor takes the link's 
 bytes at the link's bandwidth.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Device, Link
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.fusion import fused_into
+from boundmark.problems.quoted import quoted
 
 # What an inference runtime turns into metadata or drops: no kernel is launched and no byte moves.
 # Their outputs are views of their inputs (Flatten, Identity, Reshape, Squeeze, Unsqueeze, and
@@ -26,17 +31,43 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
     """Return how long the device takes for each operation, shape (n,).
 
     An operation reads its inputs and parameters from the device's memory and writes its output
-    there. Operations of `FREE_OP_TYPES` take no time.
+    there. Operations of `FREE_OP_TYPES` take no time. On a device that fuses, an operation that is
+    fused into its producer is not launched, and the tensor between them is neither written nor
+    read: see `fusion`. Where times were measured, they are the times.
 
     Raises
     ------
     InvalidInputError
-        If the device has no peak rate for the graph's dtype.
+        If the device has no peak rate for the graph's dtype, or times of another model.
     """
+    if device.measured is not None:
+        return _measured_seconds(graph, device.name, device.measured)
     moved = graph.read_bytes + graph.param_bytes + graph.output_bytes
-    roof = np.maximum(graph.flops / device.rate(graph.dtype), moved / device.memory_bandwidth)
+    overhead = np.full(len(graph.operators), device.op_overhead)
     free = np.array([op_type in FREE_OP_TYPES for op_type in graph.op_types])
-    return np.where(free, 0.0, roof + device.op_overhead)
+    if device.fuses:
+        into = fused_into(graph)
+        # What is free launches nothing that could be fused with.
+        fused = np.flatnonzero((into >= 0) & ~free[into])
+        # The only tensor that such an operation reads and that is no parameter.
+        between = graph.read_bytes[fused]
+        moved = moved - np.bincount(fused, between, len(free))
+        moved -= np.bincount(into[fused], between, len(free))
+        overhead[fused] = 0.0
+    roof = np.maximum(graph.flops / device.rate(graph.dtype), moved / device.memory_bandwidth)
+    return np.where(free, 0.0, roof + overhead)
+
+
+def _measured_seconds(
+    graph: ComputationGraph, device: str, measured: Mapping[str, float]
+) -> npt.NDArray[np.float64]:
+    for name in graph.names:
+        if name not in measured:
+            raise InvalidInputError(
+                f"device {device!r} has no time for operator {quoted(name)}; expected times that "
+                "were measured on this model."
+            )
+    return np.array([measured[name] for name in graph.names])
 
 
 def transfer_seconds(sizes: IntArray, link: Link) -> npt.NDArray[np.float64]:

@@ -8,6 +8,8 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.catalog import find
+from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
+from boundmark.reports.best_known.section import best_known_section
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.overview.definitions import definitions
 from boundmark.reports.overview.limitations import limitations
@@ -82,7 +84,8 @@ def write_report(
     files = {f"tables/{name}.parquet": parquet_bytes(table) for name, table in common.items()}
     for part in parts:
         files |= part.files
-    page = _page(folder, parts, common["failures"], common["contradicted_claims"])
+    found = of_results(folder.tasks)
+    page = _page(folder, parts, found, common["failures"], common["contradicted_claims"])
     pages = {f"report.{name}": render(page).encode() for name, render in renderers.items()}
     paths = write_files(directory, {**files, **pages})
     remove_stale(directory, set(paths))
@@ -97,6 +100,7 @@ def _history_rows(folder: FolderResults) -> Iterator[dict[str, Any]]:
 def _page(
     folder: FolderResults,
     parts: Sequence[ProblemPart],
+    found: BestKnown,
     failed: pd.DataFrame,
     contradicted: pd.DataFrame,
 ) -> Page:
@@ -105,15 +109,23 @@ def _page(
         for part in parts
         for section in part.sections
     ]
+    against = best_known_section(shipped(), found)
+    celebrated = improvements(shipped(), found).sentence
+    headlines = [*(part.headline for part in parts), *filter(None, [celebrated])]
     return Page(
         title=title(folder),
-        summary=summary(folder, [part.headline for part in parts]),
+        summary=summary(folder, headlines),
         settings=settings(folder),
         environment=environment(folder),
         limitations=(
             *limitations(folder, contradicted),
             *(said for part in parts for said in part.limitations),
         ),
-        sections=(*sections, failure_section(failed, contradicted), definitions()),
+        sections=(
+            *sections,
+            *filter(None, [against]),
+            failure_section(failed, contradicted),
+            definitions(),
+        ),
         svg={name: text for part in parts for name, text in part.svg.items()},
     )

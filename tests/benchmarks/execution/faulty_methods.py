@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.bounds.mip.linear_model import LinearModel
+from boundmark.bounds.mip.solvers import SOLVERS, highs
+from boundmark.bounds.mip.solvers.search import Outcome, Search
 from boundmark.bounds.pipeline.methods import exact
-from boundmark.bounds.pipeline.mip.linear_model import LinearModel
-from boundmark.bounds.pipeline.mip.solvers import SOLVERS, highs
-from boundmark.bounds.pipeline.mip.solvers.search import Outcome, Search
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress

@@ -12,13 +12,15 @@ from functools import cache
 from typing import Any
 
 import brute_force
+import brute_force_ordering
 import brute_force_placement
+import brute_force_slicing
 from other_process import call
 from recording import record
 
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.problem import Instance, Solution
-from certified import microbatch, pipeline, placement
+from certified import microbatch, ordering, pipeline, placement, slicing
 
 Document = dict[str, Any]
 
@@ -54,6 +56,12 @@ PROBLEMS = {
     ),
     "placement": CertifiedProblem(
         placement.TIGHT, brute_force_placement.optimum, placement.is_tiny, placement.solution
+    ),
+    "ordering": CertifiedProblem(
+        ordering.TIGHT, brute_force_ordering.optimum, ordering.is_tiny, ordering.solution
+    ),
+    "slicing": CertifiedProblem(
+        slicing.TIGHT, brute_force_slicing.optimum, slicing.is_tiny, slicing.solution
     ),
 }
 

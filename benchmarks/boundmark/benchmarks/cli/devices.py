@@ -55,14 +55,14 @@ def _found(name: str) -> "Registry":
     from pathlib import Path
 
     from boundmark.problems.devices import (
+        SUFFIX,
         Device,
         Registry,
         find_device,
-        is_device_file,
         load_device_file,
     )
 
-    if is_device_file(name):
+    if name.lower().endswith(SUFFIX):
         return load_device_file(Path(name))
     item = find_device(name)
     if isinstance(item, Device):
@@ -93,9 +93,10 @@ def _print_device(device: "Device") -> None:
     rates = ", ".join(f"{dtype} {rate / TERA:g}" for dtype, rate in device.peak_rate.items())
     facts = {
         "device": device.name,
-        "rates": f"{rates} (10^12 operations/s)",
+        "rates": _measured(device) or f"{rates} (10^12 operations/s)",
         "memory": f"{device.memory_bytes / GIB:g} GiB, {device.memory_bandwidth / GIGA:g} GB/s",
         "overhead": f"{device.op_overhead / MICRO:g} us per operation",
+        **({"fusion": "elementwise operations run with their producers"} if device.fuses else {}),
     }
     for label, value in facts.items():
         _print_fact(label, value)
@@ -107,6 +108,13 @@ def _print_device(device: "Device") -> None:
     numbers = f"{link.bandwidth / GIGA:g} GB/s each way, latency {link.latency / MICRO:g} us"
     _print_fact("link", numbers)
     _print_source(link.source)
+
+
+def _measured(device: "Device") -> str:
+    """Return what is there instead of rates where times were measured."""
+    if device.measured is None:
+        return ""
+    return f"none; {len(device.measured)} operations of one model were measured"
 
 
 def _print_cluster(cluster: "Cluster", is_wide: bool) -> None:
@@ -155,6 +163,8 @@ def _as_json(item: "Device | Cluster") -> dict[str, Any]:
             "memory_bandwidth_bytes_per_s": item.memory_bandwidth,
             "memory_bytes": item.memory_bytes,
             "op_overhead_s": item.op_overhead,
+            "fuses": item.fuses,
+            "measured_s": None if item.measured is None else dict(item.measured),
             "source": item.source,
             "link": link
             and {

@@ -13,11 +13,15 @@ from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
+from boundmark.benchmarks.cli.profile import profile
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import run
+from boundmark.benchmarks.cli.show_graph import show
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.benchmarks.cli.verify import verify
 from boundmark.problems.errors import BoundmarkError
+
+datasets.add_command(show)
 
 
 class _Failure(click.ClickException):
@@ -71,6 +75,7 @@ class _Group(click.Group):
         export,
         solve,
         evaluate,
+        profile,
         problems,
         methods,
         datasets,

@@ -73,12 +73,15 @@ def methods(as_json: bool, wide: bool) -> None:
     )
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @as_json
 @wide
 @click.option("--members", metavar="NAME", help="List the members of one data set.")
-def datasets(as_json: bool, wide: bool, members: str | None) -> None:
-    """List the registered data sets, or the members of one."""
+@click.pass_context
+def datasets(context: click.Context, as_json: bool, wide: bool, members: str | None) -> None:
+    """List the registered data sets, or the members of one; or show one graph."""
+    if context.invoked_subcommand is not None:
+        return
     from boundmark.problems.catalog import datasets as registered
     from boundmark.problems.catalog import find
     from boundmark.problems.catalog import problems as known

@@ -43,6 +43,10 @@ from boundmark.reports.stored.statuses import FAILURES
     "--filter", "pattern", metavar="GLOB",
     help="Only tasks whose label, e.g. 'onnx-light/resnet50 k=8 share', matches or contains this.",
 )  # fmt: skip
+@click.option(
+    "--update-best", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="Record the best costs and bounds of all instances in this Parquet file.",
+)  # fmt: skip
 @fail_on_option
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def run(
@@ -55,6 +59,7 @@ def run(
     memory_limit: float | None,
     retry: tuple[str, ...],
     pattern: str | None,
+    update_best: Path | None,
     fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
@@ -88,4 +93,35 @@ def run(
     text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
     text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
     click.echo(printable(text))
+    for line in _records(out, update_best):
+        click.echo(printable(line))
     fail_over(fail_on, summary.stored)
+
+
+def _records(directory: Path, path: Path | None) -> list[str]:
+    """Return what there is to say about best known results, and update a file of them if asked."""
+    from boundmark.reports.best_known import (
+        improvements,
+        merged,
+        of_results,
+        read_records,
+        shipped,
+        write_records,
+    )
+    from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.stored.supported import supported_results
+
+    results = supported_results(ResultStore.open(directory)).results
+    if results.empty:
+        return []
+    found = of_results(results)
+    lines = [improvements(shipped(), found).sentence]
+    if path is not None:
+        known = read_records(path)
+        change = improvements(known, found)
+        write_records(path, merged(known, found))
+        lines.append(
+            f"{path}: {change.added} instances added, {len(change.solutions)} costs and "
+            f"{len(change.bounds)} bounds improved of {change.known} known"
+        )
+    return [line for line in lines if line]

@@ -1,4 +1,4 @@
-"""A placement: a line for every device."""
+"""A placement: a line for every device, and a drawing."""
 
 from typing import Any
 
@@ -13,6 +13,8 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import memory_held
 from boundmark.problems.placement.measures import busy_ticks, moved_ticks
+from boundmark.reports.placement.gantt.spans import schedule_spans
+from boundmark.reports.placement.gantt.terminal import draw_placement
 from boundmark.reports.text.number_text import integer
 
 
@@ -71,7 +73,7 @@ def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> 
 
 
 def print_solution(answer: Answer) -> None:
-    """Print a line for each device: what it runs, its share of the makespan, and how full it is."""
+    """Print what each device runs, its share of the makespan, how full it is, and a drawing."""
     if answer.solution is None or answer.objective is None:
         return
     instance = _instance(answer)
@@ -89,7 +91,11 @@ def print_solution(answer: Answer) -> None:
             name, row["operators"], row["busy"], share, row["sending"], row["receiving"],
             row["memory"], full,
         )  # fmt: skip
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    spans = schedule_spans(instance, schedule)
+    for line in draw_placement(spans, answer.objective, instance.graph.device_names, console.width):
+        console.print(line)
     known = _unfused(instance, schedule)
     if known:
         Console().print(

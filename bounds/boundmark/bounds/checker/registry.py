@@ -1,6 +1,6 @@
 """The problems that this folder checks."""
 
-from . import microbatch, pipeline, placement
+from . import microbatch, ordering, pipeline, placement, slicing
 from .problem import Problem
 
 PROBLEMS = {
@@ -15,6 +15,12 @@ PROBLEMS = {
     ),
     "placement": Problem(
         placement.read_instance, placement.objective, placement.SOLUTION_FIELDS, placement.KINDS
+    ),
+    "ordering": Problem(
+        ordering.read_instance, ordering.objective, ordering.SOLUTION_FIELDS, ordering.KINDS
+    ),
+    "slicing": Problem(
+        slicing.read_instance, slicing.objective, slicing.SOLUTION_FIELDS, slicing.KINDS
     ),
 }
 

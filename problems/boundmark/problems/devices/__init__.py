@@ -2,7 +2,9 @@
 
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device, Link
+from boundmark.problems.devices.measured_times import FORMAT as TIMES_FORMAT
 from boundmark.problems.devices.registry import (
+    SUFFIX,
     Registry,
     default_device,
     find_device,
@@ -12,6 +14,8 @@ from boundmark.problems.devices.registry import (
 )
 
 __all__ = [
+    "SUFFIX",
+    "TIMES_FORMAT",
     "Cluster",
     "Device",
     "Link",

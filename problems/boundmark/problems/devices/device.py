@@ -50,6 +50,11 @@ class Device:
     link
         Each way between two devices of this kind, where no cluster says otherwise; None if there
         is no usual way to connect them.
+    fuses
+        Whether its runtime runs an elementwise operation in one kernel with its producer.
+    measured
+        Seconds of each operation of one model by name, which are its times then; None if they
+        follow from rates.
     """
 
     name: str
@@ -59,6 +64,8 @@ class Device:
     op_overhead: float
     source: str
     link: Link | None = None
+    fuses: bool = False
+    measured: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if not self.peak_rate:

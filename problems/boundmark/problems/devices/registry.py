@@ -1,7 +1,7 @@
 """Devices and clusters by name: those that come with boundmark, and those in a user's file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -10,12 +10,16 @@ from boundmark.problems.catalog import find
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
 from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
+from boundmark.problems.devices.measured_times import is_times_file, load_times
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.source_file import naming
 
 SUFFIX = ".toml"
 
 DEFAULT_DEVICE = "nvidia-t4"
+
+# Behind the name of a device or cluster: its runtime fuses operations.
+FUSION = "+fusion"
 
 
 @dataclass(frozen=True)
@@ -74,14 +78,17 @@ def load_device_file(path: Path) -> Registry:
 
 
 def is_device_file(name: str) -> bool:
-    """Whether a user means a file by a name, which then ends in ``.toml``."""
-    return name.lower().endswith(SUFFIX)
+    """Whether a user means a file by a name: ``.toml``, perhaps with ``+fusion``, or ``.json``."""
+    return name.lower().removesuffix(FUSION).endswith(SUFFIX) or is_times_file(name)
 
 
 def find_device(name: str) -> Device | Cluster:
     """Return the device or cluster that a user names: by its name, or by a file that has one.
 
-    Of a file, it is the only cluster or, if there is none, the only device.
+    Of a file, it is the only cluster or, if there is none, the only device. With ``+fusion`` behind
+    the name or file, it is the same hardware with a runtime that fuses operations.
+
+    A file that ends in ``.json`` has measured times of one model, see `measured_times`.
 
     Raises
     ------
@@ -90,6 +97,10 @@ def find_device(name: str) -> Device | Cluster:
     InvalidInputError
         If the file is not what it should be, or has several clusters, or several devices only.
     """
+    if name.endswith(FUSION):
+        return _fusing(find_device(name.removesuffix(FUSION)))
+    if is_times_file(name):
+        return load_times(Path(name), find_device)
     if not is_device_file(name):
         return find("device or cluster", name, shipped().all)
     path = Path(name)
@@ -101,6 +112,14 @@ def find_device(name: str) -> Device | Cluster:
             f"{path} has {names}; expected one cluster, or else one device, in a file."
         )
     return chosen[0]
+
+
+def _fusing(item: Device | Cluster) -> Device | Cluster:
+    """Return the same hardware with a runtime that fuses, under a name of its own."""
+    if isinstance(item, Device):
+        return replace(item, name=f"{item.name}{FUSION}", fuses=True)
+    devices = tuple(replace(device, fuses=True) for device in item.devices)
+    return replace(item, name=f"{item.name}{FUSION}", devices=devices)
 
 
 def default_device() -> Device:

@@ -3,19 +3,21 @@
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import default_device
+from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import IntegerParameter
 from boundmark.problems.pipeline.by_name import NAMING, TABLE
 from boundmark.problems.pipeline.costs import pipeline_graph
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.instance import PipelineInstance
+from boundmark.problems.pipeline.measured import pipeline_graph_of
 from boundmark.problems.pipeline.partition import Partition
 from boundmark.problems.problem import Problem
 
 PROBLEM = Problem(
     name="pipeline",
     description="Partition a graph into at most k stages and minimise the slowest stage's time.",
-    sources=(ComputationGraph, PipelineGraph),
-    adapt=lambda graph: graph,
+    sources=(ComputationGraph, PipelineGraph, MeasuredGraph),
+    adapt=pipeline_graph_of,
     cost_model=CostModel(pipeline_graph, default_device),
     parameters=(IntegerParameter("k", "number of stages", least=1, default=None),),
     instance=PipelineInstance,

@@ -3,6 +3,7 @@
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import Cluster, shipped
+from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import ChoiceParameter
 from boundmark.problems.placement.by_name import NAMING
 from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph
@@ -10,6 +11,7 @@ from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
 from boundmark.problems.placement.fusion.rules import RULE_SETS
 from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
 from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
+from boundmark.problems.placement.measured import placement_graph_of
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.problem import Problem
 
@@ -22,8 +24,8 @@ def default_cluster() -> Cluster:
 PROBLEM = Problem(
     name="placement",
     description="Place operators on the devices of a cluster and minimise the makespan.",
-    sources=(ComputationGraph, PlacementGraph),
-    adapt=lambda graph: graph,
+    sources=(ComputationGraph, PlacementGraph, MeasuredGraph),
+    adapt=placement_graph_of,
     cost_model=CostModel(placement_graph, default_cluster),
     parameters=(
         ChoiceParameter(

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from brute_force import all_dags, instance, optimum
 
+from boundmark.bounds.mip.linear_model import LinearModel
+from boundmark.bounds.mip.solvers import SOLVERS
+from boundmark.bounds.mip.solvers.search import Outcome, Search
 from boundmark.bounds.pipeline.methods import bottleneck, bottleneck_guess, exact, exact_strong
-from boundmark.bounds.pipeline.mip.linear_model import LinearModel
-from boundmark.bounds.pipeline.mip.solvers import SOLVERS
-from boundmark.bounds.pipeline.mip.solvers.search import Outcome, Search
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.method import Budget, Method

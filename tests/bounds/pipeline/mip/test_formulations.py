@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from brute_force import all_dags, instance, optimum, stage_cost
 
+from boundmark.bounds.mip.linear_model import UNBOUNDED, LinearModel
+from boundmark.bounds.mip.solvers import SOLVERS
+from boundmark.bounds.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
-from boundmark.bounds.pipeline.mip.linear_model import UNBOUNDED, LinearModel
-from boundmark.bounds.pipeline.mip.solvers import SOLVERS
-from boundmark.bounds.pipeline.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_columns import SuperblockColumns
 from boundmark.bounds.pipeline.mip.superblock_models import (
     bottleneck_model,

@@ -81,8 +81,9 @@ class Scratch(NamedTuple):
     ----------
     count
         Steps so far; operators and transfers, precedences and pairs of the schedule.
-    allowed, heads, tails, stack
-        Of the current branch, and the allowed devices of those that wait.
+    allowed, only, heads, tails, stack
+        Of the current branch, and the allowed devices of those that wait; `only` is the device
+        where there is just one, else -1.
     head, ticks, tail, key, order
         Of what one device or port has to do.
     device, start
@@ -97,6 +98,7 @@ class Scratch(NamedTuple):
 
     count: Numbers
     allowed: Numbers
+    only: Numbers
     heads: Numbers
     tails: Numbers
     stack: Numbers
@@ -128,7 +130,7 @@ def scratch_sizes(operators: int, devices: int, arcs: int) -> list[int]:
     pairs = items * (items - 1) // 2 + 1
     table, rows = operators * devices, (operators * devices + 1) * operators
     return [
-        4, operators, table, table, rows,
+        4, operators, operators, table, table, rows,
         *[items + 1] * 5,
         operators, *[items + 1] * 6,
         *[2 * arcs + 1] * 3,
@@ -136,50 +138,84 @@ def scratch_sizes(operators: int, devices: int, arcs: int) -> list[int]:
     ]  # fmt: skip
 
 
+def fill_heads(module: Module, room: Scratch) -> None:
+    """Fill in the least starts."""
+    width, only, heads, allowed = module.devices, room.only, room.heads, room.allowed
+    source, target, ticks, duration = module.source, module.target, module.ticks, module.duration
+    wide = 0
+    for arc in range(len(source)):
+        u, v = source[arc], target[arc]
+        if only[u] >= 0 and only[v] >= 0:
+            at = u * width + only[u]
+            there = heads[at] + duration[at] + ticks[(arc * width + only[u]) * width + only[v]]
+            if there > heads[v * width + only[v]]:
+                heads[v * width + only[v]] = there
+            continue
+        wide += 1
+        for e in range(width):
+            if allowed[v] >> e & 1:
+                least = NEVER
+                for d in range(width):
+                    if allowed[u] >> d & 1:
+                        at = u * width + d
+                        there = heads[at] + duration[at] + ticks[(arc * width + d) * width + e]
+                        if there < least:
+                            least = there
+                if least > heads[v * width + e]:
+                    heads[v * width + e] = least
+    room.count[0] += len(source) // 2 + wide * width
+
+
+def fill_tails(module: Module, room: Scratch) -> None:
+    """Fill in the least times from ends to the end of the interval."""
+    width, only, tails, allowed = module.devices, room.only, room.tails, room.allowed
+    source, target, ticks, duration = module.source, module.target, module.ticks, module.duration
+    wide = 0
+    for arc in range(len(source) - 1, -1, -1):
+        u, v = source[arc], target[arc]
+        if only[u] >= 0 and only[v] >= 0:
+            at = v * width + only[v]
+            there = tails[at] + duration[at] + ticks[(arc * width + only[u]) * width + only[v]]
+            if there > tails[u * width + only[u]]:
+                tails[u * width + only[u]] = there
+            continue
+        wide += 1
+        for d in range(width):
+            if allowed[u] >> d & 1:
+                least = NEVER
+                for e in range(width):
+                    if allowed[v] >> e & 1:
+                        at = v * width + e
+                        there = tails[at] + duration[at] + ticks[(arc * width + d) * width + e]
+                        if there < least:
+                            least = there
+                if least > tails[u * width + d]:
+                    tails[u * width + d] = least
+    room.count[0] += len(source) // 2 + wide * width
+
+
 def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
     """Fill in heads and tails, take away devices that are too late; False if none is left."""
-    width = module.devices
-    allowed, heads, tails = room.allowed, room.heads, room.tails
+    width, allowed, only, duration = module.devices, room.allowed, room.only, module.duration
+    heads, tails = room.heads, room.tails
     while True:
         for at in range(module.operators * width):
             heads[at] = 0
             tails[at] = 0
-        arcs = len(module.source)
-        for arc in range(arcs):
-            u, v = module.source[arc], module.target[arc]
-            room.count[0] += width
-            for e in range(width):
-                if allowed[v] >> e & 1:
-                    least = NEVER
-                    for d in range(width):
-                        if allowed[u] >> d & 1:
-                            at = u * width + d
-                            there = heads[at] + module.duration[at]
-                            there += module.ticks[(arc * width + d) * width + e]
-                            if there < least:
-                                least = there
-                    if least > heads[v * width + e]:
-                        heads[v * width + e] = least
-        for arc in range(arcs - 1, -1, -1):
-            u, v = module.source[arc], module.target[arc]
-            for d in range(width):
-                if allowed[u] >> d & 1:
-                    least = NEVER
-                    for e in range(width):
-                        if allowed[v] >> e & 1:
-                            at = v * width + e
-                            there = tails[at] + module.duration[at]
-                            there += module.ticks[(arc * width + d) * width + e]
-                            if there < least:
-                                least = there
-                    if least > tails[u * width + d]:
-                        tails[u * width + d] = least
+        for v in range(module.operators):
+            only[v] = -1
+            if allowed[v] & (allowed[v] - 1) == 0:
+                only[v] = 0
+                while allowed[v] >> only[v] != 1:
+                    only[v] += 1
+        fill_heads(module, room)
+        fill_tails(module, room)
         is_changed = False
         room.count[0] += module.operators
         for v in range(module.operators):
             for d in range(width):
                 at = v * width + d
-                if allowed[v] >> d & 1 and heads[at] + module.duration[at] + tails[at] > threshold:
+                if allowed[v] >> d & 1 and heads[at] + duration[at] + tails[at] > threshold:
                     allowed[v] ^= 1 << d
                     is_changed = True
             if allowed[v] == 0:
@@ -191,7 +227,7 @@ def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
 def is_too_much(room: Scratch, size: int, threshold: int) -> bool:
     """Whether some of what a device or port has to do cannot be done within the threshold."""
     head, ticks, tail, order = room.head, room.ticks, room.tail, room.order
-    room.count[0] += size + size * size // 4
+    room.count[0] += size + size * size // 6
     # Longest tail first.
     for i in range(size):
         at = i
@@ -226,20 +262,21 @@ def is_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
     """Whether a device or a port has too much to do, whatever is decided later."""
     width = module.devices
     allowed, heads, tails, duration = room.allowed, room.heads, room.tails, module.duration
-    room.count[0] += width * (module.operators + 2 * len(module.source)) // 4
+    source, target, arcs = module.source, module.target, len(module.source)
+    room.count[0] += width * (module.operators + 2 * arcs) // 6
     for d in range(width):
-        size = 0
+        size, bit = 0, 1 << d
         for v in range(module.operators):
             at = v * width + d
-            if allowed[v] == 1 << d and duration[at] > 0:
+            if allowed[v] == bit and duration[at] > 0:
                 size = put(room, size, -1, heads[at], duration[at], tails[at])
         if size > 1 and is_too_much(room, size, threshold):
             return True
     for d in range(width):
-        received, sent = 0, 0
-        for arc in range(len(module.source)):
-            u, v, tensor = module.source[arc], module.target[arc], module.tensor[arc]
-            if tensor < 0 or allowed[v] != 1 << d or allowed[u] >> d & 1:
+        received, sent, bit = 0, 0, 1 << d
+        for arc in range(arcs):
+            u, v = source[arc], target[arc]
+            if allowed[v] != bit or allowed[u] & bit or module.tensor[arc] < 0:
                 continue
             head, ticks = NEVER, NEVER
             for e in range(width):
@@ -247,14 +284,14 @@ def is_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
                     head = min(head, heads[u * width + e] + duration[u * width + e])
                     ticks = min(ticks, module.ticks[(arc * width + e) * width + d])
             if ticks > 0:
-                key = tensor if module.is_shared else -1
+                key = module.tensor[arc] if module.is_shared else -1
                 tail = duration[v * width + d] + tails[v * width + d]
                 received = put(room, received, key, head, ticks, tail)
         if received > 1 and is_too_much(room, received, threshold):
             return True
-        for arc in range(len(module.source)):
-            u, v, tensor = module.source[arc], module.target[arc], module.tensor[arc]
-            if tensor < 0 or allowed[u] != 1 << d or allowed[v] >> d & 1:
+        for arc in range(arcs):
+            u, v = source[arc], target[arc]
+            if allowed[u] != bit or allowed[v] & bit or module.tensor[arc] < 0:
                 continue
             # Two consumers of a shared tensor on devices not yet known may need only one transfer.
             if module.is_shared and allowed[v] & (allowed[v] - 1):
@@ -266,7 +303,7 @@ def is_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
                     tail = min(tail, duration[v * width + e] + tails[v * width + e])
                     ticks = min(ticks, module.ticks[(arc * width + d) * width + e])
             if ticks > 0:
-                key = tensor * width + to if module.is_shared else -1
+                key = module.tensor[arc] * width + to if module.is_shared else -1
                 head = heads[u * width + d] + duration[u * width + d]
                 sent = put(room, sent, key, head, ticks, tail)
         if sent > 1 and is_too_much(room, sent, threshold):
@@ -345,14 +382,14 @@ def list_items(module: Module, room: Scratch) -> None:
 
 def delay(room: Scratch, i: int, j: int, lag: int) -> bool:
     """Let j start and i end in time, if i comes first; whether that changes anything."""
-    is_changed = False
-    there = room.start[i] + room.long[i] + lag
-    if there > room.start[j]:
-        room.start[j] = there
+    start, after, is_changed = room.start, room.after, False
+    there = start[i] + room.long[i] + lag
+    if there > start[j]:
+        start[j] = there
         is_changed = True
-    there = room.after[j] + room.long[j] + lag
-    if there > room.after[i]:
-        room.after[i] = there
+    there = after[j] + room.long[j] + lag
+    if there > after[i]:
+        after[i] = there
         is_changed = True
     return is_changed
 
@@ -372,7 +409,7 @@ def settle(room: Scratch, threshold: int, trailed: int, limit: int) -> int:
     is_changed = True
     while is_changed and room.count[0] <= limit:
         is_changed = False
-        room.count[0] += (items + precedences + pairs) // 2
+        room.count[0] += (items + 2 * precedences + pairs) // 3
         for at in range(precedences):
             if delay(room, room.before[at], room.behind[at], room.lag[at]):
                 is_changed = True

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.microbatch.modulo.cp_sat import new_model, new_solver
+from boundmark.bounds.cp_sat import new_model, new_solver
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule

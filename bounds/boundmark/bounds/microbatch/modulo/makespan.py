@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from boundmark.bounds.microbatch.modulo.cp_sat import new_model, new_solver
+from boundmark.bounds.cp_sat import new_model, new_solver
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.problems.microbatch.earliest_starts import left_shifted

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from boundmark.bounds.microbatch.modulo.cp_sat import new_model, new_solver
+from boundmark.bounds.cp_sat import new_model, new_solver
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
 

@@ -3,9 +3,9 @@
 from functools import partial
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.mip.claims import claim
-from boundmark.bounds.pipeline.mip.solvers import SOLVERS
-from boundmark.bounds.pipeline.mip.solvers.search import Search
+from boundmark.bounds.mip.claims import claim
+from boundmark.bounds.mip.solvers import SOLVERS
+from boundmark.bounds.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_models import guess_model, simple_bound
 from boundmark.problems.catalog import find
 from boundmark.problems.method import Budget, Method, Progress

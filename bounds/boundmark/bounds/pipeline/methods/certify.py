@@ -1,15 +1,15 @@
 """`certify`: the cheap bounds, then the exact method for narrow graphs, then what suits the graph.
 
 That is `reach` for long graphs, as models are. For wide ones with few stages it is `mip-tree`: each
-of its programs has all stages in it. With more stages it is `packing`, and trees follow; with many,
-they only get the time that it leaves when it ends by itself. Only what is better than everything
-before is reported, and nothing is begun once the best bound is the cost of the best partition, or
-of one that is known.
+of its programs has all stages in it. With more stages it is `packing`. Trees get the time
+that these leave when they end by themselves. Only what is better than everything before is
+reported, and nothing is begun once the best bound is the cost of the best partition, or of one that
+is known.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,13 +27,7 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
-
-class Step(NamedTuple):
-    """A method, and the part of the time that is left which it gets at most."""
-
-    run: Callable[[PipelineInstance, Budget, int, Progress], None]
-    fraction: float
-
+Run: TypeAlias = Callable[[PipelineInstance, Budget, int, Progress], None]
 
 # Of the time, at most, for the dynamic program: where it applies, it usually takes far less.
 IDEALS_FRACTION = 0.5
@@ -44,13 +38,9 @@ WIDEST_LONG_GRAPH = 6
 # Above this, a tree that looks at one stage proves more in half a minute than one with all stages.
 MOST_STAGES_FOR_ALL = 3
 
-# Above this, trees prove less than `packing`, whatever time they get.
-MOST_STAGES_FOR_TREES = 7
-
-LONG_GRAPH = (Step(reach.run, 1.0), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
-FEW_STAGES = (Step(mip_tree.run, 1.0),)
-SOME_STAGES = (Step(packing.run, 0.6), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
-MANY_STAGES = (Step(packing.run, 1.0), Step(bottleneck_tree.run, 1.0), Step(mip_tree.run, 1.0))
+LONG_GRAPH: tuple[Run, ...] = (reach.run, bottleneck_tree.run, mip_tree.run)
+FEW_STAGES: tuple[Run, ...] = (mip_tree.run,)
+MANY_STAGES: tuple[Run, ...] = (packing.run, bottleneck_tree.run, mip_tree.run)
 
 # Of the time, at least, for another method: one that was stopped by the clock leaves less.
 ANOTHER_FRACTION = 0.1
@@ -74,20 +64,18 @@ def run(
     # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
     with suppress(UnsupportedError):
         ideal_dp.run(instance, budget.part(IDEALS_FRACTION), seed, best, ideals=ideals)
-    for position, step in enumerate(_steps(instance)):
+    for position, method in enumerate(_methods(instance)):
         is_late = budget.remaining() < ANOTHER_FRACTION * budget.wall_seconds
         if best.is_proven or (position > 0 and is_late):
             break
         with suppress(UnsupportedError):
-            step.run(instance, budget.part(step.fraction), seed, best)
+            method(instance, budget.part(1.0), seed, best)
 
 
-def _steps(instance: PipelineInstance) -> tuple[Step, ...]:
+def _methods(instance: PipelineInstance) -> tuple[Run, ...]:
     if _is_long(instance.graph.dag):
         return LONG_GRAPH
-    if instance.k <= MOST_STAGES_FOR_ALL:
-        return FEW_STAGES
-    return SOME_STAGES if instance.k <= MOST_STAGES_FOR_TREES else MANY_STAGES
+    return FEW_STAGES if instance.k <= MOST_STAGES_FOR_ALL else MANY_STAGES
 
 
 def _is_long(dag: Dag) -> bool:

@@ -1,11 +1,11 @@
 """`exact-strong`: the exact program with stronger cuts, narrower stages and known bounds."""
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.mip.claims import claim
+from boundmark.bounds.mip.claims import claim
+from boundmark.bounds.mip.solvers import SOLVERS
 from boundmark.bounds.pipeline.mip.exact_models import exact_columns, strong_model
 from boundmark.bounds.pipeline.mip.exact_search import search_exactly
 from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
-from boundmark.bounds.pipeline.mip.solvers import SOLVERS
 from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.shares.windows import threshold_windows
 from boundmark.problems.catalog import find

@@ -1,1 +1,1 @@
-"""Mixed-integer programs for `pipeline` ([MTPP24], Section 3) and the solvers that run them."""
+"""Mixed-integer programs for `pipeline` as published ([MTPP24], Section 3)."""

@@ -1,9 +1,9 @@
 """The search that the exact programs have in common."""
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.mip.claims import claim
-from boundmark.bounds.pipeline.mip.linear_model import LinearModel
-from boundmark.bounds.pipeline.mip.solvers.search import Search, Solve
+from boundmark.bounds.mip.claims import claim
+from boundmark.bounds.mip.linear_model import LinearModel
+from boundmark.bounds.mip.solvers.search import Search, Solve
 from boundmark.bounds.pipeline.mip.superblock_columns import SuperblockColumns
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition

@@ -7,7 +7,7 @@ import heapq
 
 import numpy as np
 
-from boundmark.bounds.pipeline.mip.floating_model import FloatArray
+from boundmark.bounds.mip.floating_model import FloatArray
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget

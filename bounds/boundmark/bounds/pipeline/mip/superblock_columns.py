@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boundmark.bounds.pipeline.mip.floating_model import FloatArray
-from boundmark.bounds.pipeline.mip.linear_model import UNBOUNDED, LinearModel, RowCollector
+from boundmark.bounds.mip.floating_model import FloatArray
+from boundmark.bounds.mip.linear_model import UNBOUNDED, LinearModel, RowCollector
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.graph import PipelineGraph

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boundmark.bounds.pipeline.mip.linear_model import LinearModel, RowCollector
+from boundmark.bounds.mip.linear_model import LinearModel, RowCollector
 from boundmark.bounds.pipeline.mip.superblock_columns import (
     SuperblockColumns,
     add_cost_rows,

@@ -4,7 +4,9 @@ from boundmark.bounds.placement.methods import (
     assignment_load,
     critical_path,
     interval_load,
+    moirai_milp,
     placement_certify,
+    placement_cp,
     series,
 )
 from boundmark.problems.method import Method
@@ -15,4 +17,6 @@ METHODS: tuple[Method, ...] = (
     interval_load.METHOD,
     series.METHOD,
     placement_certify.METHOD,
+    moirai_milp.METHOD,
+    placement_cp.METHOD,
 )

@@ -52,5 +52,5 @@ METHOD = Method(
     kind="bound",
     summary="The mean load if operators could be split among devices, within their memory.",
     run=run,
-    warm=("highspy", "scipy.sparse"),
+    warm=("scipy.sparse",),
 )

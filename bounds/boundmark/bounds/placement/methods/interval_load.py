@@ -81,5 +81,5 @@ METHOD = Method(
     kind="bound",
     summary="Paths and fractional loads between the operators that all paths pass.",
     run=run,
-    warm=("highspy", "scipy.sparse"),
+    warm=("scipy.sparse",),
 )

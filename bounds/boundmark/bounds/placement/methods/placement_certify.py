@@ -58,5 +58,5 @@ METHOD = Method(
     run=run,
     params={"known_cost": 0},
     known_cost="known_cost",
-    warm=("highspy", "scipy.sparse"),
+    warm=("scipy.sparse",),
 )

@@ -1,0 +1,111 @@
+"""`boundmark profile`: how long the operators of a model take on this machine."""
+
+import json
+from pathlib import Path
+
+import click
+
+from boundmark.benchmarks.cli.dimensions import dim_option
+from boundmark.benchmarks.cli.listing import as_json
+
+SHOWN = 5
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@dim_option
+@click.option(
+    "--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="Store the times, for --device of other commands; ends in .json.",
+)  # fmt: skip
+@click.option(
+    "--base", metavar="NAME", help="Device whose link and memory go with the times.",
+)  # fmt: skip
+@click.option("--repeats", type=click.IntRange(1, 10_000), default=20, show_default=True)
+@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
+@as_json
+def profile(
+    model: Path,
+    dims: dict[str, int],
+    out: Path | None,
+    base: str | None,
+    repeats: int,
+    threads: int,
+    as_json: bool,
+) -> None:
+    """Run an ONNX MODEL with onnxruntime on the processor, and time every operator.
+
+    Prints how well the roofline model orders the operators: the rank correlation of its times on
+    the base device with those measured.
+    """
+    from importlib.metadata import version
+
+    from boundmark.benchmarks.environment import cpu_name
+    from boundmark.benchmarks.operator_times import measured_times, of_graph
+    from boundmark.datasets.onnx_file import load
+    from boundmark.problems.devices import TIMES_FORMAT, Cluster, default_device, find_device
+    from boundmark.problems.errors import InvalidInputError, MissingFileError
+    from boundmark.problems.roofline import operation_seconds
+    from boundmark.reports.stored.durable import write_durably
+
+    if model.suffix.lower() != ".onnx":
+        raise InvalidInputError(f"{model} is no ONNX file; expected the suffix .onnx.")
+    if out is not None and out.suffix.lower() != ".json":
+        raise InvalidInputError(f"{out} has the suffix {out.suffix!r}; expected .json.")
+    try:
+        runtime = f"onnxruntime {version('onnxruntime')}"
+    except ModuleNotFoundError as error:
+        raise MissingFileError(
+            "onnxruntime is not installed; pip install 'boundmark[onnxruntime]'."
+        ) from error
+    device = default_device() if base is None else find_device(base)
+    if isinstance(device, Cluster) or device.measured is not None:
+        raise InvalidInputError(f"base is {base!r}; expected a device with rates.")
+    graph = load(model, dims)
+    times = of_graph(graph, measured_times(model, dims, repeats, threads), model)
+    estimated = operation_seconds(graph, device)
+    correlation = rank_correlation(estimated.tolist(), list(times.values()))
+    source = (
+        f"{runtime}, {threads} thread{'s' * (threads > 1)}, {cpu_name()}: median of "
+        f"{repeats} runs of {model.name}; link and memory of {device.name}"
+    )
+    document = {
+        "format": TIMES_FORMAT,
+        "model": model.name,
+        "base": device.name,
+        "source": source,
+        "rank_correlation": correlation,
+        "operators": times,
+    }
+    if out is not None:
+        write_durably(out, (json.dumps(document, indent=1) + "\n").encode())
+    if as_json:
+        click.echo(json.dumps(document, indent=2))
+        return
+    _print(times, source, correlation, device.name, out)
+
+
+def rank_correlation(one: list[float], other: list[int]) -> float | None:
+    """Return Spearman's rank correlation, None where one side does not vary."""
+    from scipy.stats import spearmanr
+
+    if len(set(one)) < 2 or len(set(other)) < 2:
+        return None
+    return float(spearmanr(one, other).statistic)
+
+
+def _print(
+    times: dict[str, int], source: str, correlation: float | None, device: str, out: Path | None
+) -> None:
+    from boundmark.bounds.checker import printable
+
+    total = sum(times.values())
+    click.echo(printable(source))
+    click.echo(f"{len(times)} operators take {total / 1e6:,.3f} ms together; the longest are")
+    slowest = sorted(times.items(), key=lambda item: -item[1])
+    for name, time in slowest[:SHOWN]:
+        click.echo(f"{time / 1e6:10,.3f} ms  {time / max(1, total):6.1%}  {printable(name)}")
+    shown = "undefined, all are equal" if correlation is None else f"{correlation:.2f}"
+    click.echo(f"rank correlation with the roofline model on {device}: {shown}")
+    if out is not None:
+        click.echo(printable(f"stored in {out}; use it as --device {out}"))

@@ -1,0 +1,1 @@
+"""Pictures of graphs: SVG to look at, DOT for graphviz."""

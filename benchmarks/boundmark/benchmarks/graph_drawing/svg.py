@@ -1,0 +1,82 @@
+"""Graphs as SVG files that need nothing but a browser."""
+
+from html import escape
+
+from boundmark.benchmarks.graph_drawing.layout import layered
+from boundmark.benchmarks.graph_drawing.picture import Picture
+
+# In pixels.
+COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 104, 34, 92, 18
+MARGIN = 16
+LEGEND_COLUMN, LEGEND_ROW, LEGEND_COLUMNS = 140, 18, 4
+
+# Characters that fit into a box.
+LONGEST_LABEL = 15
+
+# What XML 1.0 cannot hold, however it is written.
+_FORBIDDEN = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "?")
+
+
+def to_svg(picture: Picture) -> str:
+    """Return a picture with a box for each node, its name when pointed at, and a legend."""
+    layout = layered(picture.dag)
+    colours = picture.colours()
+    legend_rows = -(-len(colours) // LEGEND_COLUMNS)
+    top = 2 * MARGIN + legend_rows * LEGEND_ROW
+    width = max(layout.width * COLUMN, min(len(colours), LEGEND_COLUMNS) * LEGEND_COLUMN)
+    width, height = width + 2 * MARGIN, top + layout.height * ROW + MARGIN
+    lefts = [MARGIN + column * COLUMN for column in layout.columns]
+    tops = [top + row * ROW for row in layout.rows]
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+        f'viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" font-size="10">',
+        '<rect width="100%" height="100%" fill="white"/>',
+        *_legend(colours),
+        '<g fill="none" stroke="#888">',
+    ]
+    for tail, head in picture.dag.edge_pairs().tolist():
+        start = (lefts[tail] + BOX_WIDTH / 2, tops[tail] + BOX_HEIGHT)
+        end = (lefts[head] + BOX_WIDTH / 2, tops[head])
+        style = ""
+        if picture.are_parts and picture.groups[tail] != picture.groups[head]:
+            style = ' stroke="#c03028" stroke-width="2"'
+        if layout.strips[tail] != layout.strips[head]:
+            style += ' stroke-dasharray="4 4"'
+        lines.append(f'<path d="{_curve(start, end)}"{style}/>')
+    lines.append('</g><g stroke="#555" stroke-width="0.5">')
+    for node, group in enumerate(picture.groups):
+        lines.append(
+            f'<rect x="{lefts[node]:g}" y="{tops[node]:g}" width="{BOX_WIDTH}" '
+            f'height="{BOX_HEIGHT}" rx="4" fill="{colours[group]}">'
+            f"<title>{_text(picture.hints[node])}</title></rect>"
+        )
+    lines.append('</g><g text-anchor="middle" pointer-events="none">')
+    for node, label in enumerate(picture.labels):
+        short = label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 2]}.."
+        x, y = lefts[node] + BOX_WIDTH / 2, tops[node] + BOX_HEIGHT - 5
+        lines.append(f'<text x="{x:g}" y="{y:g}">{_text(short)}</text>')
+    return "\n".join([*lines, "</g></svg>", ""])
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
+    bend = max(10.0, abs(end[1] - start[1]) / 3)
+    return (
+        f"M{start[0]:g} {start[1]:g}C{start[0]:g} {start[1] + bend:g} "
+        f"{end[0]:g} {end[1] - bend:g} {end[0]:g} {end[1]:g}"
+    )
+
+
+def _legend(colours: dict[str, str]) -> list[str]:
+    lines = []
+    for at, (name, colour) in enumerate(colours.items()):
+        x = MARGIN + at % LEGEND_COLUMNS * LEGEND_COLUMN
+        y = MARGIN + at // LEGEND_COLUMNS * LEGEND_ROW
+        lines.append(
+            f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}" stroke="#555"/>'
+            f'<text x="{x + 18}" y="{y + 10}">{_text(name)}</text>'
+        )
+    return lines
+
+
+def _text(text: str) -> str:
+    return escape(text.translate(_FORBIDDEN))

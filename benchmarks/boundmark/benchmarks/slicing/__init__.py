@@ -1,0 +1,1 @@
+"""How answers of `slicing` are shown."""

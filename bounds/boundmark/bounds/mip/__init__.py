@@ -1,0 +1,1 @@
+"""Mixed-integer linear programs in integers, what solvers make of them, and what they may claim."""

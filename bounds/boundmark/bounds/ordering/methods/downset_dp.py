@@ -1,0 +1,200 @@
+"""`downset-dp`: dynamic programming over down-sets, section by section, ever wider.
+
+The order is cut at stops that some optimal order passes: operators that all others wait for or
+precede and, for the sum, the corners of the lower convex hull of what is in memory over the number
+of operators done ([SIDNEY75], there for jobs with weights). Each section is then searched level by
+level with a width that grows until the search is exact or the time is up.
+"""
+
+from boundmark.bounds import checker
+from boundmark.bounds.best import Best
+from boundmark.bounds.checker.ordering import limits
+from boundmark.bounds.checker.ordering.prices import least_while_running
+from boundmark.bounds.checker.ordering.section import Section
+from boundmark.bounds.ordering.search.certifying import check_steps, fits_in_memory
+from boundmark.bounds.ordering.search.widening import Found, SectionSearch
+from boundmark.bounds.ordering.sections.cuts import Cuts, largest_least_memory, least_memory
+from boundmark.bounds.ordering.sections.network import Rows
+from boundmark.bounds.ordering.sections.plan import Plan
+from boundmark.problems.arrays import frozen
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
+from boundmark.problems.ordering.memory import memory_while_running
+
+KIND = "section-search/1"
+
+# From one round to the next.
+WIDENING = 16
+# Of the time, for stops, and for cuts behind them.
+FOR_STOPS, FOR_CUTS = 0.3, 0.4
+# Of the memory, for the level that is being filled.
+FOR_LEVEL = 0.25
+
+
+class _Section:
+    """What is known of a section: the best order's cost, a lower bound, and what proved it."""
+
+    def __init__(self, part: Section, is_peak: bool) -> None:
+        self.part, self._is_peak = part, is_peak
+        self.cost = 0
+        self.cuts = Cuts([0] * len(part.operators), {})
+        self.lower = 0
+        self.proof: Found | None = None
+        if len(part.operators) == 1:
+            self.learn(Cuts([least_while_running(part, 0, {})], {}))
+
+    @property
+    def proven_by_cuts(self) -> int:
+        """What cuts alone prove."""
+        return max(self.cuts.least) if self._is_peak else sum(self.cuts.least)
+
+    def learn(self, cuts: Cuts) -> None:
+        """Take the operators' least memory."""
+        self.cuts = cuts
+        self.lower = max(self.lower, self.proven_by_cuts)
+
+
+class DownsetSearch:
+    """The sections of an instance and what is known of each."""
+
+    def __init__(self, instance: OrderingInstance, budget: Budget, best: Best) -> None:
+        self._instance, self._budget, self._best = instance, budget, best
+        self._is_peak = instance.metric == "peak"
+        read = checker.check_instance(instance.to_json())
+        self._plan = Plan(read, instance.graph.dag.topological_order.tolist())
+        self._plan.find_forced()
+        if not self._is_peak:
+            self._plan.find_slopes(budget.part(FOR_STOPS).is_spent)
+        self._sections = [_Section(part, self._is_peak) for part in self._plan.sections()]
+
+    @property
+    def lower(self) -> int:
+        """The bound of all sections together."""
+        lowers = [section.lower for section in self._sections]
+        return max(lowers) if self._is_peak else sum(lowers)
+
+    def run(self, most: int) -> None:
+        """Report ever better orders and bounds."""
+        self._adopt()
+        self._search_round(1)
+        self._cut()
+        self._report_bound()
+        width = 1
+        while width < most and not self._best.is_proven and not self._budget.is_spent():
+            width = min(most, width * WIDENING)
+            if not self._search_round(width):
+                return
+
+    def _adopt(self) -> None:
+        """Take the order that there is, the default one but for stops."""
+        self._best.solution(ExecutionOrder(frozen(self._plan.order)))
+        taken = self._taken()
+        for begin, section in zip(self._plan.ends, self._sections, strict=False):
+            here = taken[begin : begin + len(section.part.operators)]
+            section.cost = max(here) if self._is_peak else sum(here)
+
+    def _taken(self) -> list[int]:
+        """Return the memory while each operator runs, in the plan's order."""
+        instance = self._instance
+        return memory_while_running(
+            instance.graph, instance.workspace, instance.overwrites, self._plan.order
+        )
+
+    def _search_round(self, width: int) -> bool:
+        """Search all sections that are not solved; whether there was any, and time for it."""
+        memory = int(FOR_LEVEL * self._budget.memory_bytes)
+        changed = False
+        costs_first = sorted(range(len(self._sections)), key=lambda s: -self._sections[s].cost)
+        for number in costs_first:
+            section = self._sections[number]
+            floor = self.lower if self._is_peak else section.lower
+            if section.cost <= floor:
+                continue
+            search = SectionSearch(section.part, self._is_peak, section.cuts.least, memory)
+            found = search.run(section.cost, floor, width, self._budget.is_spent)
+            if found is None:
+                # What other sections gained still counts.
+                break
+            changed = True
+            # A maximum of the floor may be that of another section.
+            if found.lower > (floor if self._is_peak else section.lower):
+                section.lower, section.proof = found.lower, found
+            if found.places is not None and found.cost is not None:
+                self._take(number, found.cost, found.places)
+        if changed:
+            self._best.solution(ExecutionOrder(frozen(self._plan.order)))
+            self._report_bound()
+        return changed
+
+    def _take(self, number: int, cost: int, places: list[int]) -> None:
+        """Put a section into the order found; what is known of its operators moves with them."""
+        section = self._sections[number]
+        self._plan.reorder(number, places)
+        section.part = self._plan.section_at(number)
+        section.cost = cost
+        least, prices = section.cuts
+        section.cuts = Cuts([least[at] for at in places], prices)
+
+    def _cut(self) -> None:
+        """Bound the operators of all sections from below."""
+        is_spent = self._budget.part(FOR_CUTS).is_spent
+        taken = self._taken()
+        for begin, section in zip(self._plan.ends, self._sections, strict=False):
+            if section.cost == section.lower:
+                continue
+            if self._is_peak:
+                known = taken[begin : begin + len(section.part.operators)]
+                section.learn(largest_least_memory(section.part, known, self.lower, is_spent))
+            else:
+                section.learn(least_memory(section.part, is_spent))
+
+    def _report_bound(self) -> None:
+        """Report what all sections prove together, and apart what the checker can repeat."""
+        prices: dict[int, Rows] = {}
+        searches = []
+        steps_left = limits.MOST_SEARCH_STEPS
+        bounds = []
+        for number, section in enumerate(self._sections):
+            prices.update(section.cuts.prices)
+            bound = section.proven_by_cuts
+            if section.lower > bound and section.proof is not None:
+                steps = check_steps(section.part, section.proof.steps)
+                if steps <= steps_left and fits_in_memory(section.part, section.proof.largest):
+                    steps_left -= steps
+                    bound = section.lower
+                    searches.append([number, bound])
+            bounds.append(bound)
+        certified = max(bounds) if self._is_peak else sum(bounds)
+        payload = {
+            "order": self._plan.order,
+            "stops": self._plan.stops,
+            "cuts": [[operator, rows] for operator, rows in prices.items()],
+            "searches": searches,
+        }
+        self._best.bound(Certificate.of(self._instance, KIND, certified, payload, METHOD.name))
+        if self.lower > certified:
+            self._best.bound(Claim(KIND, self.lower))
+
+
+def run(
+    instance: OrderingInstance, budget: Budget, seed: int, progress: Progress, *, width: int
+) -> None:
+    """Report ever better orders and bounds, up to the optimum if the sections are narrow enough.
+
+    Parameters
+    ----------
+    width
+        The number of down-sets of one size up to which to go.
+    """
+    DownsetSearch(instance, budget, Best.before(instance, progress)).run(width)
+
+
+METHOD = Method(
+    name="downset-dp",
+    problem="ordering",
+    kind="exact",
+    summary="Dynamic programming over down-sets between stops that optimal orders pass.",
+    run=run,
+    params={"width": 1_000_000},
+)

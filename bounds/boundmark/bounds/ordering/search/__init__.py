@@ -1,0 +1,1 @@
+"""Searches of the down-sets of a section."""

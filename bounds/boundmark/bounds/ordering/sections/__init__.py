@@ -1,0 +1,1 @@
+"""Stops that optimal orders pass, and the sections between them."""

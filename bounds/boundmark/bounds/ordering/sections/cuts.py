@@ -1,0 +1,69 @@
+"""The least memory while each operator of a section runs, by minimum cuts."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from boundmark.bounds.checker.ordering.prices import least_while_running
+from boundmark.bounds.checker.ordering.section import Section
+from boundmark.bounds.ordering.sections.network import Rows, SectionNetwork
+
+
+class Cuts(NamedTuple):
+    """What is known of a section's operators.
+
+    Attributes
+    ----------
+    least
+        The least memory while each one runs, by its place.
+    prices
+        The prices that prove it, by the operator's number, where there have to be any.
+    """
+
+    least: list[int]
+    prices: dict[int, Rows]
+
+
+def least_memory(part: Section, is_spent: Callable[[], bool]) -> Cuts:
+    """Return the least memory of all operators; without cuts from when the time is up."""
+    least, prices = [], {}
+    network = None
+    for v, operator in enumerate(part.operators):
+        is_certain = part.before[v] | part.behind[v] | 1 << v == part.all
+        if is_certain or is_spent():
+            least.append(least_while_running(part, v, {}))
+            continue
+        network = network or SectionNetwork(part)
+        value, rows = network.least_while_running(v)
+        least.append(value)
+        if rows:
+            prices[operator] = rows
+    return Cuts(least, prices)
+
+
+def largest_least_memory(
+    part: Section, known: list[int], floor: int, is_spent: Callable[[], bool]
+) -> Cuts:
+    """Return the same for the operators that decide which least is the largest.
+
+    Parameters
+    ----------
+    known
+        The memory while each operator runs in some order: its least is no more.
+    floor
+        What is known to be needed: less than that is of no interest.
+    """
+    least = [least_while_running(part, v, {}) for v in range(len(part.operators))]
+    prices = {}
+    best = max(floor, *least)
+    network = None
+    for v in sorted(range(len(least)), key=lambda v: -known[v]):
+        if known[v] <= best or is_spent():
+            break
+        network = network or SectionNetwork(part)
+        value, rows = network.least_while_running(v)
+        least[v] = max(least[v], value)
+        if value > best:
+            best = value
+            if rows:
+                prices[part.operators[v]] = rows
+    return Cuts(least, prices)

@@ -1,0 +1,1 @@
+"""Placement and schedule as one program: mixed-integer linear, or of constraints."""

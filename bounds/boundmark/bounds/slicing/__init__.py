@@ -1,0 +1,5 @@
+"""Lower bounds for `slicing`."""
+
+from boundmark.bounds.slicing.methods import METHODS
+
+__all__ = ["METHODS"]

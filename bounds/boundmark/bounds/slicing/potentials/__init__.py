@@ -1,0 +1,1 @@
+"""Potentials: what an operator's width costs it, moved to the operators that read its output."""

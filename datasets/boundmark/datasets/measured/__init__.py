@@ -1,0 +1,1 @@
+"""Measured graphs in the JSON files of other planners."""

@@ -1,0 +1,270 @@
+"""From what `torch.export` records to a computation graph."""
+
+import operator
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import torch
+
+from boundmark.datasets.arithmetic import main_dtype
+from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.operator import LEFT_OUT, Operator
+from boundmark.problems.tensor import Tensor
+
+# A value of the recorded program: the number of a tensor, several of them, or no tensor.
+Value: TypeAlias = int | tuple[int | None, ...] | None
+
+_DTYPES = {"float8_e4m3fn": "float8e4m3fn", "float8_e5m2": "float8e5m2"}
+
+
+@dataclass
+class _Recorded:
+    """A program as it was recorded, before what nobody needs is left out.
+
+    Attributes
+    ----------
+    tensors
+        By number: name, shape and type of elements.
+    constants
+        Tensors that depend on no input of the model.
+    operators
+        With numbers of tensors.
+    """
+
+    tensors: list[Tensor] = field(default_factory=list)
+    constants: set[int] = field(default_factory=set)
+    operators: list[Operator] = field(default_factory=list)
+
+    def add(self, name: str, value: Any) -> int:
+        dtype = str(value.dtype).removeprefix("torch.")
+        shape = tuple(int(extent) for extent in value.shape)
+        self.tensors.append(Tensor(name, shape, _DTYPES.get(dtype, dtype)))
+        return len(self.tensors) - 1
+
+
+def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
+    """Return the graph of an exported program.
+
+    What depends on no input is folded into constants. Checks, copies that change nothing, and what
+    no output depends on are left out.
+
+    Parameters
+    ----------
+    program
+        A functional `torch.export.ExportedProgram`: nothing is written in place.
+    prefix
+        Of module names, left out of the operators' names.
+
+    Raises
+    ------
+    InvalidInputError
+        If it has an operator that the tables of `aten` do not know.
+    """
+    recorded = _Recorded()
+    values: dict[Any, Value] = {}
+    names = _Names(prefix)
+    weights = _weights(program)
+    outputs: tuple[int, ...] = ()
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            values[node] = _placeholder(recorded, node, weights, prefix)
+        elif node.op == "call_function":
+            values[node] = _call(recorded, node, values, names)
+        elif node.op == "output":
+            outputs = tuple(_numbers(node.args[0], values))
+    return _without_unneeded(recorded, outputs)
+
+
+def _weights(program: Any) -> Mapping[str, str]:
+    signature = program.graph_signature
+    return {
+        **signature.inputs_to_parameters,
+        **signature.inputs_to_buffers,
+        **signature.inputs_to_lifted_tensor_constants,
+    }
+
+
+def _placeholder(recorded: _Recorded, node: Any, weights: Mapping[str, str], prefix: str) -> Value:
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor):
+        return None
+    number = recorded.add(weights.get(node.name, node.name).removeprefix(prefix), value)
+    if node.name in weights:
+        recorded.constants.add(number)
+    return number
+
+
+def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_Names") -> Value:
+    """Return what a call yields, and record it if it computes something from the inputs."""
+    if node.target is operator.getitem:
+        several = values[node.args[0]]
+        return several[node.args[1]] if isinstance(several, tuple) else several
+    packet = getattr(node.target, "_opname", str(node.target))
+    result = node.meta.get("val")
+    if packet in CHECKS or not _has_tensor(result):
+        return None
+    if packet in SAME or _changes_nothing(packet, node):
+        return values[node.args[0]]
+    arguments = _arguments(node)
+    rule = RULES.get(packet)
+    reads = _reads(rule.reads if rule else None, arguments, values)
+    is_constant = {number for number in reads if number != LEFT_OUT} <= recorded.constants
+    if rule is None and not is_constant:
+        raise InvalidInputError(f"operator {node.target} is unknown; expected one of `aten.RULES`.")
+    if rule is None or is_constant:
+        value, written = _results(recorded, names.constant(node), result)
+        recorded.constants.update(written)
+        return value
+    name = names.operator(node, rule.op_type)
+    value, written = _results(recorded, name, result)
+    shapes = [None if x == LEFT_OUT else recorded.tensors[x].shape for x in reads]
+    shapes_out = [recorded.tensors[x].shape for x in written]
+    attributes = rule.attributes(arguments, shapes, shapes_out)
+    count = rule.flops(shapes, shapes_out, attributes)
+    recorded.operators.append(
+        Operator(name, rule.op_type, count, tuple(reads), tuple(written), attributes)
+    )
+    return value
+
+
+def _results(recorded: _Recorded, name: str, result: Any) -> tuple[Value, list[int]]:
+    """Record the tensors that a call yields; return them as it does, and as a list."""
+    if isinstance(result, torch.Tensor):
+        number = recorded.add(name, result)
+        return number, [number]
+    # Of several, some may be left out.
+    several = tuple(
+        recorded.add(f"{name}:{at}" if at else name, one) if isinstance(one, torch.Tensor) else None
+        for at, one in enumerate(result)
+    )
+    return several, [number for number in several if number is not None]
+
+
+def _has_tensor(value: Any) -> bool:
+    values = value if isinstance(value, tuple | list) else (value,)
+    return any(isinstance(one, torch.Tensor) for one in values)
+
+
+def _changes_nothing(packet: str, node: Any) -> bool:
+    """Whether shape and type of a view, slice or cast are those of its input."""
+    if packet not in {
+        "_to_copy",
+        "to",
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "expand",
+        "slice",
+        "pad",
+    }:
+        return False
+    before, after = node.args[0].meta["val"], node.meta["val"]
+    return before.dtype == after.dtype and before.shape == after.shape
+
+
+def _arguments(node: Any) -> dict[str, Any]:
+    """Return the arguments of a call by name, with torch's defaults."""
+    given = dict(node.kwargs)
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return {**{str(at): value for at, value in enumerate(node.args)}, **given}
+    found = {}
+    for at, argument in enumerate(schema.arguments):
+        if at < len(node.args):
+            found[argument.name] = node.args[at]
+        else:
+            found[argument.name] = given.get(argument.name, argument.default_value)
+    return found
+
+
+def _reads(
+    order: tuple[str, ...] | None, arguments: Mapping[str, Any], values: Mapping[Any, Value]
+) -> list[int]:
+    """Return the numbers of the tensors among some arguments, or among all of them."""
+    if order is None:
+        return list(_numbers(list(arguments.values()), values))
+    reads: list[int] = []
+    for name in order:
+        if name in arguments:
+            reads += _numbers(arguments[name], values) or (LEFT_OUT,)
+    while reads and reads[-1] == LEFT_OUT:
+        reads.pop()
+    return reads
+
+
+def _numbers(argument: Any, values: Mapping[Any, Value]) -> Sequence[int]:
+    """Return the numbers of all tensors in an argument."""
+    if isinstance(argument, torch.fx.Node):
+        value = values[argument]
+        several = value if isinstance(value, tuple) else (value,)
+        return tuple(number for number in several if number is not None)
+    if isinstance(argument, list | tuple):
+        return tuple(number for one in argument for number in _numbers(one, values))
+    return ()
+
+
+class _Names:
+    """Names operators after the module that runs them, like ``layer1.0.conv1/Conv``."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.taken: Counter[str] = Counter()
+
+    def operator(self, node: Any, op_type: str) -> str:
+        path = self._path(node)
+        return self._unique(f"{path}/{op_type}" if path else op_type)
+
+    def constant(self, node: Any) -> str:
+        path = self._path(node)
+        return f"{path}/{node.name}" if path else node.name
+
+    def _path(self, node: Any) -> str:
+        stack = list(node.meta.get("nn_module_stack", {}).values())
+        path: str = stack[-1][0] if stack else ""
+        return path.removeprefix(self.prefix.rstrip(".")).lstrip(".")
+
+    def _unique(self, name: str) -> str:
+        self.taken[name] += 1
+        if self.taken[name] == 1:
+            return name
+        return self._unique(f"{name}_{self.taken[name]}")
+
+
+def _without_unneeded(recorded: _Recorded, outputs: Iterable[int]) -> ComputationGraph:
+    """Return the graph of the operators that some output depends on, tensors numbered anew."""
+    returned = [number for number in outputs if number not in recorded.constants]
+    wanted = set(returned)
+    needed: list[Operator] = []
+    for one in reversed(recorded.operators):
+        if not wanted.isdisjoint(one.writes):
+            wanted.update(one.reads)
+            needed.append(one)
+    numbers: dict[int, int] = {}
+    operators = []
+    for one in reversed(needed):
+        writes = [number for number in one.writes if number in wanted]
+        for number in (*one.reads, *writes):
+            if number != LEFT_OUT:
+                numbers.setdefault(number, len(numbers))
+        operators.append(
+            Operator(
+                one.name,
+                one.op_type,
+                one.flops,
+                tuple(LEFT_OUT if x == LEFT_OUT else numbers[x] for x in one.reads),
+                tuple(numbers[x] for x in writes),
+                one.attributes,
+            )
+        )
+    tensors = [recorded.tensors[number] for number in numbers]
+    return ComputationGraph(
+        operators=tuple(operators),
+        tensors=tuple(tensors),
+        parameters=frozenset(numbers[x] for x in recorded.constants if x in numbers),
+        results=tuple(dict.fromkeys(numbers[x] for x in returned if x in numbers)),
+        dtype=main_dtype(operators, tensors),
+    )

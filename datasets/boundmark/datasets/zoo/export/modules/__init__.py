@@ -1,0 +1,1 @@
+"""Architectures that neither torchvision nor transformers have, written after their papers."""

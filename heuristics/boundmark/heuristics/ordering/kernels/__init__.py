@@ -1,0 +1,1 @@
+"""Compiled kernels, with signatures, so that importing compiles them and running never does."""

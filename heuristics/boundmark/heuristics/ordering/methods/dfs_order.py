@@ -1,0 +1,24 @@
+"""`dfs-order`: depth first: the operator that became executable last."""
+
+from typing import Any
+
+from boundmark.heuristics.ordering.orders.constructed import depth_first
+from boundmark.heuristics.ordering.orders.incumbent import Incumbent
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.ordering import OrderingInstance
+
+
+def run(
+    instance: OrderingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the order."""
+    Incumbent(instance, progress).offer(depth_first(instance.graph.dag))
+
+
+DFS_ORDER = Method(
+    name="dfs-order",
+    problem="ordering",
+    kind="heuristic",
+    summary="Depth first: always the operator that became executable last.",
+    run=run,
+)

@@ -1,0 +1,24 @@
+"""`greedy-order`: always the operator after which least is in memory."""
+
+from typing import Any
+
+from boundmark.heuristics.ordering.orders.constructed import smallest_increase
+from boundmark.heuristics.ordering.orders.incumbent import Incumbent
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.ordering import OrderingInstance
+
+
+def run(
+    instance: OrderingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the order."""
+    Incumbent(instance, progress).offer(smallest_increase(instance))
+
+
+GREEDY_ORDER = Method(
+    name="greedy-order",
+    problem="ordering",
+    kind="heuristic",
+    summary="Greedy: always the operator after which least is in memory.",
+    run=run,
+)

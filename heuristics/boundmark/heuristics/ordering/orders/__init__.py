@@ -1,0 +1,1 @@
+"""Topological orders, and the best one so far."""

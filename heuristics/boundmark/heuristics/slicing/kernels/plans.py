@@ -1,0 +1,278 @@
+"""Compiled evaluation of partition vectors, and simulated annealing over them.
+
+`boundmark.problems.slicing.latency` says in plain Python what latency and memory are. One module,
+since numba does not notice when a function that is called from another file changes.
+"""
+
+# ruff: noqa: NPY002 - the generator of compiled code, which the caller gives a seed.
+
+import numpy as np
+from numba import types
+
+from boundmark.heuristics.slicing.kernels.arrays import ARRAYS, SlicingArrays
+from boundmark.heuristics.slicing.kernels.compiling import compiled, internal
+from boundmark.problems.arrays import IntArray
+
+_ROW = types.int64[::1]
+_TABLE = types.int64[:, ::1]
+_REALS = types.float64[:, ::1]
+_PAIR = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
+
+# Shares of the kinds of steps: a pattern for a run of operators; like an input; one boundary.
+_PATTERN, _LIKE_INPUT, _ONE_BOUNDARY = 0.35, 0.25, 0.2
+
+
+@internal([types.int64(ARRAYS, _TABLE, types.int64, types.int64, types.int64)])
+def _missing(net: SlicingArrays, vectors: IntArray, row: int, operator: int, device: int) -> int:
+    """Return the bytes of an edge's tensor that a device needs and does not hold."""
+    begin, end = vectors[operator, device], vectors[operator, device + 1]
+    edge = net.edges[row]
+    producer, unit, extent = edge[0], edge[2], edge[3]
+    low = min(max(edge[8] * ((begin * edge[4] + edge[5]) // edge[7]), 0), extent)
+    reach = (end - 1) * edge[4] + edge[5] + edge[6] - 1
+    high = max(low, min(edge[8] * (reach // edge[7] + 1), extent))
+    first, last = vectors[producer, device], vectors[producer, device + 1]
+    if edge[9]:
+        return int(unit * (high - low) * (net.length[producer] - (last - first)))
+    return int(unit * (high - low - max(0, min(high, last) - max(low, first))))
+
+
+@compiled([types.int64(ARRAYS, _TABLE, types.int64)])
+def operator_ticks(net: SlicingArrays, vectors: IntArray, operator: int) -> int:
+    """Return the ticks of an operator on its slowest device."""
+    devices = net.capacity.size
+    active = 0
+    for device in range(devices):
+        if vectors[operator, device] < vectors[operator, device + 1]:
+            active += 1
+    rows = range(net.start[operator], net.start[operator + 1])
+    shared = np.int64(0)
+    if active > 1:
+        for row in rows:
+            if net.edges[row, 4] == 0:
+                parts = net.length[net.edges[row, 0]] if net.edges[row, 9] else 1
+                shared += net.edges[row, 2] * net.edges[row, 3] * parts
+    longest = np.int64(0)
+    for device in range(devices):
+        width = vectors[operator, device + 1] - vectors[operator, device]
+        if width == 0:
+            continue
+        sent = np.int64(0)
+        for row in rows:
+            if active == 1 or net.edges[row, 4] != 0:
+                sent += _missing(net, vectors, row, operator, device)
+        ticks = np.int64(0)
+        if sent + shared > 0:
+            ticks = net.router[4] - (-sent * net.router[0]) // net.router[1]
+            ticks -= (-shared * net.router[2]) // net.router[3]
+        work = net.work[operator, device]
+        if work > 0:
+            ticks += net.launch[device] - (-work * width) // net.length[operator]
+        longest = max(longest, ticks)
+    return int(longest)
+
+
+@compiled([types.int64(ARRAYS, _TABLE, _ROW)])
+def all_ticks(net: SlicingArrays, vectors: IntArray, ticks: IntArray) -> int:
+    """Fill in the ticks of each operator, and return their sum."""
+    total = np.int64(0)
+    for operator in range(net.length.size):
+        ticks[operator] = operator_ticks(net, vectors, operator)
+        total += ticks[operator]
+    return int(total)
+
+
+@compiled([types.int64(ARRAYS, _TABLE)])
+def excess_memory(net: SlicingArrays, vectors: IntArray) -> int:
+    """Return by how many bytes devices exceed their memory, over all operators and devices."""
+    devices = net.capacity.size
+    held = np.zeros(devices, np.int64)
+    gone = 0
+    excess = np.int64(0)
+    for operator in range(net.length.size):
+        for device in range(devices):
+            width = vectors[operator, device + 1] - vectors[operator, device]
+            held[device] += width * net.output[operator]
+            taken = held[device]
+            if width > 0:
+                if net.is_shared[operator]:
+                    taken -= (-net.weights[operator] * width) // net.length[operator]
+                else:
+                    taken += net.weights[operator]
+                for row in range(net.start[operator], net.start[operator + 1]):
+                    taken += _missing(net, vectors, row, operator, device)
+            excess += max(0, taken - net.capacity[device])
+        while gone < net.freed.size and net.last_use[net.freed[gone]] == operator:
+            other = net.freed[gone]
+            for device in range(devices):
+                width = vectors[other, device + 1] - vectors[other, device]
+                held[device] -= width * net.output[other]
+            gone += 1
+    return int(excess)
+
+
+@compiled([types.void(ARRAYS, types.int64[:, :, ::1], _ROW, _ROW)])
+def evaluate_all(
+    net: SlicingArrays, population: IntArray, latency: IntArray, excess: IntArray
+) -> None:
+    """Fill in latency and excess memory of each of several plans, shape (p, N, n + 1)."""
+    ticks = np.empty(net.length.size, np.int64)
+    for number in range(len(population)):
+        latency[number] = all_ticks(net, population[number], ticks)
+        excess[number] = excess_memory(net, population[number])
+
+
+@compiled([types.void(types.int64, types.float64[::1], _ROW)])
+def fit_pattern(
+    length: int, pattern: "np.ndarray[tuple[int], np.dtype[np.float64]]", vector: IntArray
+) -> None:
+    """Fill in the vector that divides an operator at these fractions, to the nearest indices."""
+    for device in range(vector.size):
+        vector[device] = np.int64(np.floor(pattern[device] * length + 0.5))
+
+
+@internal([_PAIR(ARRAYS, _REALS, _TABLE)])
+def _change(
+    net: SlicingArrays,
+    patterns: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+    vectors: IntArray,
+) -> tuple[int, int]:
+    """Change some vectors at random; return the first operator of the run, and how many."""
+    operators, devices = net.length.size, net.capacity.size
+    operator = np.random.randint(operators)
+    kind = np.random.random()
+    if kind < _PATTERN:
+        spread = np.random.exponential(4.0) * np.random.exponential(1.0)
+        count = min(operators - operator, 1 + int(spread))
+        pattern = patterns[np.random.randint(len(patterns))]
+        for number in range(operator, operator + count):
+            fit_pattern(net.length[number], pattern, vectors[number])
+        return operator, count
+    inputs = net.start[operator + 1] - net.start[operator]
+    if kind < _PATTERN + _LIKE_INPUT and inputs > 0:
+        producer = net.edges[net.start[operator] + np.random.randint(inputs), 0]
+        fractions = vectors[producer] / net.length[producer]
+        fit_pattern(net.length[operator], fractions, vectors[operator])
+        return operator, 1
+    boundary = 1 + np.random.randint(devices - 1)
+    count = 1
+    if kind > _PATTERN + _LIKE_INPUT + _ONE_BOUNDARY:
+        # The same boundary moves in a run of operators, by about the same fraction.
+        count = min(operators - operator, 1 + int(np.random.exponential(3.0)))
+    step = 1 + int(np.random.exponential(0.04) * net.length[operator])
+    if np.random.random() < 0.5:
+        step = -step
+    for number in range(operator, operator + count):
+        shift = step
+        if number > operator:
+            shift = int(np.floor(step * net.length[number] / net.length[operator] + 0.5))
+        place = vectors[number, boundary] + shift
+        low, high = vectors[number, boundary - 1], vectors[number, boundary + 1]
+        vectors[number, boundary] = min(max(place, low), high)
+    return operator, count
+
+
+@internal([types.int64(ARRAYS, _TABLE, _TABLE, types.int64, types.int64, types.int64, _ROW, _ROW)])
+def _affected(
+    net: SlicingArrays,
+    vectors: IntArray,
+    saved: IntArray,
+    first: int,
+    count: int,
+    step: int,
+    stamp: IntArray,
+    found: IntArray,
+) -> int:
+    """Fill in the operators whose ticks may have changed, and return how many these are."""
+    size = 0
+    for operator in range(first, first + count):
+        is_same = True
+        for device in range(vectors.shape[1]):
+            if vectors[operator, device] != saved[operator, device]:
+                is_same = False
+        if is_same:
+            continue
+        if stamp[operator] != step:
+            stamp[operator] = step
+            found[size] = operator
+            size += 1
+        for at in range(net.reader_start[operator], net.reader_start[operator + 1]):
+            reader = net.readers[at]
+            if stamp[reader] != step:
+                stamp[reader] = step
+                found[size] = reader
+                size += 1
+    return size
+
+
+@compiled(
+    [
+        types.void(
+            ARRAYS,
+            _REALS,
+            _TABLE,
+            types.int64,
+            types.float64,
+            types.float64,
+            types.int64,
+            types.int64,
+        )
+    ]
+)
+def anneal(
+    net: SlicingArrays,
+    patterns: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+    vectors: IntArray,
+    steps: int,
+    hot: float,
+    cold: float,
+    penalty: int,
+    seed: int,
+) -> None:
+    """Improve vectors in place, by so many steps, to the best ones found that fit into memory.
+
+    As long as none does, to those that cost least with the penalty.
+
+    Parameters
+    ----------
+    patterns
+        Fractions at which operators may be divided, shape (q, n + 1).
+    hot, cold
+        Temperature at the first and the last step, in ticks.
+    penalty
+        Ticks for each byte beyond the memory; 0 if memory need not be looked at.
+    """
+    np.random.seed(seed)
+    operators = net.length.size
+    ticks = np.empty(operators, np.int64)
+    cost = all_ticks(net, vectors, ticks)
+    excess = excess_memory(net, vectors) if penalty else 0
+    cost += penalty * excess
+    least, fits, best, saved = cost, excess == 0, vectors.copy(), vectors.copy()
+    stamp = np.full(operators, -1, np.int64)
+    touched, before = np.empty(operators, np.int64), np.empty(operators, np.int64)
+    for step in range(steps):
+        first, count = _change(net, patterns, vectors)
+        size = _affected(net, vectors, saved, first, count, step, stamp, touched)
+        change = 0
+        for at in range(size):
+            before[at] = ticks[touched[at]]
+            ticks[touched[at]] = operator_ticks(net, vectors, touched[at])
+            change += ticks[touched[at]] - before[at]
+        allowed = hot * (cold / hot) ** (step / steps) * np.random.exponential(1.0)
+        beyond = excess
+        if penalty and size and change <= allowed + penalty * excess:
+            beyond = excess_memory(net, vectors)
+            change += penalty * (beyond - excess)
+        if change <= allowed:
+            cost += change
+            excess = beyond
+            saved[first : first + count] = vectors[first : first + count]
+            if (excess == 0 and not fits) or ((excess == 0) == fits and cost < least):
+                least, fits = cost, excess == 0
+                best[:] = vectors
+        else:
+            for at in range(size):
+                ticks[touched[at]] = before[at]
+            vectors[first : first + count] = saved[first : first + count]
+    vectors[:] = best

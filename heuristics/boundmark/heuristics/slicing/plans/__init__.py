@@ -1,0 +1,1 @@
+"""Plans to start from, and the best one so far."""

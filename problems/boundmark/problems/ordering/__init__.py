@@ -1,0 +1,59 @@
+"""`ordering`: in which order one device runs the operators of a model ([MEMORIANOVA24])."""
+
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.ordering.by_name import NAMING, TABLE
+from boundmark.problems.ordering.graph import OrderingGraph
+from boundmark.problems.ordering.instance import (
+    IN_PLACE,
+    METRICS,
+    WEIGHTS,
+    OrderingInstance,
+)
+from boundmark.problems.ordering.order import ExecutionOrder
+from boundmark.problems.ordering.tensors import ordering_graph
+from boundmark.problems.parameter import ChoiceParameter
+from boundmark.problems.problem import Problem
+
+
+def _adapt(source: ComputationGraph | OrderingGraph) -> OrderingGraph:
+    return ordering_graph(source) if isinstance(source, ComputationGraph) else source
+
+
+PROBLEM = Problem(
+    name="ordering",
+    description="Order the operators of a model so that its tensors take little memory.",
+    sources=(ComputationGraph, OrderingGraph),
+    adapt=_adapt,
+    parameters=(
+        ChoiceParameter(
+            "metric",
+            "whether the largest memory of any operator counts or that of all operators together",
+            METRICS,
+            METRICS[0],
+        ),
+        ChoiceParameter(
+            "in_place",
+            "whether operators that can overwrite an input do so",
+            IN_PLACE,
+            IN_PLACE[0],
+        ),
+        ChoiceParameter(
+            "weights",
+            "whether parameters take memory: not at all, while their operator runs, or always",
+            WEIGHTS,
+            WEIGHTS[0],
+        ),
+    ),
+    instance=OrderingInstance,
+    instance_from_json=OrderingInstance.from_json,
+    solution_from_json=ExecutionOrder.from_json,
+    rounds=(
+        ("live-cut", "default-order", "bfs-order", "dfs-order", "greedy-order", "downset-dp"),
+        ("reorder",),
+    ),
+    precedence=40,
+    naming=NAMING,
+    table=TABLE,
+)
+
+__all__ = ["PROBLEM", "ExecutionOrder", "OrderingGraph", "OrderingInstance"]

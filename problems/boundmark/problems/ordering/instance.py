@@ -1,0 +1,170 @@
+"""An instance of `ordering`: a model's tensors, and what of the memory that they take counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.ordering.graph import OrderingGraph
+from boundmark.problems.ordering.memory import memory_while_running
+from boundmark.problems.ordering.order import ExecutionOrder
+from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.stored_fields import (
+    check_fields,
+    check_format,
+    check_lists,
+    is_integer_list,
+)
+
+PEAK, SUM = METRICS = ("peak", "sum")
+NO, YES = IN_PLACE = ("no", "yes")
+NONE, STREAMED, RESIDENT = WEIGHTS = ("none", "streamed", "resident")
+
+FIELDS = (
+    "metric", "in_place", "weights", "size", "producer", "consumers", "kept", "parameter_size",
+    "parameter_total", "overwrites",
+)  # fmt: skip
+_LISTS = ("size", "producer", "consumers", "kept", "parameter_size", "overwrites")
+
+
+@dataclass(frozen=True, eq=False)
+class OrderingInstance:
+    """Order the operators of `graph` so that they take little memory.
+
+    Attributes
+    ----------
+    metric
+        ``"peak"`` if the largest memory while an operator runs is minimised, ``"sum"`` if the sum
+        over all operators is.
+    in_place
+        ``"yes"`` if an operator overwrites one of its `overwrites` that no other operator still
+        reads, so that its output takes no memory of its own while it runs.
+    weights
+        ``"none"`` if parameters take no memory, ``"streamed"`` if those of an operator do while it
+        runs, ``"resident"`` if all of them do all the time.
+    """
+
+    graph: OrderingGraph
+    metric: str = PEAK
+    in_place: str = NO
+    weights: str = NONE
+
+    def __post_init__(self) -> None:
+        for name, known in (("metric", METRICS), ("in_place", IN_PLACE), ("weights", WEIGHTS)):
+            value = getattr(self, name)
+            if value not in known:
+                raise InvalidInputError(
+                    f"{name} is {value!r}; expected {' or '.join(map(repr, known))}."
+                )
+
+    @property
+    def problem(self) -> str:
+        """Always ``"ordering"``."""
+        return "ordering"
+
+    @property
+    def nodes(self) -> int:
+        """Number of operators, n."""
+        return self.graph.nodes
+
+    @property
+    def edges(self) -> int:
+        """Number of pairs of a producer and a consumer, m."""
+        return self.graph.dag.edges
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What counts: the metric, and how overwritten tensors and parameters are treated."""
+        return {"metric": self.metric, "in_place": self.in_place, "weights": self.weights}
+
+    @property
+    def is_redundant(self) -> bool:
+        """Whether nothing can be overwritten though it may be, or parameters count and are none."""
+        cannot = self.in_place == YES and not any(self.graph.overwrites)
+        return cannot or (self.weights != NONE and self.graph.parameter_total == 0)
+
+    @cached_property
+    def workspace(self) -> IntArray:
+        """Memory that each operator takes beside tensors while it runs, shape (n,)."""
+        if self.weights == STREAMED:
+            return self.graph.parameter_size
+        return frozen([self.graph.parameter_total * (self.weights == RESIDENT)] * self.nodes)
+
+    @property
+    def overwrites(self) -> tuple[tuple[int, ...], ...]:
+        """The tensors that each operator overwrites if it is the last that reads them."""
+        return self.graph.overwrites if self.in_place == YES else ((),) * self.nodes
+
+    def with_parameters(self, given: Mapping[str, Any]) -> "OrderingInstance":
+        """Return the instance with those parameters changed that are given."""
+        return replace(self, **given)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON."""
+        return sha256_hex(canonical_json(self.to_json()))
+
+    def objective(self, solution: ExecutionOrder) -> int:
+        """Return the peak or the sum of the memory while operators run, in bytes.
+
+        Raises
+        ------
+        InvalidInputError
+            If the order is not a topological order of all operators.
+        """
+        taken = memory_while_running(
+            self.graph, self.workspace, self.overwrites, solution.order.tolist()
+        )
+        return max(taken) if self.metric == PEAK else sum(taken)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the canonical form: integers, and the names of format, problem and parameters."""
+        graph = self.graph
+        return {
+            "format": INSTANCE_FORMAT,
+            "problem": self.problem,
+            **self.parameters,
+            "size": graph.size.tolist(),
+            "producer": graph.producer.tolist(),
+            "consumers": [list(readers) for readers in graph.consumers],
+            "kept": list(graph.kept),
+            "parameter_size": graph.parameter_size.tolist(),
+            "parameter_total": graph.parameter_total,
+            "overwrites": [list(tensors) for tensors in graph.overwrites],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "OrderingInstance":
+        """Read what `to_json` wrote; operators get their numbers as names.
+
+        Raises
+        ------
+        InvalidInputError
+            If a field is missing, or is not what the format says.
+        """
+        check_format(value, INSTANCE_FORMAT)
+        check_fields(value, FIELDS)
+        check_lists(value, _LISTS)
+        for field in ("size", "producer", "kept", "parameter_size"):
+            if not is_integer_list(value[field]):
+                raise InvalidInputError(f"{field} is not a list of integers.")
+        for field in ("consumers", "overwrites"):
+            for numbers in value[field]:
+                if not is_integer_list(numbers):
+                    raise InvalidInputError(f"an entry of {field} is not a list of integers.")
+        if not len(value["size"]) == len(value["producer"]) == len(value["consumers"]):
+            raise InvalidInputError("size, producer and consumers differ in length.")
+        graph = OrderingGraph(
+            size=value["size"],
+            producer=frozen(value["producer"], "producer"),
+            consumers=tuple(map(tuple, value["consumers"])),
+            kept=tuple(value["kept"]),
+            parameter_size=value["parameter_size"],
+            parameter_total=value["parameter_total"],
+            overwrites=tuple(map(tuple, value["overwrites"])),
+            names=tuple(map(str, range(len(value["parameter_size"])))),
+        )
+        return cls(graph, value["metric"], value["in_place"], value["weights"])

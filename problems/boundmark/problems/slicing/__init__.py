@@ -1,0 +1,55 @@
+"""`slicing`: operators of a model cut into parts for edge devices ([MEMORIANOVA24], 3.3)."""
+
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.cost_model import CostModel
+from boundmark.problems.devices import Cluster, shipped
+from boundmark.problems.parameter import IntegerParameter
+from boundmark.problems.problem import Problem
+from boundmark.problems.slicing.by_name import NAMING
+from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
+from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
+from boundmark.problems.slicing.graph import SlicingGraph
+from boundmark.problems.slicing.instance import SlicingInstance
+from boundmark.problems.slicing.plan import SlicingPlan
+
+
+def default_cluster() -> Cluster:
+    """Return the cluster on which models run where none is named."""
+    return shipped().clusters[DEFAULT_CLUSTER]
+
+
+PROBLEM = Problem(
+    name="slicing",
+    description="Slice the operators of a model over edge devices and minimise the latency.",
+    sources=(ComputationGraph, SlicingGraph),
+    adapt=lambda graph: graph,
+    cost_model=CostModel(slicing_graph, default_cluster),
+    parameters=(
+        IntegerParameter(
+            "edge_devices",
+            "number of devices, the first ones of the cluster",
+            1,
+            0,
+            "all of the cluster",
+        ),
+    ),
+    instance=SlicingInstance.of,
+    instance_from_json=SlicingInstance.from_json,
+    solution_from_json=SlicingPlan.from_json,
+    rounds=(
+        ("slice-compute", "one-device", "equal-slices", "speed-slices", "best-response"),
+        ("slice-potentials", "slice-search"),
+    ),
+    precedence=50,
+    naming=NAMING,
+)
+
+__all__ = [
+    "CHANNELS",
+    "HEIGHT",
+    "PROBLEM",
+    "Edge",
+    "SlicingGraph",
+    "SlicingInstance",
+    "SlicingPlan",
+]

@@ -1,0 +1,236 @@
+"""A model's operators as slicing needs them: lengths, costs on devices, memory, and the router."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
+from boundmark.problems.slicing.slice_memory import check_each_operator_fits
+from boundmark.problems.ticks import LARGEST_TOTAL
+
+MOST_DEVICES = 16
+
+# So that products of lengths, strides and bytes stay within 64 bits.
+LONGEST = 2**20
+MOST_BYTES = 2**42
+
+
+@dataclass(frozen=True, eq=False)
+class SlicingGraph:
+    """Operators in their order of execution, n edge devices, and the router between them.
+
+    Attributes
+    ----------
+    length
+        Indices of each of the N operators' outputs in the dimension in which it is sliced, shape
+        (N,).
+    axis
+        That dimension: `CHANNELS` or `HEIGHT`, shape (N,).
+    work
+        Ticks of each whole operator on each device, shape (N, n).
+    launch
+        Ticks to start an operator with work, on each device, shape (n,).
+    weights
+        Bytes of each operator's parameters, shape (N,).
+    output
+        Bytes of one index of each operator's output, shape (N,).
+    edges
+        Tensors between operators.
+    capacity
+        Memory of each device in bytes, shape (n,).
+    point_to_point, broadcast
+        Pairs (ticks, bytes): the router takes so many ticks for so many bytes.
+    delay
+        Ticks until the first byte is there.
+    names
+        One name per operator, for people; not part of an instance's identity.
+    device_names
+        One name per device, likewise.
+    tick
+        What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
+    """
+
+    length: IntArray
+    axis: IntArray
+    work: IntArray
+    launch: IntArray
+    weights: IntArray
+    output: IntArray
+    edges: tuple[Edge, ...]
+    capacity: IntArray
+    point_to_point: tuple[int, int]
+    broadcast: tuple[int, int]
+    delay: int
+    names: tuple[str, ...]
+    device_names: tuple[str, ...]
+    tick: str = "unit"
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise InvalidInputError("the graph has no operators; expected at least one.")
+        if not 1 <= self.devices <= MOST_DEVICES:
+            raise InvalidInputError(
+                f"there are {self.devices} devices; expected 1 to {MOST_DEVICES}."
+            )
+        for field in ("length", "axis", "weights", "output"):
+            values = non_negative_integers(getattr(self, field), field, self.names)
+            object.__setattr__(self, field, values)
+        for field in ("launch", "capacity"):
+            values = non_negative_integers(getattr(self, field), field, self.device_names)
+            object.__setattr__(self, field, values)
+        object.__setattr__(self, "work", frozen(self.work, "work"))
+        _check_operators(self)
+        _check_router(self)
+        # Refuse cycles now rather than when somebody asks.
+        _ = self.dag
+        _check_edges(self)
+        _check_total(self)
+        check_each_operator_fits(self)
+
+    @property
+    def nodes(self) -> int:
+        """Number of operators, N."""
+        return len(self.names)
+
+    @property
+    def devices(self) -> int:
+        """Number of devices, n."""
+        return len(self.device_names)
+
+    @cached_property
+    def dag(self) -> Dag:
+        """Edges from the operator that writes a tensor to those that read it."""
+        return Dag.from_edges(
+            self.nodes, [(edge.producer, edge.consumer) for edge in self.edges], self.names
+        )
+
+    @cached_property
+    def inputs(self) -> tuple[tuple[Edge, ...], ...]:
+        """The edges into each operator."""
+        found: list[list[Edge]] = [[] for _ in range(self.nodes)]
+        for edge in self.edges:
+            found[edge.consumer].append(edge)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def last_use(self) -> IntArray:
+        """The last operator that reads each operator's output, or itself, shape (N,)."""
+        last = np.arange(self.nodes)
+        for edge in self.edges:
+            last[edge.producer] = max(last[edge.producer], edge.consumer)
+        return frozen(last)
+
+    def with_devices(self, count: int) -> "SlicingGraph":
+        """Return the graph on the first devices.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are not so many, or an operator does not fit on them.
+        """
+        if not 1 <= count <= self.devices:
+            raise InvalidInputError(
+                f"edge_devices is {count}; expected 1 to {self.devices}, the number of devices."
+            )
+        return replace(
+            self,
+            work=self.work[:, :count],
+            launch=self.launch[:count],
+            capacity=self.capacity[:count],
+            device_names=self.device_names[:count],
+        )
+
+
+def _check_operators(graph: SlicingGraph) -> None:
+    if graph.work.shape != (graph.nodes, graph.devices):
+        raise InvalidInputError(
+            f"work has the shape {graph.work.shape}; expected {(graph.nodes, graph.devices)}."
+        )
+    if graph.work.size and graph.work.min() < 0:
+        raise InvalidInputError(f"a work is {graph.work.min()}; expected none below 0.")
+    for name, length, axis in zip(
+        graph.names, graph.length.tolist(), graph.axis.tolist(), strict=True
+    ):
+        if not 1 <= length <= LONGEST:
+            raise InvalidInputError(
+                f"length of operator {name!r} is {length}; expected 1 to {LONGEST}."
+            )
+        if axis not in (CHANNELS, HEIGHT):
+            raise InvalidInputError(
+                f"axis of operator {name!r} is {axis}; expected {CHANNELS} for channels or "
+                f"{HEIGHT} for height."
+            )
+
+
+def _check_router(graph: SlicingGraph) -> None:
+    for field in ("point_to_point", "broadcast"):
+        ticks, size = getattr(graph, field)
+        if ticks < 0 or ticks > LONGEST or not 1 <= size <= LONGEST:
+            raise InvalidInputError(
+                f"{field} is {ticks} ticks for {size} bytes; expected at least 0 for at least 1, "
+                f"and at most {LONGEST} of both."
+            )
+    if graph.delay < 0:
+        raise InvalidInputError(f"delay is {graph.delay}; expected none below 0.")
+
+
+def _check_edges(graph: SlicingGraph) -> None:
+    for edge in graph.edges:
+        producer, consumer = graph.names[edge.producer], graph.names[edge.consumer]
+        what = f"the edge from {producer!r} to {consumer!r}"
+        if edge.producer >= edge.consumer:
+            raise InvalidInputError(
+                f"operator {consumer!r} comes before {producer!r}, which it reads; expected "
+                "operators in an order in which they can run."
+            )
+        is_legal = (
+            0 <= edge.unit <= MOST_BYTES
+            and all(1 <= value <= LONGEST for value in (edge.extent, edge.divide, edge.scale))
+            and 0 <= edge.multiply <= LONGEST
+            and 1 <= edge.size <= LONGEST
+            and abs(edge.add) <= LONGEST
+        )
+        if not is_legal:
+            raise InvalidInputError(f"{what} has numbers out of range: {tuple(edge)[2:]}.")
+        if edge.is_whole and tuple(edge)[5:] != (0, edge.extent, 1, 1):
+            raise InvalidInputError(
+                f"{what} has multiply 0; expected add 0, size {edge.extent}, divide 1 and scale 1."
+            )
+        crosses = graph.axis[edge.producer] != graph.axis[edge.consumer]
+        if not crosses and edge.extent != graph.length[edge.producer]:
+            raise InvalidInputError(
+                f"{what} has the extent {edge.extent}; expected {graph.length[edge.producer]}, the "
+                "producer's length, because both are sliced in the same dimension."
+            )
+
+
+def tensor_bytes(graph: SlicingGraph, edge: Edge) -> int:
+    """Return the size of an edge's tensor."""
+    crosses = graph.axis[edge.producer] != graph.axis[edge.consumer]
+    return edge.unit * edge.extent * (int(graph.length[edge.producer]) if crosses else 1)
+
+
+def _check_total(graph: SlicingGraph) -> None:
+    """Refuse costs of which sums would not stay exact everywhere."""
+    total = sum(map(max, graph.work.tolist())) + graph.nodes * (
+        graph.delay + 2 + max(graph.launch.tolist())
+    )
+    size = 0
+    for edge in graph.edges:
+        moved = tensor_bytes(graph, edge)
+        size += moved
+        for ticks, per in (graph.point_to_point, graph.broadcast):
+            total += moved * ticks // per + 1
+    if total > LARGEST_TOTAL:
+        raise InvalidInputError(
+            f"all operators and transfers take up to {total:.3g} ticks; expected at most 2^53, so "
+            "use a coarser tick."
+        )
+    for length, unit in zip(graph.length.tolist(), graph.output.tolist(), strict=True):
+        size += length * unit
+    if size + sum(graph.weights.tolist()) + sum(graph.capacity.tolist()) > LARGEST_TOTAL:
+        raise InvalidInputError("the bytes add up to more than 2^53; expected less.")

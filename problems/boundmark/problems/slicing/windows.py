@@ -1,0 +1,154 @@
+"""Which part of an input each part of an operator's output needs, by type of operator.
+
+What is not known here needs its whole input, which is safe and rarely the case.
+"""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, NamedTuple
+
+from boundmark.problems.slicing.dimensions import CHANNEL_DIMENSION
+from boundmark.problems.slicing.edge import CHANNELS, HEIGHT
+
+
+class Window(NamedTuple):
+    """The last five fields of an `Edge`."""
+
+    multiply: int
+    add: int
+    size: int
+    divide: int
+    scale: int
+
+
+class Reading(NamedTuple):
+    """An operator that reads a tensor, sliced in some dimension.
+
+    Attributes
+    ----------
+    axis
+        `CHANNELS` or `HEIGHT`.
+    source, target
+        Shapes of the tensor and of the operator's output.
+    extent
+        Of the tensor in that dimension.
+    length
+        Of the output in that dimension.
+    offset
+        Of the channels that operators read before, for concatenations.
+    """
+
+    op_type: str
+    attributes: Any
+    axis: int
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    extent: int
+    length: int
+    offset: int
+
+
+SAME = Window(1, 0, 1, 1, 1)
+
+
+def whole_of(reading: Reading) -> Window:
+    """Return the window of those that need everything."""
+    return Window(0, 0, reading.extent, 1, 1)
+
+
+def window_of(reading: Reading) -> Window:
+    """Return the window of an operator on one of its inputs."""
+    return _RULES.get(reading.op_type, whole_of)(reading)
+
+
+def _each_index(reading: Reading) -> Window:
+    """Return the window of elementwise operators; what is broadcast is needed whole."""
+    same = reading.extent == reading.length and len(reading.source) == len(reading.target)
+    return SAME if same else whole_of(reading)
+
+
+def _rows(reading: Reading) -> Window:
+    """Return the rows under a sliding window: with a stride, padding and reach."""
+    attributes = reading.attributes
+    stride, pad = attributes["strides"][0], attributes["pads"][0]
+    reach = (attributes["kernel_shape"][0] - 1) * attributes["dilations"][0] + 1
+    return Window(stride, -pad, reach, 1, 1)
+
+
+def _pooling(reading: Reading) -> Window:
+    return _rows(reading) if reading.axis == HEIGHT else _each_index(reading)
+
+
+def _convolution(reading: Reading) -> Window:
+    """Return rows with halo, or the channels of the groups that a slice of the output is in."""
+    if reading.axis == HEIGHT:
+        return _rows(reading)
+    groups = reading.attributes["group"]
+    if groups == 1:
+        return whole_of(reading)
+    return Window(1, 0, 1, reading.length // groups, reading.extent // groups)
+
+
+def _global_pooling(reading: Reading) -> Window:
+    return SAME if reading.axis == CHANNELS else whole_of(reading)
+
+
+def _normalisation_over_channels(reading: Reading) -> Window:
+    """Return the neighbours that local response normalisation looks at."""
+    if reading.axis == HEIGHT:
+        return SAME
+    size = reading.attributes["size"]
+    return Window(1, -((size - 1) // 2), size, 1, 1)
+
+
+def _softmax(reading: Reading) -> Window:
+    place = {CHANNELS: CHANNEL_DIMENSION, HEIGHT: 2}[reading.axis]
+    is_summed = place in reading.attributes["axes"] or len(reading.source) < 2
+    return whole_of(reading) if is_summed else _each_index(reading)
+
+
+def _concatenation(reading: Reading) -> Window:
+    if reading.attributes["axis"] == CHANNEL_DIMENSION and reading.axis == CHANNELS:
+        return Window(1, -reading.offset, 1, 1, 1)
+    if reading.attributes["axis"] != CHANNEL_DIMENSION:
+        return whole_of(reading)
+    return _each_index(reading)
+
+
+def _reshaping(reading: Reading) -> Window:
+    """Return the first dimension behind the batch that holds the same elements in order."""
+    source, target = reading.source, reading.target
+    if reading.axis == HEIGHT:
+        return SAME if reading.extent == reading.length else whole_of(reading)
+    behind = CHANNEL_DIMENSION + 1
+    if len(source) < behind or len(target) < behind or source[0] != target[0]:
+        return whole_of(reading)
+    inner, outer = prod(source[behind:]), prod(target[behind:])
+    return Window(outer, 0, outer, inner, 1)
+
+
+def _transposition(reading: Reading) -> Window:
+    permutation = reading.attributes["perm"]
+    if reading.axis == HEIGHT:
+        return SAME
+    is_kept = permutation[CHANNEL_DIMENSION] == CHANNEL_DIMENSION
+    return SAME if is_kept else whole_of(reading)
+
+
+_EACH = (
+    "Abs Add BatchNormalization Cast Ceil Clip Div Dropout Elu Erf Exp Floor Gelu HardSigmoid "
+    "HardSwish Identity LeakyRelu Log Max Mean Min Mul Neg PRelu Pow Relu Selu Sigmoid Softplus "
+    "Sqrt Sub Sum Tanh"
+)
+
+_RULES: dict[str, Callable[[Reading], Window]] = {
+    **dict.fromkeys(_EACH.split(), _each_index),
+    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), _pooling),
+    **dict.fromkeys(("Conv", "ConvInteger", "QLinearConv"), _convolution),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool"), _global_pooling),
+    **dict.fromkeys(("Flatten", "Reshape", "Squeeze", "Unsqueeze"), _reshaping),
+    **dict.fromkeys(("LogSoftmax", "Softmax"), _softmax),
+    "Concat": _concatenation,
+    "LRN": _normalisation_over_channels,
+    "Transpose": _transposition,
+}

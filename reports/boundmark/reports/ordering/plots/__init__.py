@@ -1,0 +1,1 @@
+"""Of the report of `ordering`: plots."""

@@ -1,0 +1,27 @@
+"""The report of `placement`: latencies, how long they take to find, and what fusion changes."""
+
+from dataclasses import replace
+
+from boundmark.reports.default import DEFAULT
+from boundmark.reports.placement.sections import fusion_section, latency_section, time_section
+from boundmark.reports.placement.tables import tables
+from boundmark.reports.problem_report import Grouping
+from boundmark.reports.sections.gaps import gap_section
+from boundmark.reports.sections.instances import instance_section
+from boundmark.reports.sections.methods import method_section
+
+REPORT = replace(
+    DEFAULT,
+    grouping=Grouping("transfers", "transfers"),
+    tables=tables,
+    sections=(
+        latency_section,
+        time_section,
+        fusion_section,
+        gap_section,
+        method_section,
+        instance_section,
+    ),
+)
+
+__all__ = ["REPORT"]

@@ -1,0 +1,1 @@
+"""Drawings of placements: what devices run, send and receive, and when."""

@@ -1,0 +1,94 @@
+import json
+from pathlib import Path
+
+import pytest
+from brute_force_slicing import instance, needs
+from command_line import Boundmark
+
+METHODS = ("--method", "slice-compute", "--method", "one-device", "--method", "equal-slices")
+
+
+def test_a_model_on_a_cluster(boundmark: Boundmark, tmp_path: Path) -> None:
+    """On as many devices as are asked for; what is printed is what the checker accepts."""
+    out = tmp_path / "out"
+    command = ("solve", "onnx-light/alexnet", "--problem", "slicing", *METHODS)
+    slow = ("--device", "raspberry-pi-4-fast-ethernet", "--edge-devices", "3")
+    answer = json.loads(boundmark(*command, *slow, "--json", "--out", out).stdout)
+    assert answer["device"] == "raspberry-pi-4-fast-ethernet"
+    assert 0 < answer["certified_bound"] <= answer["objective"]
+    assert [device["name"] for device in answer["devices"]] == ["pi1", "pi2", "pi3"]
+    assert sum(answer["parts"]) == 24
+    assert "0 rejected" in boundmark("verify", out).stdout
+
+
+def test_a_stored_instance(boundmark: Boundmark, tmp_path: Path) -> None:
+    """Instances of one's own are JSON files; fewer devices can be asked for."""
+    sample = instance([4, 4], [[8, 8, 8], [6, 6, 6]], [needs(0, 1, 4)])
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(sample.to_json()))
+    answer = json.loads(boundmark("solve", path, *METHODS, "--json").stdout)
+    assert (answer["problem"], answer["objective"], answer["certified_bound"]) == ("slicing", 7, 7)
+    fewer = json.loads(boundmark("solve", path, "--edge-devices", "2", *METHODS, "--json").stdout)
+    assert fewer["objective"] == 7
+
+
+ZERO = """
+[devices.stuck]
+source = "none"
+peak_giga_ops_per_s = { float32 = 0 }
+memory_bandwidth_gb_per_s = 1
+memory_gib = 1
+op_overhead_us = 1
+"""
+
+LITTLE = """
+[devices.tiny]
+source = "none"
+peak_giga_ops_per_s = { float32 = 1 }
+memory_bandwidth_gb_per_s = 1
+memory_mib = 1
+op_overhead_us = 1
+
+[clusters.two]
+source = "none"
+devices = { a = "tiny", b = "tiny" }
+
+[[clusters.two.links]]
+from = "a"
+to = "b"
+symmetric = true
+bandwidth_mbit_per_s = 100
+latency_us = 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [
+        ("nvidia-t4", "problem 'slicing' needs a cluster, e.g. raspberry-pi-4-gigabit"),
+        ("moirai-inter-server", "problem 'slicing' needs devices around one router"),
+        (ZERO, "float32 is 0; expected a positive number"),
+        (LITTLE, r"no slicing of operator 'n8' meets the memory limits"),
+    ],
+)
+def test_devices_that_will_not_do(
+    boundmark: Boundmark, tmp_path: Path, devices: str, expected: str
+) -> None:
+    """Each is refused in a sentence."""
+    if "\n" in devices:
+        path = tmp_path / "mine.toml"
+        path.write_text(devices)
+        devices = str(path)
+    command = ("solve", "onnx-light/alexnet", "--problem", "slicing", "--device", devices)
+    done = boundmark(*command, check=False)
+    assert done.returncode != 0
+    assert expected in " ".join(done.stderr.split())
+
+
+def test_more_devices_than_there_are(boundmark: Boundmark) -> None:
+    """The number is compared with the cluster's."""
+    done = boundmark(
+        "solve", "onnx-light/alexnet", "--problem", "slicing", "--edge-devices", "9", check=False
+    )
+    assert done.returncode != 0
+    assert "edge_devices is 9; expected 1 to 8" in " ".join(done.stderr.split())

@@ -1,0 +1,80 @@
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Boundmark
+
+onnxruntime = pytest.importorskip("onnxruntime")
+import onnx  # noqa: E402
+from onnx import TensorProto, helper  # noqa: E402
+
+from boundmark.benchmarks.cli.profile import rank_correlation  # noqa: E402
+
+
+def model(path: Path, op_type: str = "Relu") -> Path:
+    """Write a product, a function without a name, and another product, of open batch size."""
+    weights = helper.make_tensor("w", TensorProto.FLOAT, (64, 64), [0.5] * 64 * 64)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="first"),
+        helper.make_node(op_type, ["a"], ["b"]),
+        helper.make_node("MatMul", ["b", "w"], ["c"], name="last"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("batch", 64))],
+        [helper.make_tensor_value_info("c", TensorProto.FLOAT, None)],
+        [weights],
+    )
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    return path
+
+
+def test_measured_times_are_a_device(boundmark: Boundmark, tmp_path: Path) -> None:
+    """Every operator is timed under the name that it has elsewhere, and `solve` takes the times."""
+    path, times = model(tmp_path / "m.onnx"), tmp_path / "times.json"
+    done = boundmark("profile", path, "--dim", "batch=8", "--repeats", 3, "--out", times)
+    assert "3 operators take" in done.stdout
+    assert "rank correlation" in done.stdout
+    stored = json.loads(times.read_text())
+    assert set(stored["operators"]) == {"first", "Relu_1", "last"}
+    assert all(time >= 0 for time in stored["operators"].values())
+    assert "onnxruntime" in stored["source"]
+    assert -1 <= stored["rank_correlation"] <= 1
+    solved = json.loads(
+        boundmark(
+            "solve", path, "--dim", "batch=8", "-k", 1, "--device", times, "--json",
+            "--time-limit", 5, "--method", "slicegraph",
+        ).stdout
+    )  # fmt: skip
+    # One stage does everything, and nothing is moved.
+    assert solved["objective"] == sum(stored["operators"].values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["m.txt"], "is no ONNX file"),
+        (["m.onnx", "--out", "times.csv"], "expected .json"),
+        (["m.onnx", "--base", "moirai-intra-server"], "expected a device with rates"),
+        (["missing.onnx"], "does not exist"),
+    ],
+)
+def test_mistakes(
+    arguments: list[str], expected: str, boundmark: Boundmark, tmp_path: Path
+) -> None:
+    """A mistake ends with one sentence and exit code 2."""
+    model(tmp_path / "m.onnx")
+    names = [str(tmp_path / x) if x.startswith(("m.", "missing")) else x for x in arguments]
+    done = boundmark("profile", *names, check=False)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_rank_correlation() -> None:
+    """The same order gives 1, the opposite -1, and times that do not vary nothing."""
+    assert rank_correlation([1.0, 2.0, 5.0], [10, 20, 30]) == pytest.approx(1)
+    assert rank_correlation([1.0, 2.0, 5.0], [3, 2, 1]) == pytest.approx(-1)
+    assert rank_correlation([1.0, 1.0], [3, 2]) is None

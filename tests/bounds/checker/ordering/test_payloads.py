@@ -1,0 +1,144 @@
+from typing import Any
+
+import pytest
+from brute_force_ordering import instance
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker import budget
+from boundmark.problems.ordering import OrderingInstance
+
+# A fork of two branches of two operators each, then a join: 0; 1, 2; 3, 4; 5.
+TENSORS = [
+    (2, -1, [0]), (2, 0, [1]), (2, 0, [3]), (9, 1, [2]), (1, 2, [5]), (9, 3, [4]), (1, 4, [5]),
+    (1, 5, []),
+]  # fmt: skip
+SAMPLE = instance(6, TENSORS)
+SUM = SAMPLE.with_parameters({"metric": "sum"})
+ORDER = [0, 1, 2, 3, 4, 5]
+CUT = {"order": ORDER, "forced": [], "cuts": []}
+SEARCH = {"order": ORDER, "stops": [], "cuts": [], "searches": []}
+# L is 4, 11, 3, 10, 2 along the branches: each takes 1 away, with 2 operators.
+SLOPE = {"at": 3, "slope": [-1, 2], "prices": [[1, 1, 4], [3, 2, 3], [2, 3, 4], [5, 4, 3]]}
+
+
+def check(kind: str, payload: Any, sample: OrderingInstance = SAMPLE, bound: int = 0) -> int:
+    """Return what a payload proves."""
+    return checker.check_certificate(
+        sample.to_json(),
+        {
+            "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": bound,
+            "problem": "ordering", "kind": kind, "payload": payload, "producer": "a test",
+        },
+    )  # fmt: skip
+
+
+def test_cuts_by_hand() -> None:
+    """Operators read and write 6, 11, 10, 11, 10 and 3; no prices are needed for that."""
+    assert check("live-cut/1", CUT) == 11
+    assert check("live-cut/1", CUT, SUM) == 51
+    # While operator 2 runs, something of the other branch is there, at least 1.
+    priced = {**CUT, "cuts": [[2, [[2, 3, 1], [5, 4, 1], [6, 5, 1]]]]}
+    assert check("live-cut/1", priced, SUM) == 52
+
+
+def test_searches_by_hand() -> None:
+    """All orders take 13, and 57 together; nobody can show more."""
+    for sample, least in ((SAMPLE, 13), (SUM, 57)):
+        assert check("section-search/1", {**SEARCH, "searches": [[0, least]]}, sample) == least
+        with pytest.raises(checker.Rejected, match="costs less than it is said to"):
+            check("section-search/1", {**SEARCH, "searches": [[0, least + 1]]}, sample)
+
+
+def test_sections_add_up() -> None:
+    """The first and the last operator are sections of their own; what is between is searched."""
+    stops = [{"forced": [1, 5]}]
+    payload = {**SEARCH, "stops": stops, "searches": [[1, 48]]}
+    assert check("section-search/1", payload, SUM) == 57
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "expected"),
+    [
+        ("live-cut/1", {**CUT, "stops": []}, "it has 'stops'"),
+        ("live-cut/1", {"order": ORDER, "forced": []}, "it lacks cuts"),
+        ("live-cut/1", {**CUT, "order": ORDER[1:]}, "does not have each operator once"),
+        ("live-cut/1", {**CUT, "order": ORDER[::-1]}, "before one whose tensor it reads"),
+        ("live-cut/1", {**CUT, "forced": [5, 1]}, "forced stops are not ascending"),
+        ("live-cut/1", {**CUT, "forced": [0]}, "a stop is not between others"),
+        ("live-cut/1", {**CUT, "forced": [6]}, "a stop is not between others"),
+        ("live-cut/1", {**CUT, "forced": [3]}, "an order need not pass a stop"),
+        ("live-cut/1", {**CUT, "cuts": {}}, "cuts of the payload is not a list"),
+        ("live-cut/1", {**CUT, "cuts": [[1]]}, "a cut is not an operator of its own"),
+        ("live-cut/1", {**CUT, "cuts": [[1, []], [1, []]]}, "a cut is not an operator of its own"),
+        ("live-cut/1", {**CUT, "cuts": [[6, []]]}, "an operator that does not exist"),
+        ("live-cut/1", {**CUT, "cuts": [[2, [[1, 3]]]]}, "not a tensor of the section, a reader"),
+        ("live-cut/1", {**CUT, "cuts": [[2, [[8, 3, 1]]]]}, "not a tensor of the section"),
+        ("live-cut/1", {**CUT, "cuts": [[2, [[1, 2, 1]]]]}, "does not read the tensor"),
+        ("live-cut/1", {**CUT, "cuts": [[2, [[2, 3, 3]]]]}, "add up to more than its size"),
+        ("live-cut/1", {**CUT, "cuts": [[2, [[2, 3, 1], [2, 3, -1]]]]}, "two prices for one"),
+        ("section-search/1", {**SEARCH, "stops": {}}, "stops of the payload is not a list"),
+        ("section-search/1", {**SEARCH, "stops": [SLOPE]}, "says nothing about the maximum"),
+        ("section-search/1", {**SEARCH, "searches": [[1, 3]]}, "not a section of its own"),
+        ("section-search/1", {**SEARCH, "searches": [[0, 3], [0, 4]]}, "not a section of its own"),
+        ("section-search/1", {**SEARCH, "searches": [[0, 14]]}, "costs less than it is said"),
+    ],
+)  # fmt: skip
+def test_payloads_that_prove_nothing(kind: str, payload: Any, expected: str) -> None:
+    """Each is refused with what is wrong."""
+    with pytest.raises(checker.Rejected, match=expected):
+        check(kind, payload)
+
+
+def test_a_stop_by_its_slope() -> None:
+    """Between the fork and the join, an optimal order passes the end of a branch: all is proven."""
+    stops = [{"forced": [1, 5]}, SLOPE]
+    assert check("section-search/1", {**SEARCH, "stops": stops}, SUM) == 57
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"at": 1}, "a stop is not between others"),
+        ({"at": 2}, "do not show that it is a minimum"),
+        ({"slope": [-2, 2]}, "do not show that it is a minimum"),
+        ({"slope": [1, 0]}, "not a number of bytes and a positive number of operators"),
+        ({"slope": [1]}, "not a number of bytes and a positive number of operators"),
+        ({"prices": []}, "do not show that it is a minimum"),
+        ({"prices": [[1, 1, 5]]}, "add up to more than its size"),
+        ({"forced": [2]}, "it has 'at'"),
+    ],
+)
+def test_stops_that_prove_nothing(change: dict[str, Any], expected: str) -> None:
+    """Each is refused with what is wrong."""
+    stops = [{"forced": [1, 5]}, {**SLOPE, **change}]
+    with pytest.raises(checker.Rejected, match=expected):
+        check("section-search/1", {**SEARCH, "stops": stops}, SUM)
+
+
+def test_stops_need_operators_that_always_do_the_same() -> None:
+    """Behind a fork, an operator that overwrites if it comes last is no place for a slope."""
+    sample = SUM.with_parameters({"in_place": "yes"})
+    # Here, operator 1 can overwrite what operator 3 reads too.
+    small = instance(
+        6,
+        [(2, -1, [0]), (2, 0, [1, 3]), (1, 1, [2]), *TENSORS[4:]],
+        metric="sum",
+        in_place="yes",
+    )
+    stops = [{"forced": [1, 5]}, SLOPE]
+    assert check("section-search/1", {**SEARCH, "stops": stops}, sample)
+    with pytest.raises(checker.Rejected, match="overwrites in some orders only"):
+        check("section-search/1", {**SEARCH, "stops": stops}, small)
+
+
+def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide searches are refused as too large, in time and in memory."""
+    wide = instance(17, [(1, v, [16]) for v in range(16)], metric="sum")
+    payload = {"order": list(range(17)), "stops": [], "cuts": [], "searches": [[0, 153]]}
+    monkeypatch.setattr(budget, "MOST_STEPS", 2**17)
+    with pytest.raises(checker.TooLarge, match="more than 131,072 steps"):
+        check("section-search/1", payload, wide)
+    monkeypatch.setattr(budget, "MOST_STEPS", 2**26)
+    monkeypatch.setattr(budget, "MOST_CHECK_BYTES", 2**20)
+    with pytest.raises(checker.TooLarge, match="of memory"):
+        check("section-search/1", payload, wide)

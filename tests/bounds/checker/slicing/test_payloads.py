@@ -1,0 +1,138 @@
+"""Payloads and documents of `slicing` that the checker refuses, and what it proves by hand."""
+
+from typing import Any
+
+import pytest
+from brute_force_slicing import HALO, instance, needs, needs_all
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker import budget
+from boundmark.problems.slicing import SlicingInstance
+
+SAMPLE = instance([4, 4], [[9, 9], [8, 8]], [needs(0, 1, 4, HALO)], point_to_point=(3, 1))
+PAYLOAD: dict[str, Any] = {"classes": [[2, 3, 4], [2, 3, 4]], "potentials": [[], [[0, 0, 0]]]}
+
+
+def check(kind: str, payload: Any, sample: SlicingInstance = SAMPLE, bound: int = 0) -> int:
+    """Return what a payload proves."""
+    return checker.check_certificate(
+        sample.to_json(),
+        {
+            "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": bound,
+            "problem": "slicing", "kind": kind, "payload": payload, "producer": "a test",
+        },
+    )  # fmt: skip
+
+
+def test_by_hand() -> None:
+    """Halves of both take 5 + 4; either the halo costs 3 more in halves, or one computes 9 or 8."""
+    assert check("split-compute/1", {}) == 5 + 4
+    # Halves of the second take 4 + 3, and 8 on one device.
+    assert check("slice-potentials/1", PAYLOAD) == 5 + 7
+    whole = {"classes": [[2, 3, 4]], "potentials": [[]]}
+    assert check("slice-potentials/1", whole, instance([4], [[9, 9]])) == 5
+
+
+def test_an_impossible_broadcast_is_avoided() -> None:
+    """Potentials are needed where the second operator is best if the first one is not."""
+    sample = instance([4, 4], [[8, 8], [8, 8]], [needs_all(0, 1, 4, 3)])
+    none = {"classes": [[2, 3, 4], [2, 3, 4]], "potentials": [[], [[0, 0, 0]]]}
+    some = {"classes": [[2, 3, 4], [2, 3, 4]], "potentials": [[], [[-4, -2, 0]]]}
+    assert check("slice-potentials/1", none, sample) == 4 + 8
+    assert check("slice-potentials/1", some, sample) == 16
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "expected"),
+    [
+        ("split-compute/1", {"node": 1}, "it has 'node'"),
+        ("slice-potentials/1", {"classes": []}, "it lacks potentials"),
+        ("slice-potentials/1", {**PAYLOAD, "classes": [[2, 3, 4]]}, "not one list for each op"),
+        ("slice-potentials/1", {**PAYLOAD, "classes": [[3, 4], [2, 4]]}, "with the least width"),
+        ("slice-potentials/1", {**PAYLOAD, "classes": [[1, 4], [2, 4]]}, "with the least width"),
+        ("slice-potentials/1", {**PAYLOAD, "classes": [[2, 3], [2, 4]]}, "do not end with all"),
+        ("slice-potentials/1", {**PAYLOAD, "classes": [[2, 2, 4], [2, 4]]}, "are not ascending"),
+        ("slice-potentials/1", {**PAYLOAD, "classes": [[], [2, 4]]}, "do not begin with"),
+        ("slice-potentials/1", {**PAYLOAD, "potentials": [[]]}, "not one list for each operator"),
+        ("slice-potentials/1", {**PAYLOAD, "potentials": [[], []]}, "not one list for each that"),
+        ("slice-potentials/1", {**PAYLOAD, "potentials": [[], [[0]]]}, "for each of its classes"),
+        ("slice-potentials/1", {**PAYLOAD, "potentials": [[], [[0, 0, 0.5]]]}, "is not an integer"),
+    ],
+)
+def test_payloads_that_prove_nothing(kind: str, payload: Any, expected: str) -> None:
+    """Each is refused with what is wrong."""
+    with pytest.raises(checker.Rejected, match=expected):
+        check(kind, payload)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"length": []}, "has no operators"),
+        ({"axis": [0]}, "are not one for each operator"),
+        ({"launch": [0]}, "launch of the instance is not one for each device"),
+        ({"work": [[9, 9]]}, "work of the instance is not one for each"),
+        ({"edges": [[1, 0, 1, 4, 1, 0, 1, 1, 1]]}, "does not lead to a later operator"),
+        ({"edges": [[0, 1, 1, 4]]}, "does not have 9 numbers"),
+        ({"edges": [[0, 1, 1, 4, 1, 0, 1, 0, 1]]}, "has a number out of range"),
+        ({"edges": [[0, 1, 1, 4, 0, 0, 1, 1, 1]]}, "has a number out of range"),
+        ({"edges": [[0, 1, 1, 3, 1, 0, 1, 1, 1]]}, "does not have the extent of its producer"),
+        ({"point_to_point": [1, 0]}, "is not ticks and at least one byte"),
+        ({"weights": [2**53, 1]}, "add up to more than"),
+        ({"delay": -1}, "delay of the instance is not"),
+        ({"router": 1}, "it has 'router'"),
+    ],
+)
+def test_malformed_instances(change: dict[str, Any], expected: str) -> None:
+    """Each is refused with what is wrong."""
+    with pytest.raises(checker.Rejected, match=expected):
+        checker.check_instance({**SAMPLE.to_json(), **change})
+
+
+@pytest.mark.parametrize(
+    ("vectors", "expected"),
+    [
+        ([[0, 2, 4]], "not one for each operator"),
+        ([[0, 2, 4], [0, 4]], "does not go from 0 to the operator's length"),
+        ([[0, 2, 4], [0, 2, 3]], "does not go from 0 to the operator's length"),
+        ([[0, 2, 4], [1, 2, 4]], "does not go from 0 to the operator's length"),
+        ([[0, 2, 4], [0, 5, 4]], "a vector of the solution is not|is not an integer from 0 to 4"),
+    ],
+)
+def test_vectors_that_are_none(vectors: Any, expected: str) -> None:
+    """Each is refused with what is wrong."""
+    stored = {
+        "format": "boundmark-solution/1", "instance_sha256": SAMPLE.sha256, "problem": "slicing",
+        "objective": 12, "vectors": vectors,
+    }  # fmt: skip
+    with pytest.raises(checker.Rejected, match=expected):
+        checker.check_solution(SAMPLE.to_json(), stored)
+
+
+def test_descending_vectors_and_too_little_memory() -> None:
+    """Both break a constraint."""
+    sample = instance([4, 4], [[1] * 3] * 2, output=[2, 1], weights=[3, 0], capacity=[7, 9, 9])
+    stored = {
+        "format": "boundmark-solution/1", "instance_sha256": sample.sha256, "problem": "slicing",
+        "objective": 2, "vectors": [[0, 2, 4, 4], [0, 3, 2, 4]],
+    }  # fmt: skip
+    with pytest.raises(checker.Rejected, match="is not ascending"):
+        checker.check_solution(sample.to_json(), stored)
+    stored["vectors"] = [[0, 2, 3, 4], [0, 2, 3, 4]]
+    assert checker.check_solution(sample.to_json(), stored) == 2
+    stored["vectors"] = [[0, 3, 3, 4], [0, 2, 3, 4]]
+    with pytest.raises(checker.Rejected, match="holds more than its capacity"):
+        checker.check_solution(sample.to_json(), stored)
+
+
+def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many classes, and long operators, are refused as too large."""
+    long = instance([2000, 2000], [[9, 9], [8, 8]], [needs(0, 1, 2000, HALO)])
+    begins = list(range(1000, 2001))
+    payload = {"classes": [begins, begins], "potentials": [[], [[0] * 1001]]}
+    monkeypatch.setattr(budget, "MOST_STEPS", 2**20)
+    with pytest.raises(checker.TooLarge, match="more than 1,048,576 steps"):
+        check("slice-potentials/1", payload, long)
+    monkeypatch.setattr(budget, "MOST_CHECK_BYTES", 2**16)
+    with pytest.raises(checker.TooLarge, match="of memory"):
+        check("slice-potentials/1", payload, long)

@@ -1,0 +1,132 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from brute_force import instance
+
+from boundmark.bounds.mip.floating_model import LARGEST_COEFFICIENT, FloatingModel
+from boundmark.bounds.mip.solvers import SOLVERS
+from boundmark.bounds.mip.solvers.search import Search
+from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
+from boundmark.bounds.pipeline.mip.quick_slicing import sliced
+from boundmark.bounds.pipeline.mip.superblock_models import bottleneck_model
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+GraphMaker = Callable[..., PipelineGraph]
+
+MODULES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_small_budget_stops(random_graph: GraphMaker, solver: str) -> None:
+    """A program that takes minutes ends with what is known, within a budget of a fraction."""
+    model = exact_model(exact_columns(random_graph(40, 1), 6))
+    bounds: list[float] = []
+    outcome = SOLVERS[solver](model, Search(Budget(0.5), on_bound=bounds.append))
+    assert not outcome.finished
+    assert bounds == sorted(set(bounds))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_enough_is_enough(random_graph: GraphMaker, solver: str) -> None:
+    """A search ends at a bound that need not be improved."""
+    model = exact_model(exact_columns(random_graph(20, 1), 6))
+    outcome = SOLVERS[solver](model, Search(Budget(300), enough=175))
+    assert outcome.bound >= 175
+    assert not outcome.finished
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_start_is_not_lost(random_graph: GraphMaker, solver: str) -> None:
+    """What comes out costs no more than what one starts with."""
+    graph = random_graph(20, 2)
+    columns = exact_columns(graph, 4)
+    start = sliced(PipelineInstance(graph, 4), graph.dag.topological_order)
+    found: list[Partition] = []
+    SOLVERS[solver](
+        exact_model(columns),
+        Search(
+            Budget(300),
+            start=columns.values(start),
+            enough=100,
+            on_incumbent=lambda values: found.append(columns.partition(values)),
+        ),
+    )
+    sample = PipelineInstance(graph, 4)
+    assert min(map(sample.objective, found)) <= sample.objective(start)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_no_solution_is_an_infinite_bound(solver: str) -> None:
+    """A model without solutions refutes what it assumed."""
+    graph = instance([5, 5], [(0, 1)], 2).graph
+    model = exact_model(exact_columns(graph, 2))
+    upper = model.upper.copy()
+    upper[model.objective] = 4
+    object.__setattr__(model, "upper", upper)
+    outcome = SOLVERS[solver](model, Search(Budget(10)))
+    assert outcome.finished
+    assert outcome.bound == float("inf")
+
+
+def test_gurobi_says_why_a_model_is_too_large(random_graph: GraphMaker) -> None:
+    """Beyond 2,000 columns or rows the free licence ends: unsupported, with the sizes."""
+    model = exact_model(exact_columns(random_graph(100, 1), 16))
+    with pytest.raises(UnsupportedError, match=f"licence does not cover .* {model.rows} rows"):
+        SOLVERS["gurobi"](model, Search(Budget(5)))
+
+
+def test_gurobi_says_that_it_has_no_licence(
+    random_graph: GraphMaker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A licence file that is not there is a reason to give up, not an error."""
+    monkeypatch.setenv("GRB_LICENSE_FILE", str(tmp_path / "gurobi.lic"))
+    model = exact_model(exact_columns(random_graph(5, 1), 2))
+    with pytest.raises(UnsupportedError, match=r"licence does not cover .*: Unable to open"):
+        SOLVERS["gurobi"](model, Search(Budget(5)))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_missing_module_is_named(
+    random_graph: GraphMaker, monkeypatch: pytest.MonkeyPatch, solver: str
+) -> None:
+    """A solver that is not installed is unsupported."""
+    module = MODULES[solver]
+    monkeypatch.setitem(sys.modules, module, None)
+    model = exact_model(exact_columns(random_graph(5, 1), 2))
+    with pytest.raises(UnsupportedError, match=f"^solver module {module} is not installed.$"):
+        SOLVERS[solver](model, Search(Budget(5)))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_real_costs_lose_nothing_to_tolerances(random_graph: GraphMaker, solver: str) -> None:
+    """The same costs in a finer tick have the same optimum, to a part in a million."""
+    coarse, fine = (
+        SOLVERS[solver](bottleneck_model(random_graph(12, 3, unit), 4), Search(Budget(300))).bound
+        for unit in (10**3, 10**9)
+    )
+    assert fine == pytest.approx(coarse * 10**6, rel=1e-4)
+
+
+def test_scaling_changes_no_digit(random_graph: GraphMaker) -> None:
+    """Scaled coefficients are small, and powers of two bring back the integers."""
+    model = bottleneck_model(random_graph(30, 4, 10**9), 4)
+    floating = FloatingModel.of(model)
+    assert abs(floating.row_values).max() <= LARGEST_COEFFICIENT
+    assert floating.unit.is_integer()
+    assert floating.ticks(floating.scaled(model.lower + 1)[model.objective]) == 1
+
+
+def test_solvers_are_not_imported_before_use() -> None:
+    """Some solvers cannot share a process, so registering methods imports none."""
+    code = (
+        "import sys, boundmark.bounds.pipeline as p; p.METHODS;"
+        "print({'highspy', 'pyscipopt', 'gurobipy', 'ortools'} & set(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout == "set()\n", result.stderr

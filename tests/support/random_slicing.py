@@ -1,0 +1,62 @@
+"""Random tiny instances of `slicing`, and plans for them, for properties."""
+
+import numpy as np
+from brute_force_slicing import instance
+from hypothesis import strategies as st
+
+from boundmark.problems.slicing import Edge, SlicingInstance, SlicingPlan
+from boundmark.problems.slicing.edge import whole
+
+small = st.integers(0, 9)
+
+
+@st.composite
+def instances(draw: st.DrawFn, devices: int = 3, length: int = 4) -> SlicingInstance:
+    """Draw up to three operators with any edges between them, on up to so many devices."""
+    nodes, count = draw(st.integers(1, 3)), draw(st.integers(1, devices))
+    lengths = [draw(st.integers(1, length)) for _ in range(nodes)]
+    axes = [draw(st.integers(0, 1)) for _ in range(nodes)]
+    edges = [
+        draw(_edge(producer, consumer, lengths, axes))
+        for consumer in range(nodes)
+        for producer in range(consumer)
+        if draw(st.booleans())
+    ]
+    return instance(
+        lengths,
+        [[draw(st.integers(0, 20)) for _ in range(count)] for _ in range(nodes)],
+        edges,
+        axis=axes,
+        launch=[draw(st.integers(0, 2)) for _ in range(count)],
+        weights=[draw(small) for _ in range(nodes)],
+        output=[draw(small) for _ in range(nodes)],
+        capacity=[draw(st.sampled_from([100, 130, 1000])) for _ in range(count)],
+        point_to_point=draw(st.sampled_from([(1, 1), (3, 2), (0, 1), (1, 5)])),
+        broadcast=draw(st.sampled_from([(1, 1), (2, 3)])),
+        delay=draw(st.integers(0, 2)),
+    )
+
+
+@st.composite
+def _edge(
+    draw: st.DrawFn, producer: int, consumer: int, lengths: list[int], axes: list[int]
+) -> Edge:
+    crosses = axes[producer] != axes[consumer]
+    extent = draw(st.integers(1, 4)) if crosses else lengths[producer]
+    unit = draw(st.integers(0, 3))
+    if draw(st.booleans()):
+        return whole(producer, consumer, unit, extent)
+    return Edge(
+        producer, consumer, unit, extent, draw(st.integers(1, 3)), draw(st.integers(-3, 2)),
+        draw(st.integers(1, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 2)),
+    )  # fmt: skip
+
+
+@st.composite
+def plans(draw: st.DrawFn, sample: SlicingInstance) -> SlicingPlan:
+    """Draw a plan; it may take more memory than there is."""
+    rows = []
+    for length in sample.graph.length.tolist():
+        cuts = [draw(st.integers(0, length)) for _ in range(sample.graph.devices - 1)]
+        rows.append([0, *sorted(cuts), length])
+    return SlicingPlan(np.array(rows))

@@ -1,0 +1,69 @@
+"""Tiny instances of `ordering`."""
+
+import random
+from collections.abc import Iterator
+
+import brute_force
+from brute_force_ordering import instance, optimum
+
+from boundmark.problems.ordering import OrderingInstance
+
+# Two modules of three branches, the second within a skip connection.
+LARGER = instance(
+    12,
+    [
+        (4, -1, [0]), (9, 0, [1, 2, 3, 5]), (3, 1, [4]), (8, 2, [4]), (2, 3, [4]),
+        (6, 4, [5]), (7, 5, [6, 7, 8, 11]), (1, 6, [9]), (9, 7, [10]), (5, 8, [10]),
+        (4, 9, [11]), (2, 10, [11]), (3, 11, []),
+    ],
+    kept=[12],
+    metric="sum",
+)  # fmt: skip
+
+
+def tiny() -> list[tuple[OrderingInstance, int]]:
+    """Return instances and their optimum, by trying all orders."""
+    return [(sample, optimum(sample)) for sample in _instances()]
+
+
+def _instances() -> Iterator[OrderingInstance]:
+    """Yield every DAG of up to four operators, and some larger ones, with everything in turn.
+
+    Inputs, results, tensors that nobody reads, operators with several outputs or without any,
+    tensors of size 0, overwriting, and all treatments of parameters.
+    """
+    number = 0
+    for nodes in range(1, 5):
+        for edges in brute_force.all_dags(nodes):
+            yield _sample(nodes, edges, random.Random(number), number)
+            number += 1
+    for seed in range(60):
+        dice = random.Random(seed)
+        nodes = dice.randint(5, 6)
+        edges = [(u, w) for w in range(nodes) for u in range(w) if dice.random() < 0.35]
+        yield _sample(nodes, edges, dice, number)
+        number += 1
+
+
+def _sample(
+    nodes: int, edges: list[tuple[int, int]], dice: random.Random, number: int
+) -> OrderingInstance:
+    tensors = []
+    for u in range(nodes):
+        readers = [w for v, w in edges if v == u]
+        if readers and dice.random() < 0.3:
+            # A second output, for some of the readers.
+            tensors.append((dice.randint(0, 9), u, dice.sample(readers, 1)))
+        if readers or dice.random() < 0.5:
+            tensors.append((dice.randint(0, 9), u, readers))
+    sources = [v for v in range(nodes) if not any(w == v for _, w in edges)]
+    tensors += [(dice.randint(0, 9), -1, [v]) for v in sources if dice.random() < 0.6]
+    return instance(
+        nodes,
+        tensors,
+        kept=[t for t in range(len(tensors)) if dice.random() < 0.15],
+        parameters=[dice.randint(0, 5) for _ in range(nodes)],
+        metric=("peak", "sum")[number % 2],
+        in_place=("no", "yes")[number // 2 % 2],
+        weights=("none", "none", "streamed", "resident")[number // 4 % 4],
+    )
