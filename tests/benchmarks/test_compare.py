@@ -10,6 +10,7 @@ from command_line import Boundmark
 
 from boundmark.datasets.any_file import load_file
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.problem import solution_document
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
@@ -25,7 +26,7 @@ def make_worse(folder: Path, method: str) -> None:
         assert isinstance(instance, PipelineInstance)
         solution = Partition([0] * instance.nodes)
         cost = int(instance.objective(solution))
-        document = solution.to_json(instance)
+        document = solution_document(instance, solution, cost)
         worse: dict[str, Any] = {
             str(name): None if value != value else getattr(value, "item", lambda v=value: v)()
             for name, value in row.items()
@@ -129,9 +130,9 @@ def test_failures_make_run_and_report_fail_if_asked(
 
 
 def test_runs_are_followed_in_a_history(
-    boundmark: Boundmark, finished_run: Path, worse_run: Path, tmp_path: Path
+    boundmark: Boundmark, finished_run: Path, tmp_path: Path
 ) -> None:
-    """Each run is there once, the page of the second shows both, and its machine was measured."""
+    """A run is there once however often it is reported, and its machine was measured."""
     copy = tmp_path / "first"
     shutil.copytree(finished_run, copy)
     history = tmp_path / "deep" / "history.parquet"

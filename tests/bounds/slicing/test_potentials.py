@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from brute_force_slicing import optimum, vectors
+from brute_force_slicing import instance, needs, optimum, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_slicing import instances
@@ -12,7 +12,7 @@ from tiny_slicing import LARGER, tiny
 from boundmark.bounds import checker
 from boundmark.bounds.checker.slicing.potentials import slice_potentials
 from boundmark.bounds.checker.slicing.ticks import operators
-from boundmark.bounds.slicing.potentials.classes import class_begins
+from boundmark.bounds.slicing.potentials.classes import all_begins, class_begins
 from boundmark.bounds.slicing.potentials.factors import factor_of
 from boundmark.bounds.slicing.potentials.passing import Passing, rounded
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
@@ -27,6 +27,17 @@ def test_classes_cover_all_widths(length: int, devices: int, count: int) -> None
     assert begins[-1] == length
     assert begins == sorted(set(begins))
     assert len(begins) <= max(count, 1)
+
+
+def test_as_many_classes_as_tables_have_room_for() -> None:
+    """Long chains of long operators get few, and short ones many."""
+    counts = []
+    for operators_ in (3, 300, 3000):
+        edges = [needs(v - 1, v, 100) for v in range(1, operators_)]
+        sample = instance([100] * operators_, [[1, 1]] * operators_, edges)
+        counts.append(max(map(len, all_begins(sample, 0))))
+        assert max(map(len, all_begins(sample, 5))) == 5
+    assert counts == [40, 28, 8]
 
 
 def classes_of(sample: SlicingInstance, count: int) -> list[list[tuple[int, int]]]:
@@ -46,7 +57,7 @@ def test_least_ticks_of_any_plan(data: st.DataObject) -> None:
     sample = data.draw(instances(length=5))
     classes = classes_of(sample, data.draw(st.sampled_from([2, 3, 9])))
     found = operators(checker.check_instance(sample.to_json()), classes)
-    least = [[one.least(own) for own in one.own] for one in found]
+    least = [[one.least(own).table() for own in one.own] for one in found]
     devices = sample.graph.devices
     choices = [vectors(length, devices) for length in sample.graph.length.tolist()]
     drawn = data.draw(st.lists(st.tuples(*map(st.sampled_from, choices)), min_size=1, max_size=20))
@@ -58,8 +69,11 @@ def test_least_ticks_of_any_plan(data: st.DataObject) -> None:
             for own, width in zip(classes, widths, strict=True)
         ]
         for number, one in enumerate(found):
-            inputs = tuple(classed[producer] for producer in one.producers)
-            assert least[number][classed[number]].at(inputs) <= times[number].total
+            sizes = [len(row) for row in one.classes]
+            place = 0
+            for producer, size in zip(one.producers, sizes, strict=True):
+                place = place * size + classed[producer]
+            assert least[number][classed[number]][place] <= times[number].total
 
 
 @settings(max_examples=40, deadline=None)

@@ -31,13 +31,16 @@ class Sum(NamedTuple):
     divisor: int
     bytes: list[list[int]]
 
-    def at(self, classes: tuple[int, ...]) -> int:
-        """Return the ticks for a class of each input."""
-        total = sum(row[c] for row, c in zip(self.bytes, classes, strict=True))
-        return self.base - (-(self.fixed + self.factor * total) // self.divisor)
+    def table(self) -> list[int]:
+        """Return the ticks for all combinations of classes, the last input varying fastest."""
+        totals = [0]
+        for row in self.bytes:
+            totals = [total + amount for total in totals for amount in row]
+        base, fixed, factor, divisor = self.base, self.fixed, self.factor, self.divisor
+        return [base - (-(fixed + factor * total) // divisor) for total in totals]
 
     def apart(self) -> tuple[int, list[list[int]]]:
-        """Return ticks, and further ticks for each input by its class; together at most `at`."""
+        """Return ticks, and further ticks for each input by its class: together no more."""
         more = [[self.factor * amount // self.divisor for amount in row] for row in self.bytes]
         return self.base + self.fixed // self.divisor, more
 
@@ -53,19 +56,22 @@ class LeastTicks(NamedTuple):
     widest
         Of the device with the largest part.
     together
-        Of all devices on average, for each number of devices that may compute parts; and of all but
-        the one that holds most of the only input.
+        Of all devices on average, for each number of devices that may compute parts; of the one
+        that receives most; and of all but the one that holds most of the only input.
     """
 
     floor: int
     widest: Sum
     together: list[list[Sum]]
 
-    def at(self, classes: tuple[int, ...]) -> int:
-        """Return the ticks for a class of each input."""
-        ticks = max(self.floor, self.widest.at(classes))
-        for choices in self.together:
-            ticks = max(ticks, min(choice.at(classes) for choice in choices))
+    def table(self) -> list[int]:
+        """Return the ticks for all combinations of classes of the inputs."""
+        ticks = [max(self.floor, one) for one in self.widest.table()]
+        for first, *others in self.together:
+            least = first.table()
+            for choice in others:
+                least = list(map(min, least, choice.table()))
+            ticks = list(map(max, ticks, least))
         return ticks
 
 
@@ -83,8 +89,10 @@ class Operator:
       work. These add up to the length, and what is communicated is at least what is needed in all
       minus what is held where it is needed (`_received`). Of the devices, the fastest A count, and
       each byte is charged to the slowest.
-    - The same without the device that holds most of the only input: it computes no more than the
-      largest part, and the others hold little of what they need.
+    - One of the A devices receives at least a part of 1 / A of all that is received, in whole units
+      if there is one input, and computes at least what is left if all others have the largest part.
+    - The same as on average, without the device that holds most of the only input: it computes no
+      more than the largest part, and the others hold little of what they need.
     """
 
     def __init__(self, instance: Instance, number: int, classes: list[list[Class]]) -> None:
@@ -119,7 +127,10 @@ class Operator:
         devices = len(self._instance.capacity)
         numbers = range(max(2, -(-self.length // high)), min(devices, self.length) + 1)
         spend(len(numbers) * sum(len(self.classes[self._place(e.producer)]) for e in self.edges))
-        together = [[self._average(high, shared, number) for number in numbers]]
+        together = [
+            [self._average(high, shared, number) for number in numbers],
+            [self._largest_receiver(high, shared, number) for number in numbers],
+        ]
         if len(self.edges) == 1 and not self.edges[0].is_whole:
             (edge,) = self.edges
             if not self._instance.crosses(edge) and self._has_work:
@@ -167,6 +178,23 @@ class Operator:
             base, self._unit * per, ticks * self._slowest, per * self._fastest[number], amounts
         )
 
+    def _largest_receiver(self, high: int, shared: int, number: int) -> Sum:
+        """Return the ticks of the device that receives most, which computes a part as well."""
+        amounts = self._no_bytes()
+        # Bytes come in parts of `edge.unit`, which are not divided if there is one input.
+        count = 1 if len(self.edges) == 1 else number
+        for edge, needs in zip(self.edges, self._needs, strict=True):
+            if not edge.is_whole:
+                row = amounts[self._place(edge.producer)]
+                for c, one in enumerate(self.classes[self._place(edge.producer)]):
+                    parts = self._received(edge, needs, high, number, one)
+                    row[c] += edge.unit * (-(-parts // number) if count == 1 else parts)
+        width = max(1, self.length - (number - 1) * high)
+        base = self._launch - (-self._work * width // self.length)
+        base += self._instance.router_ticks(0, shared)
+        ticks, per = self._instance.point_to_point
+        return Sum(base, 0, ticks, per * count, amounts)
+
     def _received(self, edge: Edge, needs: Needs, high: int, number: int, held: Class) -> int:
         """Return how much all devices receive at least, in parts of `edge.unit` bytes.
 
@@ -209,11 +237,12 @@ class Operator:
             combinations = 1
             for size in sizes:
                 combinations *= size
-            spend(combinations * 4 * (1 + sum(map(len, least.together))))
-            return min(
-                least.at(classes) + sum(row[c] for row, c in zip(added, classes, strict=True))
-                for classes in itertools.product(*map(range, sizes))
-            )
+            hold(80 * combinations)
+            spend(combinations * (2 + sum(map(len, least.together))))
+            more = [0]
+            for row in added:
+                more = [total + amount for total in more for amount in row]
+            return min(map(sum, zip(least.table(), more, strict=True)))
         spend(sum(sizes) * 4 * (1 + sum(map(len, least.together))))
         found = [_smallest_apart(least.widest, added)]
         found += [

@@ -5,7 +5,7 @@ from typing import Any
 from boundmark.bounds import checker
 from boundmark.bounds.checker.slicing.potentials import slice_potentials
 from boundmark.bounds.checker.slicing.ticks import operators
-from boundmark.bounds.slicing.potentials.classes import class_begins
+from boundmark.bounds.slicing.potentials.classes import all_begins
 from boundmark.bounds.slicing.potentials.passing import Passing, improve
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -28,14 +28,18 @@ def run(
 ) -> None:
     """Report bounds.
 
+    Parameters
+    ----------
+    classes
+        Of widths, for each operator at most; 0 for as many as are checked in seconds.
+
     Raises
     ------
     UnsupportedError
         If the checker would take too long.
     """
     read = checker.check_instance(instance.to_json())
-    devices = instance.graph.devices
-    begins = [class_begins(length, devices, classes) for length in instance.graph.length.tolist()]
+    begins = all_begins(instance, classes)
     ends = [
         [begin - 1 for begin in row[1:]] + [length]
         for row, length in zip(begins, instance.graph.length.tolist(), strict=True)
@@ -64,5 +68,5 @@ METHOD = Method(
     kind="bound",
     summary="Least times of operators by width, with potentials passed between neighbours.",
     run=run,
-    params={"classes": 14},
+    params={"classes": 0},
 )

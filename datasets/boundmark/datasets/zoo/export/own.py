@@ -50,7 +50,7 @@ def _evoformer(name: str, blocks: int, msa: int, pair: int, heads: int, pair_hea
 
 RECIPES = (
     _evoformer("evoformer-87m", 48, 256, 128, 8, 4),
-    _evoformer("evoformer-930m", 64, 512, 512, 16, 16),
+    _evoformer("evoformer-930m", 64, 512, 640, 16, 20),
     _recipe(
         "mixtral-8x7b",
         "Jiang et al., arXiv:2401.04088; every expert takes an equal share of the tokens",

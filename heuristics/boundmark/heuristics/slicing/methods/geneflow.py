@@ -3,8 +3,8 @@
 The paper uses Geatpy; here it is pymoo's ([PYMOO20]), whose survival of parents and offspring
 together is the elite preservation. A chromosome holds the inner numbers of all vectors (Equation
 11); the ends are fixed, which meets Constraints 8 and 9, and each vector is sorted after crossover
-and mutation, which meets Constraint 10. Bytes beyond the devices' memory are the violation
-(Constraint 18).
+and mutation, which meets Constraint 10. Crossover exchanges runs of operators (two points). Bytes
+beyond the devices' memory are the violation (Constraint 18).
 """
 
 from typing import Any
@@ -50,7 +50,7 @@ def _evolution(instance: SlicingInstance, best: Incumbent, population: int, seed
     from pymoo.core.problem import Problem
     from pymoo.core.repair import Repair
     from pymoo.core.termination import NoTermination
-    from pymoo.operators.crossover.ux import UniformCrossover
+    from pymoo.operators.crossover.pntx import TwoPointCrossover
     from pymoo.operators.mutation.pm import PM
 
     graph = instance.graph
@@ -76,7 +76,7 @@ def _evolution(instance: SlicingInstance, best: Incumbent, population: int, seed
     )  # fmt: skip
     algorithm = GA(
         pop_size=population, sampling=_first_genes(instance, population, seed),
-        crossover=UniformCrossover(), mutation=PM(vtype=int), repair=Sorted(),
+        crossover=TwoPointCrossover(), mutation=PM(vtype=int), repair=Sorted(),
         eliminate_duplicates=False,
     )  # fmt: skip
     algorithm.setup(problem, seed=seed, verbose=False, termination=NoTermination())

@@ -5,6 +5,7 @@ an operator like one that it reads, or moves a boundary in a run of operators. R
 operator on other devices than its neighbours mostly pays for communication twice.
 """
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.slicing import SlicingInstance
 from boundmark.problems.slicing.graph import tensor_bytes
 
-# In units of the best latency, at the first and the last step of a round.
-HOTTEST, COLDEST = 0.01, 0.00001
+# In units of the best latency, at the first and the last step of a round. Rounds with high ones get
+# from one device to many and back, those with low ones move single boundaries.
+HOTTEST, COLDEST = (0.01, 0.1, 0.001), 0.00001
 
 # Steps of the first round, and how many times more each further one has, up to a limit.
 FIRST_STEPS, GROWTH, MOST_STEPS = 20_000, 2, 2_000_000
@@ -57,7 +59,7 @@ def run(
         best_responses(best.arrays, fractions, vectors, budget)
         best.offer(vectors)
     generator, vectors = np.random.default_rng(seed), starts[-1].copy()
-    steps, done = FIRST_STEPS, 0
+    steps, done, hottest = FIRST_STEPS, 0, cycle(HOTTEST)
     while not budget.is_spent() and best.latency and (not evaluations or done < evaluations):
         steps = min(steps, evaluations - done) if evaluations else steps
         began = budget.remaining()
@@ -67,7 +69,7 @@ def run(
         # Whoever exceeds the memory by a byte shall gain nothing by it.
         penalty = _penalty(instance, scale) if all(fits) else scale // 1000 + 1
         anneal(
-            best.arrays, fractions, vectors, steps, max(1.0, HOTTEST * scale),
+            best.arrays, fractions, vectors, steps, max(1.0, next(hottest) * scale),
             COLDEST * scale, penalty,
             int(generator.integers(2**31)),
         )  # fmt: skip

@@ -14,10 +14,17 @@ PARTS = (("computing", COLOURS[0]), ("communicating", COLOURS[1]))
 
 
 def load_data(loads: pd.DataFrame) -> pd.DataFrame:
-    """Return instance, place, and both parts as fractions of the latency."""
+    """Return instance, place, and both parts as fractions of the latency.
+
+    Instances are named without their cluster, which the title has.
+    """
     latency = loads["latency"].astype("float64").clip(lower=1.0)
     shares = {name: loads[name].astype("float64") / latency for name, _ in PARTS}
-    return loads[["instance", "place"]].assign(**shares).reset_index(drop=True)
+    names = [
+        str(name).removesuffix(f" on {device}")
+        for name, device in zip(loads["instance"], loads["device"], strict=True)
+    ]
+    return loads[["place"]].assign(instance=names, **shares).reset_index(drop=True)
 
 
 def draw_loads(data: pd.DataFrame, axes: "Axes") -> None:
