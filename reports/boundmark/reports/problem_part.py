@@ -12,8 +12,10 @@ from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
 from boundmark.reports.registry import report_of
+from boundmark.reports.sections.answer import answer_section
 from boundmark.reports.sections.trends import trend_section
 from boundmark.reports.stored.parquet import parquet_bytes
+from boundmark.reports.tables.method_gaps import method_gaps
 from boundmark.reports.text.file_name import file_name
 from boundmark.reports.text.number_text import count
 
@@ -65,10 +67,14 @@ def part_of(folder: FolderResults, problem: str) -> ProblemPart:
 
 def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> ProblemPart:
     results = folder.of_problem(problem, report.grouping)
-    tables = report.tables(results)
+    gaps = method_gaps(results.tasks, results.certified)
+    tables = {"method_gaps": gaps, **report.tables(results)}
     prefix = file_name(problem)
-    made = [make(results, tables) for make in report.sections]
-    made.append(trend_section(results))
+    made = [
+        answer_section(results, gaps),
+        *(make(results, tables) for make in report.sections),
+        trend_section(results),
+    ]
     sections = tuple(_with_file_names(part, prefix) for part in made if part is not None)
     plot_files, svg = _drawn(sections)
     return ProblemPart(

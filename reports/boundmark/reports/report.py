@@ -33,12 +33,16 @@ RENDERERS: Mapping[str, Callable[[Page], str]] = {"html": render_html, "md": ren
 
 
 def write_report(
-    directory: Path, formats: Sequence[str] = ("html", "md"), *, history: Path | None = None
+    directory: Path,
+    formats: Sequence[str] = ("html", "md"),
+    *,
+    history: Path | None = None,
+    highlight: Sequence[str] = (),
 ) -> list[Path]:
     """Write `report.*`, `tables/` and `plots/` into a results folder.
 
-    What is written depends on the folder and the history alone, and on which packages bring reports
-    of problems.
+    What is written depends on the folder, the history and the options alone, and on which packages
+    bring reports of problems.
 
     Parameters
     ----------
@@ -46,6 +50,8 @@ def write_report(
         Any of ``"html"`` and ``"md"``.
     history
         A file of earlier runs, to which this one is added; it need not be there yet.
+    highlight
+        Names of methods that stand in front, as tables name them.
 
     Returns
     -------
@@ -55,13 +61,17 @@ def write_report(
     Raises
     ------
     UnknownNameError
-        If there is no such format.
+        If there is no such format, or no such method in the results.
     StoreError
         If there are no results, they contradict each other (a verified solution below a certified
         bound), or a file cannot be read or written. Pages of an earlier report stay as they were.
     """
     renderers = {name: find("report format", name, RENDERERS) for name in formats}
     folder = read_folder(ResultStore.open(directory))
+    treated = dict.fromkeys(folder.tasks["method"])
+    for name in highlight:
+        find(f"method in {directory}", name, treated)
+    folder = replace(folder, highlight=tuple(highlight))
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
     parts = [part_of(folder, problem) for problem in folder.problems]

@@ -63,6 +63,7 @@ WEIGHTS = {
     "gpt-2": 124.440,
     "gpt-3-13b": 13_000,
     "llama-2-7b": 6_738.416,
+    "llama-3-8b": 8_030.261,
     "mixtral-8x7b": 46_702.793,
     "diffusion-unet": 859.521,
     "t5-base": 222.904,

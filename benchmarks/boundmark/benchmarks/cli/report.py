@@ -24,6 +24,10 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="What to write besides the Parquet tables.",
 )  # fmt: skip
 @click.option(
+    "--highlight", metavar="NAME", multiple=True,
+    help="Method to put in front; may be given several times.",
+)  # fmt: skip
+@click.option(
     "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Parquet file of earlier runs: this one is added to it, and the page shows trends.",
 )  # fmt: skip
@@ -34,6 +38,7 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 def report(
     directory: Path,
     formats: tuple[str, ...],
+    highlight: tuple[str, ...],
     history: Path | None,
     fail_on: tuple[str, ...],
     quiet: bool,
@@ -43,7 +48,7 @@ def report(
     from boundmark.reports.report import write_report
     from boundmark.reports.stored.store import ResultStore
 
-    written = write_report(directory, formats, history=history)
+    written = write_report(directory, formats, history=history, highlight=highlight)
     if not quiet:
         print_certified_table(directory)
     for path in written:

@@ -14,6 +14,8 @@ _ESCAPES = str.maketrans(
 def render_markdown(page: Page) -> str:
     """Return the page as GitHub-flavoured Markdown; plots are linked from `plots/`."""
     lines = [f"# {escaped(page.title)}", "", escaped(page.summary), ""]
+    for section in page.sections:
+        lines += _section(section)
     for heading, pairs in (("Settings", page.settings), ("Environment", page.environment)):
         if pairs:
             lines += [f"## {heading}", ""]
@@ -22,8 +24,6 @@ def render_markdown(page: Page) -> str:
     lines += ["## Known limitations", ""]
     lines += [f"- {escaped(limitation)}" for limitation in page.limitations]
     lines.append("")
-    for section in page.sections:
-        lines += _section(section)
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -47,11 +47,17 @@ def run(
             f"{MOST_PAIRS:,}."
         )
 
+    if budget.is_spent():
+        return
+    model = linear_model(columns)
+    if budget.is_spent():
+        return
+
     def on_bound(ticks: float) -> None:
         claim(METHOD.name, min(ticks, best.objective), best)
 
     outcome = solve(
-        linear_model(columns),
+        model,
         Search(
             budget,
             seed,
