@@ -37,8 +37,8 @@ PROBLEM = Problem(
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
     rounds=(
-        ("slice-compute", "one-device", "equal-slices", "speed-slices", "best-response"),
-        ("slice-potentials", "slice-search"),
+        ("one-device", "equal-slices", "speed-slices", "slice-compute", "slice-potentials"),
+        ("slice-search",),
     ),
     precedence=50,
     naming=NAMING,

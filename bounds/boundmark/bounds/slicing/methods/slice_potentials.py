@@ -15,7 +15,7 @@ from boundmark.problems.slicing import SlicingInstance
 KIND = "slice-potentials/1"
 
 # Of the time, for potentials; the rest is for computing what they prove.
-SEARCHING = 0.6
+SEARCHING = 0.4
 
 
 def run(
