@@ -196,7 +196,8 @@ def measure(session: nox.Session, commit: str, *options: str, code: str = "") ->
     code
         Folders whose code goes before what is installed, as in PYTHONPATH.
     """
-    session.run("asv", "machine", "--yes")
+    # It writes its questions down and takes its own answers.
+    session.run("asv", "machine", "--yes", silent=True)
     session.run(
         "asv", "run", "--environment", "existing:python", "--set-commit-hash", commit,
         "--show-stderr", *options, env={"ASV_PYTHONPATH": code} if code else {},

@@ -20,6 +20,7 @@ from boundmark.reports.pages.markdown import render_markdown
 from boundmark.reports.pages.page import Page
 from boundmark.reports.problem_part import ProblemPart, part_of
 from boundmark.reports.report_files import remove_stale, write_files
+from boundmark.reports.sections.answer import TITLE as ANSWER
 from boundmark.reports.sections.failures import failure_section
 from boundmark.reports.stored.history import add_to_history
 from boundmark.reports.stored.machine import reference_seconds
@@ -104,10 +105,14 @@ def _page(
     failed: pd.DataFrame,
     contradicted: pd.DataFrame,
 ) -> Page:
+    # What readers ask first, of all problems, before anything else.
+    ordered = sorted(
+        ((part, section) for part in parts for section in part.sections),
+        key=lambda pair: pair[1].title != ANSWER,
+    )
     sections = [
         replace(section, title=f"{part.problem}: {section.title}") if len(parts) > 1 else section
-        for part in parts
-        for section in part.sections
+        for part, section in ordered
     ]
     against = best_known_section(shipped(), found)
     celebrated = improvements(shipped(), found).sentence

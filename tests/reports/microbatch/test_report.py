@@ -36,8 +36,10 @@ def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
         append(store, row, trace)
     write_report(store.directory)
     text = (store.directory / "report.md").read_text()
-    for title in ("microbatch: Bubble rates", "microbatch: Instances", "pipeline: Gaps",
-                  "pipeline: Solutions", "pipeline: Instances", "Failed tasks"):  # fmt: skip
+    for title in (
+        "microbatch: Bubble rates", "microbatch: Instances", "pipeline: Gaps",
+        "pipeline: Paper form of solutions", "pipeline: Instances", "Failed tasks",
+    ):  # fmt: skip
         assert f"## {title}" in text
     assert "v-4-train" not in text[text.index("pipeline: Gaps") : text.index("## Failed tasks")]
     by_k = pd.read_parquet(store.directory / "tables" / "pipeline" / "solutions_by_k.parquet")

@@ -14,6 +14,8 @@ from boundmark.reports.text.number_text import MISSING, count, integer, percent,
 # Comparisons of one data set on the page; the table that is stored has all.
 MOST_COMPARISONS = 4
 
+TITLE = "How far from optimal"
+
 TITLES = {
     "solutions": "How far are solutions from optimal, at most?",
     "bounds": "How far are bounds from optimal, at most?",
@@ -55,7 +57,7 @@ def answer_section(results: ProblemResults, gaps: pd.DataFrame) -> Section | Non
         for role in TITLES
         if (gaps["role"] == role).any()
     ]
-    return Section("How far from optimal", tuple(found)) if found else None
+    return Section(TITLE, tuple(found)) if found else None
 
 
 def _table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
@@ -64,7 +66,7 @@ def _table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
         own = gaps[gaps["dataset"] == dataset]
         for _, part in list(own.groupby("comparison"))[:MOST_COMPARISONS]:
             groups.append(_group(dataset, part, highlight))
-    notes = (f"The gap is that to {REFERENCES[role]}.", *NOTES)
+    notes: tuple[str, ...] = (f"The gap is that to {REFERENCES[role]}.", *NOTES)
     left_out = int((gaps["comparison"] >= MOST_COMPARISONS).sum())
     if left_out:
         notes += (

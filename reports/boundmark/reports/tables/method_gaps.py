@@ -112,8 +112,8 @@ def _compared(
             "mean_gap_high": high - 1,
             "mean_gap_to_best": geometric_mean(to_best.loc[ratios.index, method]) - 1,
             "optimal": proven.loc[proven["method"] == method, "instance_sha256"].nunique(),
-            "wins": int(counts.loc[method, "wins"]),
-            "ties": int(counts.loc[method, "ties"]),
+            "wins": int(counts["wins"][method]),
+            "ties": int(counts["ties"][method]),
             "mean_seconds": geometric_mean(seconds[method].dropna(), SHIFT_SECONDS),
             "failed": int((of_method["status"] != "ok").sum()),
         }
