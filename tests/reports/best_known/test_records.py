@@ -101,8 +101,8 @@ def test_improvements() -> None:
     )  # fmt: skip
     better = improvements(FIRST, later)
     assert (better.known, better.added) == (2, 1)
-    assert better.solutions == ('made-up/a {"k": 2}',)
-    assert better.bounds == ('made-up/b {"k": 2}',)
+    assert better.solutions == ("made-up/a k=2",)
+    assert better.bounds == ("made-up/b k=2",)
     assert better.sentence.startswith("Better than the best known: 1 solution (made-up/a")
     assert improvements(later, later).sentence == ""
 

@@ -4,6 +4,7 @@ An instance is known by its hash. Solutions and certificates themselves stay in 
 that they come from; a record has their hashes.
 """
 
+import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -194,8 +195,13 @@ def _is_better(own: "pd.Series[Any]", known: "pd.Series[Any]") -> "pd.Series[boo
 
 
 def _names(rows: pd.DataFrame) -> tuple[str, ...]:
-    labels = rows["dataset"] + "/" + rows["instance"] + " " + rows["instance_params"]
+    labels = rows["dataset"] + "/" + rows["instance"] + " " + rows["instance_params"].map(in_words)
     return tuple(labels.tolist())
+
+
+def in_words(instance_params: str) -> str:
+    """Return parameters of an instance, which are stored as JSON, as people write them: k=4."""
+    return " ".join(f"{name}={value}" for name, value in json.loads(instance_params).items())
 
 
 def _ordered(records: pd.DataFrame) -> BestKnown:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.best_known.records import BestKnown, improvements
+from boundmark.reports.best_known.records import BestKnown, improvements, in_words
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.text.number_text import count, integer
@@ -58,7 +58,7 @@ def _table(rows: Sequence[Any]) -> Table:
     cells = tuple(
         (
             Cell(f"{row.dataset}/{row.instance}"),
-            Cell(row.instance_params),
+            Cell(in_words(row.instance_params)),
             *_pair(row.objective, row.objective_known, lower_is_better=True),
             *_pair(row.bound, row.bound_known, lower_is_better=False),
             Cell(_credit(row)),
