@@ -216,5 +216,5 @@ def test_conformance() -> None:
         env={**os.environ, "PYTHONPATH": str(TOY)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
-    # Four of each method and three of the problem.
-    assert "11 passed" in done.stdout
+    # Four of each method and four of the problem.
+    assert "12 passed" in done.stdout

@@ -184,7 +184,7 @@ def test_the_warning_reaches_standard_error(package: Package, store: ResultStore
     )
     assert str(store.directory / "report.html") in done.stdout
     page = (store.directory / "report.md").read_text().replace("\\", "")
-    assert "RuntimeError: no luck" in page[page.index("Known limit") : page.index("## pipeline")]
+    assert "RuntimeError: no luck" in page[page.index("## Known limitations") :]
     assert "## unheard-of: Instances" in page
 
 

@@ -41,7 +41,7 @@ def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
         "pipeline: Paper form of solutions", "pipeline: Instances", "Failed tasks",
     ):  # fmt: skip
         assert f"## {title}" in text
-    assert "v-4-train" not in text[text.index("pipeline: Gaps") : text.index("## Failed tasks")]
+    assert "v-4-train" not in text[text.index("pipeline: Gaps") : text.index("## Best known")]
     by_k = pd.read_parquet(store.directory / "tables" / "pipeline" / "solutions_by_k.parquet")
     assert "modulo" not in set(by_k["method"])
     assert "instances of pipeline" in text
