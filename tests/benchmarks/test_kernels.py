@@ -34,7 +34,11 @@ def test_found_beside_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     changed = (caches[0] / "one.nbi").stat().st_mtime + 1
     os.utime(source, (changed, changed))
     assert not kernels.are_compiled()
-    os.utime(caches[0] / "one.nbi", (changed, changed))
+    past = changed - 10
+    os.utime(source, (past, past))
+    os.utime(caches[0] / "one.nbi", (past - 1, past - 1))
+    assert not kernels.are_compiled()
+    kernels.mark_compiled()
     assert kernels.are_compiled()
     (caches[1] / "other.nbi").unlink()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

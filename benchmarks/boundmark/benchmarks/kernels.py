@@ -1,5 +1,6 @@
 """Whether the compiled kernels of the methods are on disk, so that importing them is quick."""
 
+import contextlib
 import importlib.util
 import os
 from pathlib import Path
@@ -17,6 +18,14 @@ def are_compiled(problem: str | None = None) -> bool:
     if os.environ.get("NUMBA_CACHE_DIR"):
         return True
     return all(_is_fresh(folder) or not os.access(folder, os.W_OK) for folder in _folders(problem))
+
+
+def mark_compiled(problem: str | None = None) -> None:
+    """Note that all is compiled: what has a new date and its old content is not compiled again."""
+    for folder in _folders(problem):
+        for path in (folder / "__pycache__").glob("*.nbi"):
+            with contextlib.suppress(OSError):
+                path.touch()
 
 
 def _is_fresh(folder: Path) -> bool:

@@ -90,7 +90,7 @@ def import_methods(console: "Console", problem: str | None = None) -> bool:
     -------
     Whether they were, which is no part of what a command has to do.
     """
-    from boundmark.benchmarks.kernels import are_compiled
+    from boundmark.benchmarks.kernels import are_compiled, mark_compiled
     from boundmark.problems.catalog import methods
 
     if are_compiled(problem):
@@ -101,6 +101,7 @@ def import_methods(console: "Console", problem: str | None = None) -> bool:
         if not console.is_terminal:
             console.print(told)
         methods(problem)
+    mark_compiled(problem)
     return True
 
 
