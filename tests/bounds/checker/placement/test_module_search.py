@@ -7,12 +7,11 @@ from brute_force_placement import instance, optimum
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement import limits
+from boundmark.bounds.checker.placement.module_data import Module, Scratch
 from boundmark.bounds.checker.placement.module_search import (
     FOUND,
     REFUTED,
     TOO_LONG,
-    Module,
-    Scratch,
     search,
 )
 from boundmark.bounds.checker.placement.modules import module_of, scratch_for, tensors_written

@@ -6,7 +6,7 @@ from ..budget import hold, spend
 from ..values import LARGEST_COST, TooLarge
 from . import limits
 from .instance import Instance
-from .module_search import Module, Numbers, Scratch, scratch_sizes
+from .module_data import Module, Numbers, Scratch, scratch_sizes
 from .paths import NEVER, OUTSIDE, Network
 
 # A number in a list, and the list's place for it.

@@ -6,7 +6,8 @@ from ..budget import hold, spend
 from ..values import LARGEST_AMOUNT, LARGEST_COST, Rejected, fields, integers
 from .instance import Instance
 from .intervals import NUMBER_BYTES, by_loads, ends
-from .module_search import REFUTED, Module, search
+from .module_data import Module
+from .module_search import REFUTED, search
 from .modules import module_of, scratch_for, tensors_written
 from .paths import OUTSIDE, Jump, Network
 

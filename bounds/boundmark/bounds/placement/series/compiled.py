@@ -1,11 +1,12 @@
 """The checker's own search of a module, compiled: what it refutes here, the checker refutes.
 
-Nothing is written twice: the functions of `boundmark.bounds.checker.placement.module_search` are
-compiled as they are, with arrays for lists, and take exactly as many steps. They are all in one
-file, which is what numba's disk cache looks at.
+Nothing is written twice: the functions of `boundmark.bounds.checker.placement.module_search` and
+`module_devices` are compiled as they are, with arrays for lists, and take exactly as many steps.
 """
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -13,8 +14,8 @@ import numba
 import numpy as np
 from numba import types
 
-from boundmark.bounds.checker.placement import module_search as written
-from boundmark.bounds.checker.placement.module_search import Module, Scratch
+from boundmark.bounds.checker.placement import module_data, module_devices, module_search
+from boundmark.bounds.checker.placement.module_data import Module, Scratch
 
 _NUMBER = types.int64
 _ROW = types.int64[::1]
@@ -44,14 +45,30 @@ _SIGNATURES = {
 }
 
 
+_MODULES = (module_data, module_devices, module_search)
+
+
 def _compiled() -> Callable[[Module, Scratch, int, int], int]:
     """Return the search, in which all calls are of compiled functions."""
-    scope: dict[str, Any] = dict(vars(written))
+    scope: dict[str, Any] = {}
+    for module in _MODULES:
+        scope |= vars(module)
+    version = _version()
     for name, signature in _SIGNATURES.items():
-        function = FunctionType(getattr(written, name).__code__, scope, name)
+        function = FunctionType(scope[name].__code__, scope, name)
+        function.__qualname__ = f"{name}_{version}"
         scope[name] = numba.njit([signature], cache=True, nogil=True)(function)
     found: Callable[[Module, Scratch, int, int], int] = scope["search"]
     return found
+
+
+def _version() -> str:
+    """Return what changes with any of the sources.
+
+    numba compiles a function anew if its own file has changed. What it calls is part of it, too.
+    """
+    sources = (Path(str(module.__file__)).read_bytes() for module in _MODULES)
+    return hashlib.sha256(b"".join(sources)).hexdigest()[:12]
 
 
 search = _compiled()

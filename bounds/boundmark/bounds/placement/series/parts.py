@@ -5,7 +5,8 @@ from typing import Any
 
 from boundmark.bounds.checker import TooLarge
 from boundmark.bounds.checker.placement.instance import Instance
-from boundmark.bounds.checker.placement.module_search import FOUND, REFUTED, Module, Scratch
+from boundmark.bounds.checker.placement.module_data import Module, Scratch
+from boundmark.bounds.checker.placement.module_search import FOUND, REFUTED
 from boundmark.bounds.checker.placement.modules import module_of, scratch_for
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Jump, Network
 from boundmark.bounds.placement.series.compiled import as_arrays, search, zeros
