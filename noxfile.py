@@ -1,4 +1,4 @@
-"""Sessions: demo, tests, lint; nightly, baseline, asv and others for slow evidence."""
+"""Sessions: demo, tests, lint; nightly, baseline, properties, asv and others for slow evidence."""
 
 import datetime as dt
 import os
@@ -66,6 +66,14 @@ def tests(session: nox.Session) -> None:
     install(session, "test")
     everything = ["-n", "logical", "--maxprocesses", "8", "--dist", "worksteal"]
     session.run("pytest", *(session.posargs or everything))
+
+
+@nox.session
+def properties(session: nox.Session) -> None:
+    """Run the tests with new random examples of their properties, more of them than `tests`."""
+    install(session, "test")
+    everything = ["-n", "logical", "--maxprocesses", "8", "--dist", "worksteal"]
+    session.run("pytest", "--hypothesis-profile", "search", *(session.posargs or everything))
 
 
 @nox.session

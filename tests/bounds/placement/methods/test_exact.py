@@ -20,7 +20,8 @@ def check(sample: PlacementInstance, best: float, recorder: Recorder) -> None:
     assert objectives[-1] == best
     claimed = [bound.bound for bound in recorder.bounds][-1]
     assert claimed <= best
-    assert claimed == pytest.approx(best, abs=1e-6)
+    # Solvers stop at a gap of 1e-6 and accept rows that are broken by as much.
+    assert claimed == pytest.approx(best, abs=1e-5)
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip"])
