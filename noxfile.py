@@ -14,7 +14,10 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
 
 # Half an hour on two cores. `weekly` and `schedules` take hours.
-NIGHTLY = ("nightly", "nightly-proofs", "nightly-schedules", "nightly-placement")
+NIGHTLY = (
+    "nightly", "nightly-proofs", "nightly-schedules", "nightly-placement",
+    "demo-ordering", "demo-slicing",
+)  # fmt: skip
 
 # What nights are compared with, one file per choice of suites; committed.
 BASELINES = Path("benchmarks/baselines")
