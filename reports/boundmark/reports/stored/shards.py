@@ -43,12 +43,21 @@ def open_shard(path: Path) -> pq.ParquetFile:
     found = (file.schema_arrow.metadata or {}).get(VERSION_KEY)
     if found != VERSION.encode():
         file.close()
-        version = "no schema version" if found is None else f"schema version {found.decode()}"
-        raise StoreError(
-            f"{path} has {version}; expected version {VERSION}. Run the suite again into another "
-            "folder, or refresh the baseline."
-        )
+        raise StoreError(f"{path} has {_told(found)}; expected version {VERSION}. {_advice(found)}")
     return file
+
+
+def _told(version: bytes | None) -> str:
+    if version is None:
+        return "no schema version"
+    return f"schema version {version.decode(errors='backslashreplace')}"
+
+
+def _advice(version: bytes | None) -> str:
+    """Return what to do about a file of another version."""
+    if version is not None and version.isdigit() and int(version) > int(VERSION):
+        return "A newer boundmark wrote it: update this one."
+    return "Run the suite again into another folder, or refresh the baseline."
 
 
 def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = None) -> pa.Table:

@@ -4,12 +4,14 @@ A row's cost or bound counts if the document whose hash it states is in the fold
 the same instance, and states the same value. Whether the document is right, the checker decides.
 """
 
+import gzip
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -84,36 +86,64 @@ def supported_results(store: ResultStore) -> SupportedResults:
     """
     results, traces = store.results(), store.traces()
     left_out: list[dict[str, Any]] = []
-    instance_fault = cache(lambda digest: _instance_fault(store.instances, digest))
+    instance_fault = cache(partial(_instance_fault, store.instances))
     for resting in RESTING:
-        document_of = cache(lambda digest, r=resting: _document(store.directory / r.folder, digest))
-        for index in results.index[results[resting.column].notna()]:
-            row: Mapping[str, Any] = results.loc[index].to_dict()
-            reason = instance_fault(row["instance_sha256"]) or _fault(row, resting, document_of)
-            if reason is None:
-                continue
-            facts = {name: row[name] for name in COLUMNS if name in row}
-            value = int(row[resting.column])
-            left_out.append(facts | {"column": resting.column, "value": value, "reason": reason})
-            results.loc[index, resting.column] = pd.NA
-            results.loc[index, resting.hash_column] = None
-            is_event = (traces["task_id"] == row["task_id"]) & (traces["kind"] == resting.event)
-            traces = traces[~is_event]
+        fault = cache(partial(_fault, store.directory / resting.folder, resting))
+        having = results[results[resting.column].notna()]
+        reasons = [
+            instance_fault(instance) or fault(instance, digest, int(value))
+            for instance, digest, value in zip(
+                having["instance_sha256"],
+                having[resting.hash_column],
+                having[resting.column],
+                strict=True,
+            )
+        ]
+        wrong = having.assign(
+            column=resting.column, value=having[resting.column], reason=reasons
+        ).dropna(subset=["reason"])
+        left_out += wrong[COLUMNS].to_dict("records")
+        results.loc[wrong.index, resting.column] = pd.NA
+        results.loc[wrong.index, resting.hash_column] = None
+        is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
+        traces = traces[~is_event]
     return SupportedResults(results, traces, pd.DataFrame(left_out, columns=COLUMNS))
 
 
-def _fault(row: Mapping[str, Any], resting: _Resting, document_of: Any) -> str | None:
-    digest = row[resting.hash_column]
+def _fault(
+    folder: Path, resting: _Resting, instance: str, digest: object, value: int
+) -> str | None:
+    """Return why a document does not support a value, None if it does."""
     if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
         return f"{resting.hash_column} is no hash"
-    document = document_of(digest)
+    document = _document(folder, digest)
     if isinstance(document, str):
         return document
-    if document.get("instance_sha256") != row["instance_sha256"]:
-        return f"{resting.folder}/{digest}.json is about another instance"
-    if document.get(resting.stated) != row[resting.column]:
-        return f"{resting.folder}/{digest}.json states another value"
-    return None
+    if document.get("instance_sha256") != instance:
+        return f"{folder.name}/{digest}.json is about another instance"
+    if document.get(resting.stated) != value:
+        return f"{folder.name}/{digest}.json states another value"
+    return _payload_fault(folder, document)
+
+
+def _payload_fault(folder: Path, document: Mapping[str, Any]) -> str | None:
+    """Return why the file that holds a document's large payload cannot be used."""
+    digest = document.get("payload_sha256")
+    if digest is None:
+        return None
+    if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
+        return "payload_sha256 of its document is no hash"
+    name = f"{folder.name}/{digest}.json.gz"
+    found = hashlib.sha256()
+    try:
+        with gzip.open(folder / f"{digest}.json.gz") as file:
+            while chunk := file.read(1 << 20):
+                found.update(chunk)
+    except FileNotFoundError:
+        return f"{name} is not in the folder"
+    except (OSError, EOFError, zlib.error):
+        return f"{name} was changed"
+    return None if found.hexdigest() == digest else f"{name} was changed"
 
 
 def _instance_fault(folder: Path, digest: object) -> str | None:
