@@ -1,4 +1,7 @@
-"""The report as one HTML page that needs nothing else: no scripts, no requests."""
+"""The report as one HTML page that needs nothing else and makes no request.
+
+Its one script sorts and filters rows; without it, all tables are there as they are.
+"""
 
 from functools import cache
 
@@ -6,13 +9,25 @@ import jinja2
 from markupsafe import Markup
 
 from boundmark.reports.pages.page import Page
+from boundmark.reports.plots.style import COLOURS, GLYPHS
 from boundmark.reports.text.visible import visible
 
 
 def render_html(page: Page) -> str:
     """Return the page with styles and plots inside; all text is escaped."""
     svg = {name: Markup(text) for name, text in page.svg.items()}
-    return _environment().get_template("report.html.j2").render(page=page, svg=svg)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(page=page, svg=svg, anchors=_anchors(page), colours=COLOURS, glyphs=GLYPHS)
+    )
+
+
+def _anchors(page: Page) -> frozenset[str]:
+    """Return the places that links of cells may lead to."""
+    details = (detail.anchor for section in page.sections for detail in section.details)
+    plots = (f"plot-{plot.name}" for section in page.sections for plot in section.plots)
+    return frozenset((*details, *plots))
 
 
 @cache
