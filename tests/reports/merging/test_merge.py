@@ -83,7 +83,7 @@ def test_rows_that_differ_are_named(
 
 
 def test_a_row_without_its_document_gives_way(hosts: Any, make_row: Any) -> None:
-    """The later row's solution was changed, so that the earlier one counts, and its file is left."""
+    """The later row's solution was changed: the earlier one counts, and the file is left."""
     append(hosts[0], make_row("x", objective=5), [])
     append(hosts[1], make_row("x", objective=6, **LATER), [])
     changed = next(hosts[1].solutions.iterdir())
@@ -97,11 +97,10 @@ def test_a_row_without_its_document_gives_way(hosts: Any, make_row: Any) -> None
 def test_large_payloads_come_along(hosts: Any, make_row: Any) -> None:
     """The compressed file too; a damaged one stays behind, and the bound is without support."""
     row = make_row("x", bound_certified=4, method_kind="bound")
-    append(hosts[0], row, [])
     payload = "p" * (LARGEST_INLINE_PAYLOAD + 1)
     document = {"instance_sha256": row["instance_sha256"], "bound": 4, "payload": payload}
     digest = write_document(hosts[0].certificates, document)
-    hosts[0].append(hosts[0].results().iloc[0].to_dict() | {"certificate_sha256": digest}, [])
+    append(hosts[0], row | {"certificate_sha256": digest}, [])
     append(hosts[1], make_row("y", objective=5), [])
     merged, found = merge(hosts)
     assert merged.unsupported.empty

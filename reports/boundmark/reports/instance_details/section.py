@@ -11,7 +11,7 @@ from boundmark.reports.instance_details.lines import task_table
 from boundmark.reports.pages.page import Cell, Detail, Section
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.problem_report import ProblemResults
-from boundmark.reports.tables.rows import rows
+from boundmark.reports.tables.rows import rows, values_of
 from boundmark.reports.text.natural_order import natural_order
 from boundmark.reports.text.number_text import count, integer, percent
 
@@ -24,10 +24,10 @@ MOST_TASKS = 4500
 MOST_STEPS = 24
 
 MEANING = (
-    "Every task with its verified cost, certified bound, status and time; costs lead to "
-    "the solution's file, bounds to the certificate's. Curves: best solution (lines) and best "
-    "certified bound (dashed) of each method over time, as multiples of the best solution, at most a factor "
-    "of two; of several seeds, the one that ended best."
+    "Every task with its verified cost, certified bound, status and time; costs lead to the "
+    "solution's file, bounds to the certificate's. Curves: best solution (lines) and best "
+    "certified bound (dashed) of each method over time, as multiples of the best solution, at most "
+    "a factor of two; of several seeds, the one that ended best."
 )
 
 
@@ -84,7 +84,7 @@ def _events(
     own = tasks.loc[tasks["instance_sha256"].isin(instances), "task_id"]
     shown = traces[traces["task_id"].isin(own) & (traces["kind"] != "bound_claimed")]
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    columns = (shown[name] for name in ("task_id", "kind", "seconds", "value"))
+    columns = (values_of(shown[name]) for name in ("task_id", "kind", "seconds", "value"))
     for task_id, kind, seconds, value in zip(*columns, strict=True):
         found.setdefault((task_id, kind), []).append((seconds, value))
     return found
@@ -149,7 +149,8 @@ def _curve(
             points = improving(events.get((task.task_id, kind), []), is_bound=is_bound)
             look = marks[task.method]
             steps.append(Steps(task.method, look, is_bound, _thinned(points)))
-    return curve_svg(steps, float(reference), float(tasks["time_limit_seconds"].max() or 0.0))
+    limit = tasks["time_limit_seconds"].fillna(0.0).max()
+    return curve_svg(steps, float(reference), float(limit))
 
 
 def _thinned(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:

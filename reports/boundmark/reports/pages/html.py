@@ -8,18 +8,23 @@ from functools import cache
 import jinja2
 from markupsafe import Markup
 
+from boundmark.reports.pages.html_cells import html_rows, html_text
 from boundmark.reports.pages.page import Page
-from boundmark.reports.plots.style import COLOURS, GLYPHS
+from boundmark.reports.plots.style import COLOURS
 from boundmark.reports.text.visible import visible
 
 
 def render_html(page: Page) -> str:
     """Return the page with styles and plots inside; all text is escaped."""
     svg = {name: Markup(text) for name, text in page.svg.items()}
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(page=page, svg=svg, anchors=_anchors(page), colours=COLOURS, glyphs=GLYPHS)
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        page=page,
+        svg=svg,
+        anchors=_anchors(page),
+        colours=COLOURS,
+        cells=html_rows,
+        text_of=html_text,
     )
 
 

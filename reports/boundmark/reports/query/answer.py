@@ -43,7 +43,8 @@ def query_folder(directory: Path, sql: str) -> Answer:
             for name, table in views.items():
                 connection.register(name, table)
             cursor = connection.execute(sql)
-            columns = tuple(str(column[0]) for column in cursor.description or ())
+            # Nothing, or a comment, has no answer.
+            columns = tuple(str(x[0]) for x in (cursor.description or ())) if cursor else ()
             rows = tuple(cursor.fetchall()) if columns else ()
         except duckdb.Error as error:
             known = ", ".join(sorted(views))
