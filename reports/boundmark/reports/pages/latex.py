@@ -26,6 +26,7 @@ HEAD = r"""\documentclass{article}
 \usepackage[a4paper,margin=18mm]{geometry}
 \setlength{\parindent}{0pt}
 \setlength{\LTleft}{0pt}
+\setcounter{LTchunksize}{1000}
 \begin{document}
 """
 

@@ -9,7 +9,10 @@ from boundmark.reports.query.views import views_of
 from boundmark.reports.stored.store import ResultStore
 
 # Queries may come from others: no files, no network, no extensions.
-SETTINGS = {"enable_external_access": "false", "autoinstall_known_extensions": "false"}
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+}
 
 
 @dataclass(frozen=True)

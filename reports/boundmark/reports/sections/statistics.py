@@ -90,7 +90,8 @@ def _with_best(pairs: pd.DataFrame, gaps: pd.DataFrame, role: str) -> pd.DataFra
         columns={"method": "other", "other": "method", "wins": "losses", "losses": "wins"}
     )
     turned = turned.assign(mean_ratio=1 / turned["mean_ratio"])
-    return pd.concat([first, turned])
+    both: pd.DataFrame = pd.concat([first, turned])
+    return both
 
 
 def _pairs(pairs: pd.DataFrame, words: str) -> Table:

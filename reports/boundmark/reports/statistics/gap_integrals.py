@@ -9,8 +9,7 @@ def mean_primal_gap(
     """Return the primal integral divided by the time limit: 0 is best, 1 is worst.
 
     The integrand is the primal gap ``(U - best) / U`` of the best solution U so far, and 1 before
-    there is one (T. Berthold: "Measuring the impact of primal heuristics", Oper. Res. Lett. 41(6),
-    2013, Equations 1 to 3).
+    there is one ([BERTHOLD13]).
 
     Parameters
     ----------

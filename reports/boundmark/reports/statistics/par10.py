@@ -9,8 +9,7 @@ PENALTY = 10.0
 def par10(seconds: npt.ArrayLike, limits: npt.ArrayLike, delivered: npt.ArrayLike) -> float:
     """Return the mean time, where a task that did not deliver counts with ten times its limit.
 
-    NaN for no tasks (F. Hutter, H. H. Hoos, K. Leyton-Brown, T. Stützle: "ParamILS: an automatic
-    algorithm configuration framework", JAIR 36, 2009, Section 5.1.2).
+    NaN for no tasks ([PARAMILS09]).
 
     Parameters
     ----------

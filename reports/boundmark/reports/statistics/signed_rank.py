@@ -10,10 +10,8 @@ def signed_rank_p(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     """Return the two-sided p-value that paired positive values have the same distribution.
 
     The test is on differences of logarithms, so that it does not depend on the instances' units
-    (F. Wilcoxon: "Individual comparisons by ranking methods", Biometrics Bulletin 1(6), 1945; for
-    methods over several data sets, J. Demšar: "Statistical comparisons of classifiers over
-    multiple data sets", JMLR 7, 2006, Section 3.1.3). Equal pairs are left out. The distribution is
-    exact up to 50 pairs without ties. NaN without pairs, 1 if all are equal.
+    ([WILCOXON45]; of methods over data sets, [DEMSAR06], Section 3.1.3). Equal pairs are left out.
+    The distribution is exact up to 50 pairs without ties. NaN without pairs, 1 if all are equal.
     """
     from scipy.stats import wilcoxon
 
@@ -29,8 +27,7 @@ def signed_rank_p(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values such that the chance of any false finding among all is kept.
 
-    S. Holm: "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-    Statistics 6(2), 1979. NaN stays NaN, and counts as no test.
+    The procedure of [HOLM79]. NaN stays NaN, and counts as no test.
     """
     tested = sorted((p, at) for at, p in enumerate(p_values) if p == p)
     found, largest = list(p_values), 0.0

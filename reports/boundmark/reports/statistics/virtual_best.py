@@ -29,9 +29,7 @@ class Contribution:
 def contributions(costs: pd.DataFrame, tolerance: float) -> dict[str, Contribution]:
     """Return the marginal contribution of each method.
 
-    L. Xu, F. Hutter, H. H. Hoos, K. Leyton-Brown: "Evaluating component solver contributions to
-    portfolio-based algorithm selectors", SAT 2012, Section 2, with geometric means of cost
-    quotients in place of solved instances.
+    As in [XU12], with geometric means of cost quotients in place of solved instances.
 
     Parameters
     ----------
