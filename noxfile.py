@@ -94,15 +94,15 @@ def chosen_suites(session: nox.Session) -> tuple[str, ...]:
     return tuple(session.posargs) or NIGHTLY
 
 
-def baseline_of(suites: tuple[str, ...]) -> Path:
-    """Return the file that runs of some suites are compared with."""
-    return BASELINES / f"{'nightly' if suites == NIGHTLY else '-'.join(suites)}.parquet"
+def name_of(suites: tuple[str, ...]) -> str:
+    """Return a short name for a choice of suites, of which folders and baselines are named."""
+    return "every-night" if suites == NIGHTLY else "-".join(suites)
 
 
 def run_afresh(session: nox.Session, suites: tuple[str, ...], kind: str) -> tuple[Path, list[str]]:
     """Run suites into a folder of their own, verify it, and return it with what went wrong."""
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%S")
-    out = NIGHTS / kind / f"{now}-{'-'.join(suites)}"
+    out = NIGHTS / kind / f"{now}-{name_of(suites)}"
     failures = ("--fail-on", "crashed,error")
     wrong = [
         suite
@@ -133,7 +133,7 @@ def nightly(session: nox.Session) -> None:
     install(session)
     suites = chosen_suites(session)
     out, wrong = run_afresh(session, suites, "runs")
-    base = baseline_of(suites)
+    base = BASELINES / f"{name_of(suites)}.parquet"
     history = NIGHTS / f"{base.stem}-history.parquet"
     if not went_well(session, "report", str(out), "--history", str(history)):
         wrong.append("report")
@@ -164,16 +164,14 @@ def baseline(session: nox.Session) -> None:
     if len(given) == 1 and given[0].is_dir():
         out = given[0]
         session.run("boundmark", "verify", "--quiet", str(out))
-        # The name begins with a time of 17 characters and a dash.
-        suites = next(
-            (known for known in (NIGHTLY,) if out.name[18:] == "-".join(known)), (out.name[18:],)
-        )
+        name = out.name[len("2026-11-22T031500-") :]
     else:
         suites = chosen_suites(session)
         out, wrong = run_afresh(session, suites, "baselines")
         if wrong:
             session.error("not refreshed, since these failed: " + ", ".join(wrong))
-    base = baseline_of(suites)
+        name = name_of(suites)
+    base = BASELINES / f"{name}.parquet"
     if base.exists():
         went_well(session, "compare", str(base), str(out))
     session.run("boundmark", "baseline", str(out), str(base))
