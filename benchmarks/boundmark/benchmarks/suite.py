@@ -219,6 +219,18 @@ class Suite:
                 on_missing(str(error))
 
 
+@dataclass(frozen=True)
+class Collection:
+    """Suites that run one after the other into one folder, such as those of every night.
+
+    A suite by itself is a collection of one, with its name and description.
+    """
+
+    name: str
+    description: str
+    suites: tuple[Suite, ...]
+
+
 def _instances(
     problem: Problem,
     source: object,
