@@ -16,9 +16,10 @@ from boundmark.benchmarks.suite import (
     MethodChoice,
     Suite,
 )
-from boundmark.problems.catalog import datasets, find, methods, problems
+from boundmark.problems.catalog import datasets, methods, problems
 from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.lookup import find
 from boundmark.problems.parameter import Parameter
 from boundmark.problems.problem import Problem
 from boundmark.problems.quoted import quoted

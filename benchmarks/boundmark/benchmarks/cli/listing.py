@@ -83,8 +83,8 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
     if context.invoked_subcommand is not None:
         return
     from boundmark.problems.catalog import datasets as registered
-    from boundmark.problems.catalog import find
     from boundmark.problems.catalog import problems as known
+    from boundmark.problems.lookup import find
 
     if members is not None:
         chosen = find("data set", members, registered())
