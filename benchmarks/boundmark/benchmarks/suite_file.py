@@ -91,11 +91,6 @@ def load_suite(name: str, import_methods: Callable[[str], object] = methods) -> 
     return _suite(_read(name), import_methods)
 
 
-def read_suite(path: Path, import_methods: Callable[[str], object] = methods) -> Suite:
-    """Read a suite file; the suite is named after it."""
-    return load_suite(str(path), import_methods)
-
-
 def parse_suite(
     name: str,
     text: str,
