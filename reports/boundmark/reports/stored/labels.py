@@ -15,7 +15,7 @@ def with_ticks(certified: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
     """
     ticks = [_tick(store, sha256) for sha256 in certified["instance_sha256"]]
     table = certified.copy()
-    table.insert(table.columns.get_loc("device") + 1, "tick", pd.Series(ticks, dtype="object"))
+    table.insert(list(table.columns).index("device") + 1, "tick", pd.Series(ticks, dtype="object"))
     return table
 
 

@@ -9,15 +9,22 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from boundmark.reports.stored.durable import FILES_AT_A_TIME
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.rows import values_of
+
+# Documents that a thread reads at a time.
+PART = 200
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -88,18 +95,11 @@ def supported_results(store: ResultStore) -> SupportedResults:
     left_out = [pd.DataFrame(columns=COLUMNS)]
     instance_fault = cache(partial(_instance_fault, store.instances))
     for resting in RESTING:
-        fault = cache(partial(_fault, store.directory / resting.folder, resting))
         having = results[results[resting.column].notna()]
-        reasons = [
-            instance_fault(instance) or fault(instance, digest, int(value))
-            for instance, digest, value in zip(
-                *(
-                    having[name].to_numpy(dtype=object)
-                    for name in ("instance_sha256", resting.hash_column, resting.column)
-                ),
-                strict=True,
-            )
-        ]
+        columns = ("instance_sha256", resting.hash_column, resting.column)
+        stated = list(zip(*(values_of(having[name]) for name in columns), strict=True))
+        faults = _faults(store.directory / resting.folder, resting, list(dict.fromkeys(stated)))
+        reasons = [instance_fault(one[0]) or faults[one] for one in stated]
         wrong = having.assign(
             column=resting.column,
             value=having[resting.column],
@@ -111,6 +111,20 @@ def supported_results(store: ResultStore) -> SupportedResults:
         is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
         traces = traces[~is_event]
     return SupportedResults(results, traces, pd.concat(left_out, ignore_index=True))
+
+
+def _faults(
+    folder: Path, resting: _Resting, stated: Sequence[tuple[str, object, int]]
+) -> dict[tuple[str, object, int], str | None]:
+    """Return for each instance, hash and value why no document supports it, None if one does."""
+
+    def of_part(start: int) -> list[str | None]:
+        return [_fault(folder, resting, *one) for one in stated[start : start + PART]]
+
+    # Several threads wait for the disk together.
+    with ThreadPoolExecutor(FILES_AT_A_TIME) as pool:
+        found = list(chain.from_iterable(pool.map(of_part, range(0, len(stated), PART))))
+    return dict(zip(stated, found, strict=True))
 
 
 def _fault(

@@ -9,7 +9,8 @@ import pandas as pd
 
 def rows(frame: pd.DataFrame) -> Iterable[Any]:
     """Return the rows as named tuples; the stubs' union of all scalar types helps nobody."""
-    row = namedtuple("Row", frame.columns, rename=True)
+    made: Any = namedtuple
+    row = made("Row", list(frame.columns), rename=True)
     return map(row._make, zip(*(values_of(frame[name]) for name in frame), strict=True))
 
 
