@@ -21,8 +21,8 @@ def query(sql: str, directory: Path, form: str | None) -> None:
     """Print what an SQL query (of DuckDB) finds in the results folder DIR.
 
     Tables are results and traces, and what `boundmark report` made of them: certified, failures,
-    and those of each problem such as pipeline_method_gaps. SHOW TABLES lists them, DESCRIBE results
-    the columns of one. Needs the extra `query`.
+    and those of each problem, whose names begin with the problem's. SHOW TABLES lists them,
+    DESCRIBE results the columns of one. Needs the extra `query`.
     """
     from boundmark.reports.query import query_folder
 

@@ -43,7 +43,7 @@ def column_of(table: str, name: str) -> Column | None:
     Parameters
     ----------
     table
-        Its path below `tables/` without ending, e.g. ``"pipeline/methods"``.
+        Its path below `tables/` without ending, e.g. ``"<problem>/methods"``.
     """
     for pattern, entry in _dictionary()["tables"].items():
         if name in entry and name != "about" and fnmatchcase(table, pattern):

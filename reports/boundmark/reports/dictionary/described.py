@@ -15,7 +15,7 @@ def described(table: str, frame: pd.DataFrame) -> pa.Table:
     Parameters
     ----------
     table
-        Its path below `tables/` without ending, e.g. ``"pipeline/methods"``.
+        Its path below `tables/` without ending, e.g. ``"<problem>/methods"``.
     """
     found = pa.Table.from_pandas(frame, preserve_index=False)
     for at, field in enumerate(found.schema):

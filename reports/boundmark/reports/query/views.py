@@ -16,8 +16,8 @@ def views_of(store: ResultStore) -> dict[str, Any]:
     """Return the tables of a folder by name.
 
     `results` and `traces` have one row per task and per event. What a report has made of them,
-    `tables/certified.parquet` and `tables/pipeline/gap_by_k.parquet`, is `certified` and
-    `pipeline_gap_by_k`. Times are in UTC.
+    `tables/certified.parquet` and `tables/<problem>/methods.parquet`, is `certified` and
+    `<problem>_methods`. Times are in UTC.
 
     Raises
     ------

@@ -74,6 +74,7 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
                 raise StoreError(
                     f"{path} lacks columns; expected those of schema version {VERSION}."
                 ) from error
+        refuse_other_types(path, table, schema)
         if path.name == MERGED:
             table = table.filter(pc.invert(pc.is_in(table["task_id"], value_set=replaced)))
         tables.append(table)
@@ -81,6 +82,24 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
     if not tables:
         return target.empty_table()
     return pa.concat_tables(tables).combine_chunks()
+
+
+def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
+    """Raise if a column is not what a schema says.
+
+    Raises
+    ------
+    StoreError
+        With the file and the column.
+    """
+    for found in table.schema:
+        wanted = schema.field(found.name)
+        if found.type != wanted.type:
+            raise StoreError(
+                f"{path}: column {found.name} holds {found.type}; expected {wanted.type}."
+            )
+        if not wanted.nullable and table[found.name].null_count:
+            raise StoreError(f"{path}: column {found.name} lacks values; expected one in each row.")
 
 
 def latest_rows(table: pa.Table) -> pd.DataFrame:
