@@ -61,8 +61,8 @@ def draw_partition(data: pd.DataFrame, axes: "Axes") -> None:
         zorder=1,
     )
     nodes = data[data["kind"] == "node"]
-    for stage, part in nodes.groupby("stage"):
-        at = int(stage) - 1
+    for stage in sorted({int(value) for value in nodes["stage"]}):
+        part, at = nodes[nodes["stage"] == stage], stage - 1
         axes.plot(
             part["x"],
             part["y"],
