@@ -4,6 +4,7 @@ The file is one object: the metadata, and ``rows``, a list of objects.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def _values(row: Any, at: int) -> list[Any]:
     """Return the values of a row in the order of the columns, each of the right type."""
     with naming(f"entry {at} of rows"):
         check_fields(row, COLUMNS)
-        checks = {
+        checks: dict[str, Callable[[Any], bool]] = {
             **dict.fromkeys(("name", "kind", "op_type"), _is_text),
             "flops": lambda x: type(x) is int and abs(x) <= LARGEST,
             "reads": lambda x: is_integer_list(x) and all(LEFT_OUT <= one <= LARGEST for one in x),

@@ -50,8 +50,8 @@ TORCHVISION = {
 }
 
 # All operations in 10^9, a multiply-add being two. ResNet-50 and ViT: twice torchvision's
-# multiply-adds. GPT-2: `transformer_sizing.ipynb` of karpathy/nanoGPT, 1,024 tokens. BERT has a test
-# by formula below.
+# multiply-adds. GPT-2: `transformer_sizing.ipynb` of karpathy/nanoGPT, 1,024 tokens. BERT has a
+# test by formula below.
 TOTALS = {
     "resnet-50": 2 * 4.089,
     "vit-b-16": 2 * 17.564,
