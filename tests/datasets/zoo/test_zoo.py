@@ -72,7 +72,9 @@ WEIGHTS = {
     "whisper-small": 241.735,
     "swin-1.8b": 1_800,
     "swin-6.6b": 6_600,
+    "swin-13b": 13_000,
     "evoformer-87m": 87,
+    "evoformer-930m": 930,
 }
 
 
@@ -175,6 +177,7 @@ def test_there_are_enough() -> None:
     papers = {
         *("inception-v3", "resnet-50", "resnet-101", "bert-base", "swin-1.8b", "swin-6.6b"),
         *("gpt-3-330m", "gpt-3-1.3b", "gpt-3-2.7b", "gpt-3-13b", "mt5-base"),
+        *("swin-13b", "mt5-1.8b", "evoformer-930m", "mt5-1.8b-training"),
         *("flava-base", "flava-tessel", "evoformer-87m", "bert-base-training", "gpt-2-training"),
         *("gpt-3-1.3b-training", "mt5-base-training"),
     }
