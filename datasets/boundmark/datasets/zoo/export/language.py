@@ -151,15 +151,14 @@ RECIPES = (
     _swin("swin-13b", 1024, 32, (2, 2, 48, 4)),
     _recipe(
         "mt5-base", "MT5ForConditionalGeneration", _MT5,
-        {"num_layers": 12, "num_decoder_layers": 12, "d_model": 768, "d_ff": 2048, "num_heads": 12,
-         "tie_word_embeddings": False},
+        {"num_layers": 12, "num_decoder_layers": 12, "d_model": 768, "d_ff": 2048, "num_heads": 12},
         _pairs(1, 512), "logits",
     ),
     _recipe(
         "mt5-1.8b", "MT5ForConditionalGeneration",
         f"{_MT5}, as configured in Tessel, Table III: 48 layers are 24 in encoder and decoder each",
         {"num_layers": 24, "num_decoder_layers": 24, "d_model": 1024, "d_kv": 64, "d_ff": 4096,
-         "num_heads": 16, "vocab_size": 512000, "tie_word_embeddings": False},
+         "num_heads": 16, "vocab_size": 512000},
         _pairs(1, 1024), "logits", torch.float16,
     ),
     _flava("flava-base", "Singh et al., CVPR 2022", 12, 768, 12, half=False),
