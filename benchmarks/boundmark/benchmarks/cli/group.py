@@ -12,6 +12,7 @@ from boundmark.benchmarks.cli.compare import compare
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
+from boundmark.benchmarks.cli.export_graph import export_graph
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
 from boundmark.benchmarks.cli.merge import merge
 from boundmark.benchmarks.cli.profile import profile
@@ -24,6 +25,7 @@ from boundmark.benchmarks.cli.verify import verify
 from boundmark.problems.errors import BoundmarkError
 
 datasets.add_command(show)
+datasets.add_command(export_graph)
 
 
 class _Failure(click.ClickException):
