@@ -38,11 +38,23 @@ series/1
     runs between the end of the first and the start of the last one, and so do the transfers among
     them and the two. And a search of all their schedules may refute a threshold, for given devices
     of the first and the last one (see `module_search`).
+path-prices/1
+    Paths from the begin to the end of the schedule, a number of them on each arc; an arc leads to
+    an operator from one that it reads, or over an interval proven as above. A path takes at most
+    OPT, with the durations of its operators, and from the end of each one to the start of the next
+    what the arc takes at least on their devices. Each device's work takes at most OPT, too, and its
+    memory at most its capacity. With non-negative prices w_d for its work and m_d for its memory,
+    OPT times (paths + sum(w)) is at least, for the devices of any schedule, the sum of all that.
+    This is a sum over operators, each a function of its device, and over arcs, each one of two
+    devices. Numbers (near, far) for the devices of an arc's two ends are taken from the arc and
+    added to the operators, which does not change the sum. Then each operator and each arc takes at
+    least its own least, over all devices that support the operators and have room for them.
 """
 
 from .instance import read_instance
 from .intervals import critical_path, interval_load
 from .load import assignment_load
+from .prices import path_prices
 from .schedule import objective
 from .series import series
 
@@ -53,6 +65,7 @@ KINDS = {
     "assignment-load/1": assignment_load,
     "interval-load/1": interval_load,
     "series/1": series,
+    "path-prices/1": path_prices,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

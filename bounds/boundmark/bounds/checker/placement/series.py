@@ -15,12 +15,27 @@ from .paths import OUTSIDE, Jump, Network
 def series(instance: Instance, payload: Any) -> int:
     """Return what loads and searches prove of the last interval, which is the whole schedule."""
     payload = fields(payload, "the payload", {"intervals"})
-    intervals = payload["intervals"]
-    if type(intervals) is not list or not intervals:
+    jump = prove_intervals(instance, Network(instance), payload["intervals"])
+    if jump is None:
         raise Rejected("intervals of the payload is not a list of at least one")
-    network = Network(instance)
+    if jump.first != OUTSIDE or jump.last != OUTSIDE:
+        raise Rejected("the last interval of the payload is not the whole schedule")
+    return jump.least[0][0]
+
+
+def prove_intervals(instance: Instance, network: Network, intervals: Any) -> Jump | None:
+    """Add to the network what rows and searches prove, one interval after the other.
+
+    Returns
+    -------
+    Jump or None
+        What is proven of the last one; None if there is none.
+    """
+    if type(intervals) is not list:
+        raise Rejected("intervals of the payload is not a list")
     written = tensors_written(instance)
     hold(NUMBER_BYTES * len(intervals) * network.devices**2)
+    jump = None
     for value in intervals:
         value = fields(value, "an interval", {"first", "last", "rows", "searches"})
         first, last = ends(network, value)
@@ -30,9 +45,7 @@ def series(instance: Instance, payload: Any) -> int:
             module = module_of(instance, network, written, (first, last), body)
             _search(module, jump, value["searches"])
         network.add(jump)
-    if jump.first != OUTSIDE or jump.last != OUTSIDE:
-        raise Rejected("the last interval of the payload is not the whole schedule")
-    return jump.least[0][0]
+    return jump
 
 
 def _search(module: Module, jump: Jump, searches: Any) -> None:
