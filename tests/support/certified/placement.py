@@ -74,6 +74,13 @@ TIGHT: dict[str, tuple[str, PlacementInstance]] = {
         "series",
         instance([[2, -1], [3, 4], [4, 4], [1, -1]], FORK_JOIN, times=[[0, 1, 2, 0]]),
     ),
+    "series, memory": (
+        "series",
+        instance(
+            [[2, 9], [2, 9], [2, 9]], [(0, 1), (1, 2)],
+            times=[[0, 3, 3, 0]], memory=[1, 1, 1], capacity=[2, 3],
+        ),
+    ),
     "series, past a module": (
         "series",
         instance([[2, 3], [3, 4], [5, 4], [1, 2]], [*FORK_JOIN, (0, 3)], times=[[0, 3, 2, 0]]),

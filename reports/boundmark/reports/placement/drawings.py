@@ -17,9 +17,9 @@ from boundmark.reports.text.number_text import count, integer, percent
 MOST_DRAWINGS = 12
 
 MEANING = (
-    "The best verified placement of an instance: for each device that is in use, the operators that "
-    "it runs, and below them the tensors that it sends and receives. Devices have their numbers in "
-    "the cluster, from 0 up."
+    "The best verified placement of an instance: for each device that is in use, the operators "
+    "that it runs, and below them the tensors that it sends and receives. Devices have their "
+    "numbers in the cluster, from 0 up."
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement.instance import Instance
-from boundmark.bounds.checker.placement.paths import OUTSIDE, Jump, Network
+from boundmark.bounds.checker.placement.paths import Jump, Network
 from boundmark.bounds.checker.placement.prices import path_prices
 from boundmark.bounds.placement.methods.interval_load import proven_inside
 from boundmark.bounds.placement.prices.arcs import arcs_of

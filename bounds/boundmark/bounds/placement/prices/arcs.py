@@ -35,7 +35,7 @@ class Arcs:
 
 
 def arcs_of(graph: PlacementGraph, jumps: Sequence[Jump]) -> Arcs:
-    """Return the arcs of a graph and of what is proven of it; arcs between two operators are one."""
+    """Return the arcs of a graph and of what is proven of it, one per pair of operators."""
     span = graph.devices
     lags: dict[tuple[int, int], IntArray] = {}
 

@@ -7,6 +7,7 @@ device's work; its memory is at most its capacity.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +57,7 @@ class _Rows:
         self.upper: list[FloatArray] = []
         self.count = 0
 
-    def add(
-        self, count: int, lower: float, upper: float, *entries: tuple[object, object, object]
-    ) -> slice:
+    def add(self, count: int, lower: float, upper: float, *entries: tuple[Any, Any, Any]) -> slice:
         """Add rows with the same limits; entries are (row within the block, column, value)."""
         for entry in entries:
             row, column, value = np.broadcast_arrays(*entry)

@@ -1,4 +1,4 @@
-"""Makes a certificate's payload of prices: integers, with as many paths to as from each operator."""
+"""Makes a payload of prices: integers, as many paths to as from each operator."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -66,7 +66,8 @@ def _whole_paths(
 
 
 def _order(graph: PlacementGraph) -> list[int]:
-    return graph.dag.topological_order.tolist()
+    order: list[int] = graph.dag.topological_order.tolist()
+    return order
 
 
 def _divided(amount: int, weights: Sequence[float]) -> list[int]:

@@ -19,7 +19,10 @@ EDGE = "#5A636C"
 
 INCHES_PER_DEVICE = 0.62
 
-# Boxes with an edge of their own; of more, those without a gap between them are one.
+# Of more boxes, edges would hide what they surround.
+MOST_EDGED = 500
+
+# Of more boxes, those without a gap between them are one.
 MOST_BOXES = 1500
 
 # A gap of less than this part of the makespan is not seen.
@@ -66,16 +69,16 @@ def draw_gantt(data: pd.DataFrame, axes: "Axes") -> None:
     """Draw a row per device in use: operators, and below them what it sends and receives."""
     row = {device: at for at, device in enumerate(sorted(set(data["device"])))}
     length = int(data["end"].max())
+    width = 0.3 if len(data) <= MOST_EDGED else 0.0
     for lane in LANES:
         part = data[data["lane"] == lane]
         if not len(part):
             continue
         below, height = PLACES[lane]
-        edge = {"edgecolor": EDGE, "linewidth": 0.3} if len(data) <= MOST_BOXES // 3 else {}
         axes.barh(
             np.array([row[device] + below for device in part["device"]]),
             part["end"] - part["start"], height, left=part["start"],
-            color=FILLS[lane], label=lane, **edge,
+            color=FILLS[lane], edgecolor=EDGE, linewidth=width, label=lane,
         )  # fmt: skip
     axes.set(xlim=(0, length), ylim=(len(row) - 0.45, -0.5), xlabel="tick", ylabel="device")
     axes.set_yticks(range(len(row)), [str(device) for device in row])
