@@ -77,8 +77,11 @@ TIGHT: dict[str, tuple[str, PlacementInstance]] = {
     "series, memory": (
         "series",
         instance(
-            [[2, 9], [2, 9], [2, 9]], [(0, 1), (1, 2)],
-            times=[[0, 3, 3, 0]], memory=[1, 1, 1], capacity=[2, 3],
+            [[2, 9], [2, 9], [2, 9]],
+            [(0, 1), (1, 2)],
+            times=[[0, 3, 3, 0]],
+            memory=[1, 1, 1],
+            capacity=[2, 3],
         ),
     ),
     "series, past a module": (
