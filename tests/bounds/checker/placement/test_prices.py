@@ -94,7 +94,7 @@ def test_paths_lead_over_intervals() -> None:
         ({"memory": [0, -1]}, "from 0 to"),
         ({"arcs": {}}, "arcs of the payload is not a list"),
         ({"arcs": [[0, 1]]}, "at least three"),
-        ({"arcs": []}, "no paths and no work"),
+        ({"arcs": []}, "no paths, and all prices of work are 0"),
         ({"arcs": [[0, 2, 1, 0, 0, 0, 0]]}, "an end of an arc is not"),
         ({"arcs": [[0, 1, -1, 0, 0, 0, 0]]}, "the amount of an arc is not"),
         ({"arcs": [[0, 1, 1, 0, 0, 0]]}, "a price for each device"),

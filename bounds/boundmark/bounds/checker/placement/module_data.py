@@ -63,11 +63,9 @@ class Scratch(NamedTuple):
     ----------
     count
         Steps so far; operators and transfers, precedences and pairs of the schedule.
-    allowed, only, heads, tails, stack
+    allowed, only, heads, tails, stack, held
         Of the current branch, and the allowed devices of those that wait; `only` is the device
-        where there is just one, else -1.
-    held
-        Memory, by device, of the operators that are there for sure.
+        where there is just one, else -1; `held` is their memory.
     head, ticks, tail, key, order
         Of what one device or port has to do.
     device, start

@@ -87,9 +87,8 @@ def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
             for d in range(width):
                 at = v * width + d
                 beside = held[d] if only[v] == d else held[d] + module.memory[v]
-                is_out = beside > module.capacity[d]
-                is_out = is_out or heads[at] + duration[at] + tails[at] > threshold
-                if allowed[v] >> d & 1 and is_out:
+                is_late = heads[at] + duration[at] + tails[at] > threshold
+                if allowed[v] >> d & 1 and (is_late or beside > module.capacity[d]):
                     allowed[v] ^= 1 << d
                     is_changed = True
             if allowed[v] == 0:

@@ -77,7 +77,7 @@ class PlainSimulation:
                         moved.append((tensor, receiver, now))
                         arrives(readers)
 
-        ended = []
+        ended: list[int] = []
         for v in range(graph.nodes):
             if not missing[v]:
                 begin(v)
@@ -115,8 +115,8 @@ class PlainSimulation:
                     running[place[v]] = False
                     ended.append(v)
                 else:
-                    readers = served[tensor][receiver]
+                    waited = served[tensor][receiver]
                     sending[place[self.producer[tensor]]] = False
-                    receiving[place[readers[0]]] = False
-                    arrives(readers)
+                    receiving[place[waited[0]]] = False
+                    arrives(waited)
         return PlacementSchedule(devices, starts, sorted(moved))  # type: ignore[arg-type]
