@@ -63,8 +63,8 @@ def test_stored_instances_are_read_back(tmp_path):
         (
             "graph.csv",
             b"a,b",
-            "has the suffix '.csv'; expected one of .parquet, .onnx, .xml, .pbtxt, .txt, .xls, .pt2, "
-            ".json",
+            "has the suffix '.csv'; expected one of .parquet, .onnx, .xml, .pbtxt, .txt, .xls, "
+            ".pt2, .json",
         ),
         (
             "graph",
