@@ -68,7 +68,7 @@ class Presentation:
         Returns what the cost of the solution is made of, largest or most telling first.
     completed
         Returns the solution that a table of an instance means, from what the table says, where
-        that is not all: when operators start that a placement's table names devices of.
+        that is not all: a table of operators and devices does not say when they run.
     completion
         What is added, as a sentence; empty if tables say everything.
     """
