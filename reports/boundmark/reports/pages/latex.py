@@ -43,6 +43,7 @@ def latex_document(page: Page, tables: Mapping[str, Table]) -> str:
         By path of their file without ending, as the document includes them.
     """
     parts = [HEAD, rf"\section*{{{escaped(page.title)}}}", escaped(page.summary), ""]
+    parts += [text for finding in page.findings for text in (escaped(finding), "")]
     for path, table in tables.items():
         parts += [rf"\subsection*{{{escaped(table.title)}}}", ""]
         included = rf"\input{{{path}}}"
