@@ -94,7 +94,7 @@ def test_numbers_above_columns_are_a_row() -> None:
 def test_tables_of_the_same_title_have_files_of_their_own() -> None:
     """The document includes every one of them."""
     section = Section("Gaps", (TABLE, TABLE))
-    page = Page("t", "s", (), (), (), (section,), {})
+    page = Page("t", "s", (), (), (), (), (section,), {})
     assert sorted(csv_files(page)) == ["page_tables/gaps-costs-2.csv", "page_tables/gaps-costs.csv"]
     files = latex_files(page)
     included = [name.removesuffix(".tex") for name in files if name.startswith("page_tables/")]
