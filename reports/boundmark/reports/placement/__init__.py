@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from boundmark.reports.default import DEFAULT
+from boundmark.reports.placement.drawings import drawing_section
 from boundmark.reports.placement.sections import fusion_section, latency_section, time_section
 from boundmark.reports.placement.tables import tables
 from boundmark.reports.problem_report import Grouping
@@ -18,6 +19,7 @@ REPORT = replace(
         latency_section,
         time_section,
         fusion_section,
+        drawing_section,
         gap_section,
         method_section,
         instance_section,
