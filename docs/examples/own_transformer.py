@@ -58,7 +58,8 @@ def main(path: str) -> None:
     tokens = helper.make_tensor_value_info("tokens", TensorProto.INT64, [1, "seq"])
     encoded = helper.make_tensor_value_info("encoded", TensorProto.FLOAT, [1, "seq", WIDTH])
     graph = helper.make_graph(nodes, "own", [tokens], [encoded], weights)
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    save(model, path)
 
 
 if __name__ == "__main__":

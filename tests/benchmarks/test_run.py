@@ -250,3 +250,15 @@ def test_mistakes_are_one_sentence(
     assert done.returncode != 0
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_records_that_cannot_be_updated_are_refused_at_once(
+    boundmark: Boundmark, suite_file: Path, tmp_path: Path
+) -> None:
+    """Nobody waits for a run whose results then have no place."""
+    records, out = tmp_path / "best.parquet", tmp_path / "out"
+    records.write_bytes(b"PAR1")
+    done = boundmark("run", suite_file, "--out", out, "--update-best", records, check=False)
+    assert done.returncode == 2
+    assert f"{records} cannot be read as Parquet" in " ".join(done.stderr.split())
+    assert not out.exists()

@@ -64,12 +64,13 @@ def test_stored_instances_are_read_back(tmp_path):
             "graph.csv",
             b"a,b",
             "has the suffix '.csv'; expected one of .parquet, .onnx, .xml, .pbtxt, .txt, .xls, "
-            ".json",
+            ".pt2, .json",
         ),
         (
             "graph",
             b"a,b",
-            "has the suffix ''; expected one of .parquet, .onnx, .xml, .pbtxt, .txt, .xls, .json",
+            "has the suffix ''; expected one of .parquet, .onnx, .xml, .pbtxt, .txt, .xls, .pt2, "
+            ".json",
         ),
         ("graph.onnx", b"", "is empty; expected a graph"),
         ("graph.pbtxt", b"", "is empty; expected a graph"),

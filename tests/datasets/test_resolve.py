@@ -53,7 +53,8 @@ def test_sources_are_files_or_members(tmp_path):
             "resnet50",
             "there is no graph 'resnet50'; expected DATASET/GRAPH, e.g. onnx-light/resnet50",
         ),
-        ("onnx-light/", "there is no graph in onnx-light ''; known are alexnet, zfnet512"),
+        ("onnx-light/", "'onnx-light' is a data set; expected one of its graphs, which `boundmark"),
+        ("onnx-light", "'onnx-light' is a data set; expected one of its graphs, which `boundmark"),
     ],
 )
 def test_unknown_names_are_explained(name, expected):

@@ -69,11 +69,12 @@ class WallClock:
         return self.started + self.seconds + PATIENCE_SECONDS
 
     def after(self, step: Callable[[], bool]) -> "WallClock":
-        """Take a step, whose time does not count if it says so; return the clock to go on with."""
-        began = time.monotonic()
-        if not step():
-            return self
-        return replace(self, started=self.started + time.monotonic() - began)
+        """Take a step, which belongs to an installation if it says so; return the clock from then.
+
+        The time then begins anew: what came before such a step was slow for the first time as
+        well, since nothing that is imported had ever been read from the disk.
+        """
+        return replace(self, started=time.monotonic()) if step() else self
 
     def spent(self) -> float:
         """Return the seconds since the command started."""

@@ -22,6 +22,11 @@ def load_member(name: str) -> Any:
         If the data set does not hold what it declares.
     """
     dataset, separator, member = name.partition("/")
+    if not member and dataset in datasets():
+        raise UnknownNameError(
+            f"{dataset!r} is a data set; expected one of its graphs, which "
+            f"`boundmark datasets --members {dataset}` lists."
+        )
     if not separator:
         raise UnknownNameError(
             f"there is no graph {name!r}; expected DATASET/GRAPH, e.g. onnx-light/resnet50."

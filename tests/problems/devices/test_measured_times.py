@@ -59,6 +59,7 @@ def test_times_of_another_model_are_refused(tmp_path: Path) -> None:
         ({"operators": {"a": 1.5}}, "the time of operator 'a' is 1.5; expected nanoseconds"),
         ({"operators": {"a": True}}, "the time of operator 'a' is True; expected nanoseconds"),
         ({"base": 3}, "base or source is no text"),
+        ({"base": "nvidia-t9"}, "base: there is no device or cluster 'nvidia-t9'; did you mean"),
         ({"base": "moirai-intra-server"}, "base is the cluster 'moirai-intra-server'"),
     ],
 )

@@ -77,7 +77,11 @@ def run(
     from boundmark.benchmarks.suite_file import load_collection
     from boundmark.benchmarks.terminal import plain
     from boundmark.bounds.checker import printable
+    from boundmark.reports.best_known import read_records
 
+    if update_best is not None:
+        # A file that cannot be updated is better known now than after hours.
+        read_records(update_best)
     console = Console(stderr=True, quiet=quiet)
     chosen = load_collection(suite, lambda problem: import_methods(console, problem))
     engine = make_engine(engine_name, workers, scheduler)

@@ -11,7 +11,7 @@ from typing import Any
 
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.stored_fields import check_fields, check_format
@@ -65,7 +65,10 @@ def load_times(path: Path, find: Callable[[str], Device | Cluster]) -> Device:
                 )
         if not isinstance(base, str) or not isinstance(document["source"], str):
             raise InvalidInputError("base or source is no text; expected a device and a sentence.")
-        device = find(base)
+        try:
+            device = find(base)
+        except UnknownNameError as error:
+            raise InvalidInputError(f"base: {error}") from error
         if isinstance(device, Cluster):
             raise InvalidInputError(f"base is the cluster {base!r}; expected a device.")
         return replace(

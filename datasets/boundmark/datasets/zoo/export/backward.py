@@ -13,8 +13,7 @@ from torch._functorch._aot_autograd.logging_utils import setup_stacktrace_preser
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
 
-# Key in the `meta` of operators that compute gradients.
-IS_GRADIENT = "is_gradient"
+from boundmark.datasets.zoo.export.graph_module import IS_GRADIENT
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import torch
 
 from boundmark.datasets.arithmetic import main_dtype
 from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME
-from boundmark.datasets.zoo.export.backward import IS_GRADIENT
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import LEFT_OUT, Operator
@@ -18,6 +17,9 @@ from boundmark.problems.tensor import Tensor
 
 # A value of the recorded program: the number of a tensor, several of them, or no tensor.
 Value: TypeAlias = int | tuple[int | None, ...] | None
+
+# Key in the `meta` of nodes that compute gradients, see `backward`.
+IS_GRADIENT = "is_gradient"
 
 _DTYPES = {"float8_e4m3fn": "float8e4m3fn", "float8_e5m2": "float8e5m2"}
 
@@ -79,6 +81,17 @@ def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
         elif node.op == "output":
             outputs = tuple(_numbers(node.args[0], values))
     return _without_unneeded(recorded, outputs)
+
+
+def functional(program: Any) -> Any:
+    """Return an exported program in which no operator changes one of its inputs."""
+    return program.run_decompositions({}) if _writes_in_place(program) else program
+
+
+def _writes_in_place(program: Any) -> bool:
+    """Whether some operator changes one of its inputs; torch's names of these end in one dash."""
+    names = (getattr(node.target, "_opname", "") for node in program.graph.nodes)
+    return any(name.endswith("_") and not name.endswith("__") for name in names)
 
 
 def _weights(program: Any) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from boundmark.datasets.zoo.export.backward import WithLoss, with_gradients
+from boundmark.datasets.zoo.export.graph_module import functional
 
 
 @dataclass(frozen=True)
@@ -101,18 +102,11 @@ def exported(recipe: Recipe) -> Exported:
         }
         wrapped = WithLoss(module) if recipe.is_training else _Wrapped(module, recipe.output)
         program = torch.export.export(wrapped, (), inputs, strict=False)
-        if _writes_in_place(program):
-            program = program.run_decompositions({})
+        program = functional(program)
     if recipe.is_training:
         program = with_gradients(program)
     weights = {id(weight): weight.numel() for weight in module.parameters()}
     return Exported(program, sum(weights.values()))
-
-
-def _writes_in_place(program: Any) -> bool:
-    """Whether some operator changes one of its inputs; torch's names of these end in one dash."""
-    names = (getattr(node.target, "_opname", "") for node in program.graph.nodes)
-    return any(name.endswith("_") and not name.endswith("__") for name in names)
 
 
 def _on_meta(make: Callable[[], torch.nn.Module]) -> torch.nn.Module:
