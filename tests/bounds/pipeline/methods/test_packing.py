@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from brute_force import all_edge_sets, instance, instances, optimum
@@ -115,6 +116,35 @@ def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> No
     reports = run(sample, LONG)
     assert reports[-1].kind == "packing/1"
     assert reports[-1].bound > share_table(sample.graph).bound(8)
+
+
+def test_weights_for_a_proof_may_lack_a_part(
+    monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
+) -> None:
+    """Where known weights fail, new ones are only as precise as a proof takes, and prove it."""
+    at, attempt = rising.Weigher.at, rising.attempt
+    has_failed: list[bool] = []
+    weighed: list[tuple[float, float, float]] = []
+
+    def fails_once(*arguments: Any) -> Any:
+        if has_failed:
+            return attempt(*arguments)
+        has_failed.append(True)
+        return None
+
+    def noted(self: Any, limit: int, start: Any, budget: Budget, precision: float) -> Any:
+        weighing = at(self, limit, start, budget, precision)
+        if has_failed:
+            weighed.append((budget.wall_seconds, precision, weighing.lower))
+        return weighing
+
+    monkeypatch.setattr(rising, "attempt", fails_once)
+    monkeypatch.setattr(rising.Weigher, "at", noted)
+    run(PipelineInstance(random_graph(20, seed=1), 8), LONG)
+    seconds, precision, lower = weighed[0]
+    assert seconds <= rising.WEIGHING_AGAIN_FRACTION * LONG
+    assert precision > rising.PRECISION
+    assert lower > 8
 
 
 def test_precision_saves_proofs(random_graph: Callable[..., PipelineGraph]) -> None:

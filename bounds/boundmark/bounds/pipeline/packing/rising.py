@@ -50,6 +50,11 @@ MOST_TOO_LONG = 3
 # Of the time, at most, before the first proof is tried.
 WEIGHING_FRACTION = 0.4
 
+# Of what weights are expected to exceed the stages by, at a threshold to be proved, the part that
+# they may lack; and of the time left, the most that they take. The last bit takes longest.
+LACKING_PART = 0.3
+WEIGHING_AGAIN_FRACTION = 0.3
+
 # Thresholds that differ by less than this part are not worth another proof that takes long, which
 # is this part of the time.
 WORTH = 0.0005
@@ -240,7 +245,9 @@ class _Rise:
                 self.tensors, pool, weights, self.k, limit, self.budget, self.most_steps
             )
             if result is None:
-                weighing = self._weigh(threshold, self.budget)
+                lacking = LACKING_PART * self.k * (self.last / threshold - 1)
+                part = self.budget.part(WEIGHING_AGAIN_FRACTION)
+                weighing = self._weigh(threshold, part, max(PRECISION, lacking))
                 if is_weighed or weighing.lower <= self.k:
                     self.above = threshold
                     return
