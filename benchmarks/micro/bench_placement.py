@@ -32,6 +32,16 @@ def random_instance(nodes: int, devices: int = 4) -> Any:
     )
 
 
+class Nobody:
+    """Listens to a method."""
+
+    def solution(self, solution: object) -> None:
+        """Ignore it."""
+
+    def bound(self, bound: object) -> None:
+        """Ignore it."""
+
+
 class Placements:
     """A random graph on four devices."""
 
@@ -41,13 +51,6 @@ class Placements:
     def setup(self, nodes: int) -> None:
         from boundmark.heuristics.placement.kernels.earliest import earliest_start
         from boundmark.heuristics.placement.schedules.incumbent import Incumbent
-
-        class Nobody:
-            def solution(self, solution: object) -> None:
-                """Ignore it."""
-
-            def bound(self, bound: object) -> None:
-                """Ignore it."""
 
         self.best = Incumbent(random_instance(nodes), Nobody())
         self.devices = np.random.default_rng(2).integers(0, 4, nodes)
@@ -80,3 +83,32 @@ class Fusion:
 
     def time_coarsen(self, nodes: int) -> None:
         self.coarsen(self.graph, self.rules, "per-tensor")
+
+
+class PlainPython:
+    """The simulator against the same one in Python, in one run: what part of its time it takes."""
+
+    params = (200, 2000)
+    param_names = ("nodes",)
+    repeat = 1
+
+    def setup(self, nodes: int) -> None:
+        from boundmark.heuristics.placement.kernels.simulation import time_to_end
+        from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+        from boundmark.heuristics.placement.schedules.plain_simulation import PlainSimulation
+
+        sample = random_instance(nodes)
+        devices = np.random.default_rng(2).integers(0, 4, nodes)
+        best = Incumbent(sample, Nobody())
+        priority = time_to_end(best.network, devices)
+        plain, lists = PlainSimulation(sample), (devices.tolist(), priority.tolist())
+        self.compiled = lambda: best.simulate(devices, priority)
+        self.plain = lambda: plain.run(*lists)
+
+    def track_part_of_plain_python(self, nodes: int) -> float:
+        from timeit import repeat
+
+        plain = min(repeat(self.plain, number=1, repeat=5))
+        return 100 * min(repeat(self.compiled, number=20, repeat=5)) / 20 / plain
+
+    track_part_of_plain_python.unit = "%"  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from boundmark.problems.plugins import leave_out
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.dictionary.described import described
 from boundmark.reports.folder_results import FolderResults
-from boundmark.reports.instance_details.section import MOST_TASKS, detail_section
+from boundmark.reports.instance_details.section import MOST_BYTES, detail_section
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
@@ -76,7 +76,7 @@ def part_of(folder: FolderResults, problem: str) -> ProblemPart:
 
 def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> ProblemPart:
     results = folder.of_problem(problem, report.grouping)
-    most_tasks = MOST_TASKS * len(results.tasks) // len(folder.tasks)
+    most_bytes = MOST_BYTES * len(results.tasks) // len(folder.tasks)
     gaps = method_gaps(results.tasks, results.certified)
     tables: dict[str, pd.DataFrame] = {
         "method_gaps": gaps,
@@ -97,7 +97,7 @@ def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> Pro
     ]
     sections = tuple(_with_file_names(part, prefix) for part in made if part is not None)
     plots = [plot for section in sections for plot in section.plots]
-    details = detail_section(results, plots, most_tasks)
+    details = detail_section(results, plots, most_bytes)
     if details is not None:
         sections = (*sections, details)
     plot_files, svg = _drawn(sections)

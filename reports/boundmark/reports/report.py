@@ -126,15 +126,17 @@ def _page(
         key=lambda pair: pair[1].title != ANSWER,
     )
     sections = [
-        replace(section, title=f"{part.problem}: {section.title}") if len(parts) > 1 else section
+        replace(section, problem=part.problem) if len(parts) > 1 else section
         for part, section in ordered
     ]
     against = best_known_section(shipped(), found)
     celebrated = improvements(shipped(), found).sentence
-    headlines = [*(part.headline for part in parts), *filter(None, [celebrated])]
+    headlines = tuple(part.headline for part in parts if part.headline)
+    findings = headlines if len(parts) > 1 else ()
     return Page(
         title=title(folder),
-        summary=summary(folder, headlines),
+        summary=summary(folder, [*(() if findings else headlines), celebrated]),
+        findings=findings,
         settings=settings(folder),
         environment=environment(folder),
         limitations=(

@@ -50,8 +50,8 @@ def test_every_task_is_there_with_its_files(store: ResultStore) -> None:
 def test_largest_gaps_have_room_first(store: ResultStore) -> None:
     """An instance without a gap is the furthest from being known; what is left out is counted."""
     results = read_folder(store).of_problem("pipeline", None)
-    section = detail_section(results, [], most_tasks=1)
+    section = detail_section(results, [], most_bytes=1500)
     assert section is not None
     assert [detail.title for detail in section.details] == ["zoo/other k=2"]
     assert "The 1 others are in the tables" in section.paragraphs[1]
-    assert detail_section(results, [], most_tasks=0) is None
+    assert detail_section(results, [], most_bytes=0) is None

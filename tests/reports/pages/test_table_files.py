@@ -43,7 +43,7 @@ def test_latex_is_booktabs() -> None:
         "\\midrule\n"
         "\\textit{zoo} &  &  \\\\\n"
         "a\\_b & \\textbf{1,234} {\\scriptsize(n = 3)} & 50 \\% \\& more \\\\\n"
-        "=x & -- & {-} \\\\\n"
+        "=x & -- & - \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
     )
@@ -63,6 +63,7 @@ def test_long_tables_are_broken() -> None:
         ("\\input{/etc/passwd}", "\\textbackslash{}input\\{/etc/passwd\\}"),
         ("~^#$%&_{}", "\\textasciitilde{}\\textasciicircum{}\\#\\$\\%\\&\\_\\{\\}"),
         ("Moré, ≥ 2 × 3", "Moré, $\\geq$ 2 $\\times$ 3"),
+        ("--no-venv", "-{}-no-venv"),
         ("漢", "{[}U+6F22{]}"),
         ("a\x00b", "a\\textbackslash{}x00b"),
     ],
@@ -80,6 +81,14 @@ def test_csv_is_for_programs() -> None:
         ["zoo", "a_b", "1234", "n = 3", "50 % & more"],
         ["zoo", "'=x", "", "", "'-"],
     ]
+
+
+def test_numbers_above_columns_are_a_row() -> None:
+    """As in tables by parameter, whose groups have a number of instances for each column."""
+    heading = (Cell("zoo"), Cell("n = 3"), Cell(""))
+    group = Group(heading, ((Cell("a"), Cell("1"), Cell("")),))
+    lines = list(csv.reader(io.StringIO(csv_of(Table("t", TABLE.columns, (group,))))))
+    assert lines[1:] == [["zoo", "", "n = 3", ""], ["zoo", "a", "1", ""]]
 
 
 def test_tables_of_the_same_title_have_files_of_their_own() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pandas as pd
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.tables.parameters import json_object, parameter_text
+from boundmark.reports.tables.rows import values_of
 
 # What makes two tasks the same but for the code that ran them.
 LIMITS = ("time_limit_seconds", "memory_limit_bytes", "threads")
@@ -77,11 +79,9 @@ def ended_early(both: pd.DataFrame, side: str, share: float) -> "pd.Series[bool]
 
 def _keyed(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return one row per key, with a name for people; the latest version of a method only."""
+    text_of = cache(lambda text: parameter_text(json_object("instance_params", text)))
     tasks = tasks.assign(
-        parameters=[
-            parameter_text(json_object("instance_params", text))
-            for text in tasks["instance_params"]
-        ],
+        parameters=[text_of(text) for text in values_of(tasks["instance_params"])],
         device=tasks["device"].fillna(""),
     )
     ordered = tasks.sort_values(["method_version", "started_at"], kind="stable")
@@ -94,7 +94,7 @@ def _labels(tasks: pd.DataFrame) -> list[str]:
     labels = [
         " ".join(filter(None, (f"{dataset}/{instance}", device, parameters))) + f", {method}"
         for dataset, instance, device, parameters, method in zip(
-            *(tasks[name] for name in NAME[1:-1]), strict=True
+            *(values_of(tasks[name]) for name in NAME[1:-1]), strict=True
         )
     ]
     several = tasks.groupby(["problem", "method"])["seed"].transform("nunique") > 1
@@ -102,7 +102,7 @@ def _labels(tasks: pd.DataFrame) -> list[str]:
     return [
         label + (f", seed {seed}" if with_seed else "") + (f", {params}" if with_params else "")
         for label, seed, params, with_seed, with_params in zip(
-            labels, tasks["seed"], tasks["params"], several, varied, strict=True
+            labels, *map(values_of, (tasks["seed"], tasks["params"], several, varied)), strict=True
         )
     ]
 

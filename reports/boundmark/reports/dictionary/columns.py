@@ -1,15 +1,12 @@
 """Looks columns up by table and name."""
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 import pyarrow as pa
 
+from boundmark.reports.dictionary.sources import Entries, common, of_problems
 from boundmark.reports.tables.parameters import PREFIX
 
 TYPES: Mapping[str, pa.DataType] = {
@@ -45,24 +42,30 @@ def column_of(table: str, name: str) -> Column | None:
     table
         Its path below `tables/` without ending, e.g. ``"<problem>/methods"``.
     """
-    for pattern, entry in _dictionary()["tables"].items():
-        if name in entry and name != "about" and fnmatchcase(table, pattern):
-            return Column(*entry[name])
+    for entries, within in _entries(table):
+        for pattern, entry in entries["tables"].items():
+            if name in entry and name != "about" and fnmatchcase(within, pattern):
+                return Column(*entry[name])
     if name.startswith(PREFIX):
         return Column("", "", f"Parameter {name.removeprefix(PREFIX)} of the instance.")
-    entry = _dictionary()["columns"].get(name)
-    return Column(*entry) if entry else None
+    for entries, _ in _entries(table):
+        if name in entries["columns"]:
+            return Column(*entries["columns"][name])
+    return None
 
 
 def about(table: str) -> str:
     """Return what a table holds, in a sentence; empty if nothing is known of it."""
-    for pattern, entry in _dictionary()["tables"].items():
-        if fnmatchcase(table, pattern):
-            return str(entry["about"])
+    for entries, within in _entries(table):
+        for pattern, entry in entries["tables"].items():
+            if fnmatchcase(within, pattern):
+                return str(entry["about"])
     return ""
 
 
-@cache
-def _dictionary() -> dict[str, Any]:
-    text = (files(__package__) / "dictionary.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+def _entries(table: str) -> Iterator[tuple[Entries, str]]:
+    """Yield what the table's problem says, then what is common, and the table's name for each."""
+    problem, _, name = table.partition("/")
+    if name and problem in of_problems():
+        yield of_problems()[problem], name
+    yield common(), table

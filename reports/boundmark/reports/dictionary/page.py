@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from boundmark.reports.best_known.records import SCHEMA as BEST_KNOWN
-from boundmark.reports.dictionary.columns import Column, _dictionary, column_of
+from boundmark.reports.dictionary.columns import Column, column_of
+from boundmark.reports.dictionary.sources import common, of_problems
 from boundmark.reports.stored.history import HISTORY
 from boundmark.reports.stored.schema import RESULTS, TRACES, VERSION
 
@@ -42,22 +43,30 @@ another way is said here. `param_` and a name is that parameter of the instance,
 
 def page() -> str:
     """Return the page as Markdown."""
+    tables, columns = common()["tables"], common()["columns"]
     parts = [HEAD]
     for table, schema in DECLARED.items():
-        parts.append(f"## `{table}`\n\n{_about(table)}\n\n{_rows(_declared(table, schema))}")
+        rows = _rows(_declared(table, schema))
+        parts.append(f"## `{table}`\n\n{tables[table]['about']}\n\n{rows}")
     parts.append(REPORTS)
-    parts.extend(
-        f"### `tables/{table}.parquet`\n\n{_about(table)}{_special(table)}"
-        for table in _dictionary()["tables"]
-        if table not in DECLARED
-    )
-    common = ((name, Column(*entry)) for name, entry in _dictionary()["columns"].items())
-    parts.append(f"## Columns\n\n{_rows(common)}")
+    parts.extend(_table(name, entry) for name, entry in tables.items() if name not in DECLARED)
+    for problem, entries in sorted(of_problems().items()):
+        parts.extend(
+            _table(f"{problem}/{name}", entry) for name, entry in entries["tables"].items()
+        )
+        parts.append(f"Columns of `{problem}`:\n\n{_rows(_known(entries['columns']))}")
+    parts.append(f"## Columns\n\n{_rows(_known(columns))}")
     return "\n".join(part.rstrip() + "\n" for part in parts)
 
 
-def _about(table: str) -> str:
-    return str(_dictionary()["tables"][table]["about"])
+def _table(name: str, entry: Mapping[str, Any]) -> str:
+    own = {column: what for column, what in entry.items() if column != "about"}
+    special = f"\n\n{_rows(_known(own))}" if own else ""
+    return f"### `tables/{name}.parquet`\n\n{entry['about']}{special}"
+
+
+def _known(entries: Mapping[str, Any]) -> Iterable[tuple[str, Column]]:
+    return ((name, Column(*entry)) for name, entry in entries.items())
 
 
 def _declared(table: str, schema: pa.Schema) -> Iterable[tuple[str, Column]]:
@@ -65,12 +74,6 @@ def _declared(table: str, schema: pa.Schema) -> Iterable[tuple[str, Column]]:
         known = column_of(table, field.name)
         assert known is not None, f"{table} has a column {field.name} without a meaning"
         yield field.name, Column(str(field.type), known.unit, known.meaning)
-
-
-def _special(table: str) -> str:
-    entries: dict[str, Any] = _dictionary()["tables"][table]
-    own = [(name, Column(*entry)) for name, entry in entries.items() if name != "about"]
-    return f"\n\n{_rows(own)}" if own else ""
 
 
 def _rows(columns: Iterable[tuple[str, Column]]) -> str:

@@ -17,8 +17,11 @@ from boundmark.reports.text.number_text import count, integer, percent
 
 TITLE = "Each instance"
 
-# Of all problems of a page together, so that it stays below 3 MB; a task takes some 350 bytes.
-MOST_TASKS = 4500
+# Of all problems of a page together, so that it stays below 3 MB.
+MOST_BYTES = 1_500_000
+
+# About what one of each takes.
+TASK_BYTES, CURVE_BYTES, INSTANCE_BYTES = 320, 130, 700
 
 # A step of a curve is some 20 bytes.
 MOST_STEPS = 24
@@ -32,7 +35,7 @@ MEANING = (
 
 
 def detail_section(
-    results: ProblemResults, plots: Sequence[Plot], most_tasks: int = MOST_TASKS
+    results: ProblemResults, plots: Sequence[Plot], most_bytes: int = MOST_BYTES
 ) -> Section | None:
     """Return what can be unfolded of each instance; None without room for any.
 
@@ -43,7 +46,7 @@ def detail_section(
     plots
         Of the problem's other sections, for links to those of an instance.
     """
-    chosen = _chosen(results, most_tasks)
+    chosen = _chosen(results, most_bytes)
     if chosen.empty:
         return None
     marks = {name: at for at, name in enumerate(natural_order(results.tasks["method"]))}
@@ -68,12 +71,14 @@ def detail_section(
     return Section(TITLE, paragraphs=tuple(paragraphs), details=details)
 
 
-def _chosen(results: ProblemResults, most_tasks: int) -> pd.DataFrame:
+def _chosen(results: ProblemResults, most_bytes: int) -> pd.DataFrame:
     """Return the instances that there is room for, in the order of the certified table."""
     certified = results.certified
-    sizes = certified["instance_sha256"].map(results.tasks["instance_sha256"].value_counts())
+    of_instance = results.tasks.groupby("instance_sha256")["method"]
+    taken = TASK_BYTES * of_instance.size() + CURVE_BYTES * of_instance.nunique() + INSTANCE_BYTES
+    sizes = certified["instance_sha256"].map(taken)
     by_gap = certified["gap"].fillna(float("inf")).sort_values(ascending=False, kind="stable").index
-    fits = sizes[by_gap].cumsum() <= most_tasks
+    fits = sizes[by_gap].cumsum() <= most_bytes
     return certified[fits.reindex(certified.index)]
 
 

@@ -26,8 +26,10 @@ def csv_of(table: Table) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(map(_safe, head))
     for group in table.groups:
-        label = " ".join(cell.text for cell in group.heading if cell.text)
-        for row in group.rows:
+        label = group.heading[0].text if group.heading else ""
+        # Numbers of instances that stand above a group's columns are a row without a name.
+        above = (Cell(""), *group.heading[1:])
+        for row in (*([above] if any(cell.text for cell in above) else []), *group.rows):
             line = [label] * with_groups
             for at, cell in enumerate(row):
                 line.append(_value(cell, is_number=table.is_number(at)))

@@ -43,13 +43,15 @@ def _cell(cell: Cell, at: int, is_number: bool, anchors: Collection[str]) -> str
     names = [
         name
         for name, applies in (
-            ("number", is_number),
-            ("best", cell.best),
-            ("wide", len(cell.text) > LONG_TEXT),
+            ("n", is_number),
+            ("b", cell.best),
+            ("w", len(cell.text) > LONG_TEXT),
         )
         if applies
     ]
-    classes = f' class="{" ".join(names)}"' if names else ""
+    # Short, and without quotes where they are not needed: a tenth of a large page.
+    quote = '"' if len(names) > 1 else ""
+    classes = f" class={quote}{' '.join(names)}{quote}" if names else ""
     text = html_text(cell, anchors)
     if at == 0:
         return f'<th scope="row"{classes}>{text}</th>'

@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from boundmark.reports.pages.page import Cell, Page, Table
 from boundmark.reports.text.visible import visible
 
+# Between two characters that LaTeX would make one; no visible text has it.
+_APART = "\N{ZERO WIDTH SPACE}"
+
 _ESCAPES = str.maketrans(
     {character: "\\" + character for character in "&%$#_{}"}
     | {
         "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-        "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "-": "{-}",
+        "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", _APART: "{}",
         "–": "--", "≥": r"$\geq$", "×": r"$\times$", "…": r"\dots{}", "·": r"$\cdot$",
         "\n": " ", "\N{NO-BREAK SPACE}": "~", "[": "{[}", "]": "{]}", '"': "''", "`": "{`}",
         "'": "{'}", "\N{NARROW NO-BREAK SPACE}": r"\,",
@@ -40,6 +43,7 @@ def latex_document(page: Page, tables: Mapping[str, Table]) -> str:
         By path of their file without ending, as the document includes them.
     """
     parts = [HEAD, rf"\section*{{{escaped(page.title)}}}", escaped(page.summary), ""]
+    parts += [text for finding in page.findings for text in (escaped(finding), "")]
     for path, table in tables.items():
         parts += [rf"\subsection*{{{escaped(table.title)}}}", ""]
         included = rf"\input{{{path}}}"
@@ -96,7 +100,7 @@ def _cell(cell: Cell) -> str:
 
 def escaped(text: str) -> str:
     """Return a text with nothing in it that LaTeX takes for a command, or has no letter for."""
-    replaced = visible(text).translate(_ESCAPES)
+    replaced = visible(text).replace("--", f"-{_APART}-").translate(_ESCAPES)
     return "".join(c if _is_known(c) else f"{{[}}U+{ord(c):04X}{{]}}" for c in replaced)
 
 

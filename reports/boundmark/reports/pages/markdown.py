@@ -14,6 +14,8 @@ _ESCAPES = str.maketrans(
 def render_markdown(page: Page) -> str:
     """Return the page as GitHub-flavoured Markdown; plots are linked from `plots/`."""
     lines = [f"# {escaped(page.title)}", "", escaped(page.summary), ""]
+    if page.findings:
+        lines += [*(f"- {escaped(finding)}" for finding in page.findings), ""]
     for section in page.sections:
         lines += _section(section)
     for heading, pairs in (("Settings", page.settings), ("Environment", page.environment)):
@@ -28,7 +30,7 @@ def render_markdown(page: Page) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    lines = [f"## {escaped(section.title)}", ""]
+    lines = [f"## {escaped(section.heading)}", ""]
     for paragraph in section.paragraphs:
         lines += [escaped(paragraph), ""]
     for table in section.tables:

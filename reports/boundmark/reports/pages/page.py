@@ -107,6 +107,11 @@ class Section:
     """A part of the page under one heading; plots without data are left out.
 
     Details are for pages that can unfold them; others leave them out.
+
+    Attributes
+    ----------
+    problem
+        Whose section it is, on pages about several problems; empty otherwise.
     """
 
     title: str
@@ -114,6 +119,12 @@ class Section:
     plots: tuple[Plot, ...] = ()
     paragraphs: tuple[str, ...] = ()
     details: tuple[Detail, ...] = ()
+    problem: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title, with the problem in front where there are several."""
+        return f"{self.problem}: {self.title}" if self.problem else self.title
 
 
 @dataclass(frozen=True)
@@ -122,14 +133,25 @@ class Page:
 
     Attributes
     ----------
+    findings
+        A sentence for each problem, where there are several; the summary says it otherwise.
     svg
         Each plot of a section as SVG text, by the plot's name.
     """
 
     title: str
     summary: str
+    findings: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
     limitations: tuple[str, ...]
     sections: tuple[Section, ...]
     svg: Mapping[str, str]
+
+    @property
+    def contents(self) -> Mapping[str, Mapping[int, str]]:
+        """Titles of sections by their numbers, from 1, by problem; those of none come last."""
+        found: dict[str, dict[int, str]] = {section.problem: {} for section in self.sections}
+        for number, section in enumerate(self.sections, 1):
+            found[section.problem][number] = section.title
+        return {problem: found[problem] for problem in sorted(found, key=lambda name: not name)}

@@ -27,9 +27,9 @@ def named_tables(page: Page) -> dict[str, Table]:
     found: dict[str, Table] = {}
     for section in page.sections:
         for table in section.tables:
-            path, number = _path(section.title, table.title), 2
+            path, number = _path(section.heading, table.title), 2
             while path in found:
-                path = _path(section.title, table.title, str(number))
+                path = _path(section.heading, table.title, str(number))
                 number += 1
             found[path] = table
     return found

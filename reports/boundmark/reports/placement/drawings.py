@@ -72,4 +72,5 @@ def _plot(row: Any, spans: pd.DataFrame) -> Plot:
         draw_gantt,
         width=9.5,
         height=gantt_height(data),
+        instance=str(row.instance_sha256),
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SMALLEST_SECONDS = 1e-4
 
 # Of all panels together; a mark takes some 100 bytes of a page.
-MOST_MARKS = 3000
+MOST_MARKS = 1500
 
 
 def runtime_scatter_data(tasks: pd.DataFrame, by: str) -> pd.DataFrame:

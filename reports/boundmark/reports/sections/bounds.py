@@ -49,7 +49,8 @@ def _tables(results: ProblemResults, frame: pd.DataFrame, name: str, word: str) 
     title = f"{word} lower bounds relative to the best solution"
     notes = [UPPER, CHARGED, *([CLAIMS] if name == "claimed" else [])]
     tables = [methods_by_parameter(having, results.grouping, title, shown, notes)]
-    if several and (having[delivered] < having["instances"]).any():
+    is_partial = (having[delivered] < having["instances"]).any()
+    if several and is_partial and (having[f"{name}_common"] > 0).any():
         shown = Shown(
             f"{name}_common_mean", _ratio, instances=f"{name}_common",
             smaller_is_better=False, last=BEST, with_statuses=False,

@@ -82,7 +82,8 @@ def _tables(results: ProblemResults, tables: Tables, reference: Reference) -> li
     title = f"Solutions relative to {reference.name}"
     notes = [cells.strip(), CHARGED, WINS]
     found = [methods_by_parameter(frame, grouping, title, shown, notes)]
-    if frame["method"].nunique() > 1 and (frame["delivered"] < frame["instances"]).any():
+    is_partial = (frame["delivered"] < frame["instances"]).any()
+    if frame["method"].nunique() > 1 and is_partial and (frame["common"] > 0).any():
         shown = Shown(
             "common_mean", _ratio, instances="common", smaller_is_better=True, with_statuses=False
         )

@@ -1,4 +1,10 @@
-"""Devices in groups of similar speed, and a group for each operator ([GETF20], Section 4)."""
+"""Devices in groups of similar speed, and a group for each operator ([GETF20], Section 4).
+
+This is a reconstruction: the paper's formulas were not at hand, and public descriptions of it only
+tell of a linear relaxation, groups of machines of similar speed, and tasks that keep to the group
+that they get. The program here is the usual one for machines of related speeds. [MOIRAI24] solves
+"the GETF MILP" exactly; here, its relaxation is rounded.
+"""
 
 import math
 

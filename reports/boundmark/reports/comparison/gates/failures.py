@@ -20,7 +20,7 @@ def failure_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
     A task that used much of its time before may have run out of it by chance: that is advice.
     """
-    both = pairs.both
+    both = pairs.both[pairs.both["status_base"] != pairs.both["status_new"]]
     early = ended_early(both, "base", thresholds.repeatable_share)
     for row, was_early in zip(both.to_dict("records"), early, strict=True):
         before, after = row["status_base"], row["status_new"]
