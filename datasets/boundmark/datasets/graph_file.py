@@ -80,8 +80,11 @@ def load(path: str | Path) -> ComputationGraph:
 def from_parquet(content: bytes) -> tuple[ComputationGraph, GraphOrigin]:
     """Read what `to_parquet` wrote; raises as `load` does."""
     table = _table(content)
-    metadata = _metadata(table)
-    columns = {name: table.column(name).to_pylist() for name in COLUMNS}
+    try:
+        metadata = _metadata(table)
+        columns = {name: table.column(name).to_pylist() for name in COLUMNS}
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("a text is not UTF-8; expected texts that are.") from error
     columns["attributes"] = [_attributes(text) for text in columns["attributes"]]
     return from_rows(zip(*columns.values(), strict=True), metadata)
 
@@ -109,7 +112,7 @@ def _table(content: bytes) -> "pa.Table":
         # Read by this thread: others may still let go of a Python object when Python ends.
         file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
         table = file.read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InvalidInputError(f"expected a complete Parquet file, found: {reason}.") from error
     if METADATA not in (table.schema.metadata or {}):

@@ -102,6 +102,12 @@ def test_more_devices_than_column_names_can_tell_apart() -> None:
         sheet_graph([header])
 
 
+def test_a_short_row() -> None:
+    """Damaged files may have rows of any length."""
+    with pytest.raises(InvalidInputError, match="row 2 has 3 cells; expected 13, one per column"):
+        sheet_graph([HEADER, [1.0, "", "3"]])
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

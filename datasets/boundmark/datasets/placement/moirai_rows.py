@@ -82,6 +82,10 @@ def _table(values: Sequence[Sequence[Cell]]) -> tuple[list[str], list[tuple[int,
     rows: list[tuple[int, Row]] = []
     end = 0
     for number, cells in enumerate(values[1:], 2):
+        if len(cells) != len(header):
+            raise InvalidInputError(
+                f"row {number} has {len(cells)} cells; expected {len(header)}, one per column."
+            )
         row = dict(zip(header, cells, strict=True))
         if isinstance(row["task"], float):
             if end:

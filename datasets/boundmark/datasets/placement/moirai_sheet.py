@@ -1,5 +1,6 @@
 """Instances of device placement as Moirai's authors write them: a sheet of an Excel file."""
 
+import io
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -39,8 +40,10 @@ def _first_sheet(content: bytes) -> list[list[Cell]]:
             "the package xlrd is not installed; expected boundmark[sheets] to read .xls files."
         ) from error
 
+    # What the package has to say would be printed among a program's answers.
+    silence = io.StringIO()
     try:
-        sheet = xlrd.open_workbook(file_contents=content).sheet_by_index(0)
+        sheet = xlrd.open_workbook(file_contents=content, logfile=silence).sheet_by_index(0)
     except Exception as error:
         # The package raises whatever damaged bytes lead to: struct.error, KeyError, and so on.
         raise InvalidInputError(f"expected an Excel file (.xls), found other bytes: {error}") from (

@@ -90,15 +90,21 @@ def read_records(path: Path) -> BestKnown:
         return _as_frame(SCHEMA.empty_table())
     try:
         table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
+        # Texts that are not UTF-8 are read without a word.
+        table.validate(full=True)
+        names = table.schema.names
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise StoreError(f"{path} cannot be read as Parquet: {error}.") from error
     found = (table.schema.metadata or {}).get(VERSION_KEY)
-    if found != VERSION or table.schema.names != SCHEMA.names:
+    if found != VERSION or names != SCHEMA.names:
         raise StoreError(
             f"{path} holds no records of version {VERSION.decode()}; another version of boundmark "
             "wrote it, or something else."
         )
-    return _as_frame(table.cast(SCHEMA))
+    try:
+        return _as_frame(table.cast(SCHEMA))
+    except (ValueError, pa.ArrowException) as error:
+        raise StoreError(f"{path} has a column of another type: {error}.") from error
 
 
 def write_records(path: Path, records: BestKnown) -> None:

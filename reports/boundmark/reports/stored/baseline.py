@@ -90,4 +90,9 @@ def read_baseline(path: Path) -> Baseline:
                 f"{path} is no baseline; expected a file that `boundmark baseline` wrote."
             ) from error
     refuse_other_types(path, table, RESULTS)
-    return Baseline(latest_rows(table), environments, reference)
+    try:
+        return Baseline(latest_rows(table), environments, reference)
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path} has a text that is not UTF-8; expected texts that are.") from (
+            error
+        )

@@ -36,7 +36,7 @@ def open_shard(path: Path) -> pq.ParquetFile:
     try:
         # Mapped and not read ahead: twice as fast for files of one row.
         file = pq.ParquetFile(path, memory_map=True, pre_buffer=False)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise StoreError(
             f"{path} cannot be read as Parquet; expected a file that `boundmark run` wrote."
         ) from error
