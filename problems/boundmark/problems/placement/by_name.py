@@ -9,7 +9,7 @@ from boundmark.problems.placement.instance import PlacementInstance
 
 def _renamed(instance: PlacementInstance, names: Sequence[str], tick: str) -> PlacementInstance:
     graph = replace(instance.graph, names=tuple(names), tick=tick)
-    return PlacementInstance(graph, instance.transfers)
+    return PlacementInstance(graph, instance.transfers, features=instance.features)
 
 
 NAMING = Naming(
