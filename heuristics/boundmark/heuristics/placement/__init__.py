@@ -10,9 +10,11 @@ from boundmark.heuristics.placement.methods.m_topo import M_TOPO
 from boundmark.heuristics.placement.methods.max_load import MAX_LOAD
 from boundmark.heuristics.placement.methods.placement_brkga import PLACEMENT_BRKGA
 from boundmark.heuristics.placement.methods.placement_search import PLACEMENT_SEARCH
+from boundmark.heuristics.placement.methods.placeto import PLACETO
 from boundmark.heuristics.placement.methods.preferred_device import PREFERRED_DEVICE
 from boundmark.heuristics.placement.methods.random_devices import RANDOM_DEVICES
 from boundmark.heuristics.placement.methods.random_sets import RANDOM_SETS
+from boundmark.heuristics.placement.methods.rnn_seq2seq import RNN_SEQ2SEQ
 from boundmark.heuristics.placement.methods.round_robin import ROUND_ROBIN
 from boundmark.heuristics.placement.methods.single_device import SINGLE_DEVICE
 from boundmark.problems.method import Method
@@ -33,4 +35,6 @@ METHODS: tuple[Method, ...] = (
     PLACEMENT_BRKGA,
     HSDAG,
     HSDAG_ADVANTAGE,
+    PLACETO,
+    RNN_SEQ2SEQ,
 )

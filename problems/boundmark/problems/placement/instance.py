@@ -10,8 +10,8 @@ import numpy as np
 from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
 from boundmark.problems.placement import features as described
+from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
 from boundmark.problems.placement.features import COSTS, OPERATORS, check_described
 from boundmark.problems.placement.fusion.coarse import CoarseGraph, coarsen
 from boundmark.problems.placement.fusion.rules import RULE_SETS

@@ -52,7 +52,7 @@ class Checkpoint:
             "devices": self.devices,
             "layout": self.layout.to_json(),
         }
-        arrays = {name: np.asarray(values) for name, values in self.parameters.items()}
+        arrays: dict[str, Any] = dict(self.parameters)
         try:
             with path.open("wb") as file:
                 np.savez(file, head=np.array(json.dumps(head)), **arrays)

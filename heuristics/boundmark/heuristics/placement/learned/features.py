@@ -116,7 +116,7 @@ def feature_matrix(
         If the graph has a type, degree or rank without a column.
     """
     nodes = sets.nodes
-    parts = [np.zeros((nodes, 0))]
+    parts: list[npt.NDArray[Any]] = [np.zeros((nodes, 0))]
     if layout.op_types and graph.op_types:
         shown = _one_hot(layout.op_types, graph.op_types, "operator type")
         mean = np.zeros((nodes, len(layout.op_types)))

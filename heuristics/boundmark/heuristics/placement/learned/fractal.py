@@ -14,10 +14,10 @@ ROWS = 512
 def fractal_dimensions(dag: Dag) -> npt.NDArray[np.float64]:
     """Return the fractal dimension of each node, shape (n,).
 
-    It is the slope of log N(v, r) over log r, by least squares, for the distances r = 1, 2, ... from v
-    to other nodes, where N(v, r) counts the nodes within r, v among them. Distances are numbers of
-    edges, whichever way these point. The paper says neither; nor what nodes have for which there is
-    no slope, with fewer than two distances: here 0.
+    It is the slope of log N(v, r) over log r, by least squares, for the distances r = 1, 2, ...
+    from v to other nodes, where N(v, r) counts the nodes within r, v among them. Distances are
+    numbers of edges, whichever way these point. The paper says neither; nor what nodes have for
+    which there is no slope, with fewer than two distances: here 0.
     """
     ones = np.ones(dag.edges)
     graph = csr_array((ones, (dag.sources, dag.targets)), shape=(dag.nodes, dag.nodes))

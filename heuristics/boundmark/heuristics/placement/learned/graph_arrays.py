@@ -1,8 +1,8 @@
 """A graph of co-location sets as policies compute with it, padded to a few sizes.
 
 JAX compiles functions anew for each size of their arguments, which takes seconds. Sizes are
-multiples of `STEP`, so that small graphs share what is compiled. Padding has no edges, no weight and
-no part in any result.
+multiples of `STEP`, so that small graphs share what is compiled. Padding has no edges, no weight
+and no part in any result.
 """
 
 from typing import NamedTuple
@@ -47,8 +47,8 @@ def padded(length: int) -> int:
 def graph_arrays(sets: ColocatedGraph, features: FloatTable) -> GraphArrays:
     """Return the arrays of a graph with features, shape (N, d).
 
-    Convolution is that of Equation 6 as printed: with A + I, whose row v has the consumers of v, and
-    the degrees that its rows add up to. So what is known of a node flows to what it reads from.
+    Convolution is that of Equation 6 as printed: with A + I, whose row v has the consumers of v,
+    and the degrees that its rows add up to. So what is known of a node flows to what it reads from.
     """
     nodes, count = sets.nodes, sets.dag.edges
     high, wide = padded(nodes), padded(count)

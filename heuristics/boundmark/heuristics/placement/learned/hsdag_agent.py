@@ -11,6 +11,7 @@ from boundmark.heuristics.placement.learned.choosing import allowed_devices, dra
 from boundmark.heuristics.placement.learned.colocation import colocated
 from boundmark.heuristics.placement.learned.features import feature_matrix, layout_of
 from boundmark.heuristics.placement.learned.graph_arrays import graph_arrays
+from boundmark.heuristics.placement.learned.network import Parameters
 from boundmark.heuristics.placement.learned.parsing import Parse, parse
 from boundmark.heuristics.placement.learned.settings import Settings
 from boundmark.problems.arrays import IntArray
@@ -64,7 +65,7 @@ class Agent:
         self.updates = 0
 
     @property
-    def parameters(self) -> policy.Parameters:
+    def parameters(self) -> Parameters:
         """The present parameters."""
         return policy.parameters_of(self.moments)
 

@@ -113,7 +113,7 @@ def judged(
 
 def chained_loss(parameters: Parameters, graph: GraphArrays, buffer: Buffer) -> Array:
     """Return minus the weighted sum of log probabilities of steps in a chain (Equation 14)."""
-    states = buffer.state.at[0].set(transformed(parameters, graph))
+    states = jnp.asarray(buffer.state).at[0].set(transformed(parameters, graph))
 
     def step(
         state: Array, kept: Array, group_of: Array, allowed: Array, chosen: Array, is_group: Array

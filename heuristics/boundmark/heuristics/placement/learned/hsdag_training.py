@@ -25,8 +25,8 @@ class Step(NamedTuple):
 def train(agent: Agent, evaluations: Evaluations) -> None:
     """Place and learn until the evaluations or the time are used up.
 
-    Rewards are 1 / latency, in units of the first one's: a common factor makes no difference to Adam.
-    A placement without room has none.
+    Rewards are 1 / latency, in units of the first one's: a common factor makes no difference to
+    Adam. A placement without room has none.
     """
     first = 0.0
     while evaluations.left:
@@ -37,10 +37,8 @@ def train(agent: Agent, evaluations: Evaluations) -> None:
         first = first or float(latencies[0])
         reward = np.where(np.isfinite(latencies), first / latencies, 0.0) if first else latencies
         weight = discounted(np.nan_to_num(reward), agent.settings.discount)
-        columns = [
-            np.stack([np.asarray(row) for row in column]) for column in zip(*steps, strict=True)
-        ]
-        buffer = policy.Buffer(*columns[:-1], weight.astype(np.float32))
+        columns: list[Any] = [np.stack(column) for column in list(zip(*steps, strict=True))[:-1]]
+        buffer = policy.Buffer(*columns, weight=weight.astype(np.float32))
         for _ in range(agent.settings.updates):
             agent.moments = policy.chained_update(
                 agent.moments, agent.updates, agent.graph, buffer, agent.settings.learning_rate
@@ -51,8 +49,8 @@ def train(agent: Agent, evaluations: Evaluations) -> None:
 def discounted(rewards: Any, discount: float) -> Any:
     """Return the weight of each step: its reward times the discount to the power of its number.
 
-    Equation 14 as printed: what a step weighs does not depend on what comes after it, and steps count
-    the less the later they are.
+    Equation 14 as printed: what a step weighs does not depend on what comes after it, and steps
+    count the less the later they are.
     """
     return rewards * discount ** np.arange(1, len(rewards) + 1)
 

@@ -1,5 +1,6 @@
 """Layers of neural networks on named parameters. Needs JAX."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ def initial_layers(name: str, widths: Sequence[int], generator: np.random.Genera
     Weights are uniform in +-sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010), biases 0.
     """
     found: Parameters = {}
-    for number, (inputs, outputs) in enumerate(zip(widths, widths[1:], strict=False)):
+    for number, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
         limit = np.sqrt(6 / (inputs + outputs))
         drawn = generator.uniform(-limit, limit, size=(inputs, outputs))
         found[f"{name}.{number}.weights"] = drawn.astype(np.float32)

@@ -1,9 +1,9 @@
 """The graph parsing network's partition into an unspecified number of groups ([HSDAG24], Eq. 9-11).
 
-Every node keeps the edge to the neighbour with the highest score, whichever way the edge points, and
-what these edges join is a group. That is what stages 1 and 2 of Algorithm 2 find: from the best edge
-that is left, a group grows along kept edges until nothing is added. Nodes without edges are groups of
-their own (stage 3).
+Every node keeps the edge to the neighbour with the highest score, whichever way the edge points,
+and what these edges join is a group. That is what stages 1 and 2 of Algorithm 2 find: from the best
+edge that is left, a group grows along kept edges until nothing is added. Nodes without edges are
+groups of their own (stage 3).
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
 """`hsdag`: learns groups of operators and their devices by policy gradients ([HSDAG24]).
 
 Operators are co-located (Appendix G), described by features (Section 2.3), embedded by a graph
-convolutional network and grouped by the scores that edges are given; a perceptron draws a device for each
-group, and REINFORCE with the buffered loss of Equation 14 trains all of it (Algorithm 1, Table 6). The
-reward is that of the simulator all heuristics share. Nothing is started from: the first placements are
-those of a random policy.
+convolutional network and grouped by the scores that edges are given; a perceptron draws a device
+for each group, and REINFORCE with the buffered loss of Equation 14 trains all of it (Algorithm 1,
+Table 6). The reward is that of the simulator all heuristics share. Nothing is started from: the
+first placements are those of a random policy.
 
 As printed, where the text says how, although it is not always for the best:
 
@@ -15,8 +15,8 @@ As printed, where the text says how, although it is not always for the best:
 - Convolution is along the edges' direction, and output shapes are features as they are.
 
 Where the text is silent: gamma is 0.99; a position has 16 features; scores are trained through the
-weight that nodes have in their group; a group's embedding is a mean; dropout leaves out edges when groups
-are formed and nowhere else; distances for the fractal dimension ignore directions.
+weight that nodes have in their group; a group's embedding is a mean; dropout leaves out edges when
+groups are formed and nowhere else; distances for the fractal dimension ignore directions.
 """
 
 from typing import Any

@@ -3,11 +3,13 @@
 Features, grouping and network are those of `hsdag`. What differs:
 
 - What weighs a placement is its advantage: how much better than the mean of its batch it is, in
-  standard deviations of the logarithm of latency, so that placements below average become less likely.
+  standard deviations of the logarithm of latency, so that placements below average become less
+  likely.
 - A batch's placements all begin at the first state: they are drawn and simulated together, with one
   pass of the encoder, and none depends on what was drawn before.
-- One update per batch, at ten times the learning rate, with an entropy bonus.
-- Logarithms of the extents of output shapes are features, instead of numbers up to tens of thousands.
+- One update per batch, at three times the learning rate, with an entropy bonus.
+- Logarithms of the extents of output shapes are features, instead of numbers up to tens of
+  thousands.
 """
 
 from typing import Any
@@ -61,7 +63,7 @@ HSDAG_ADVANTAGE = Method(
     params={
         **{name: value for name, value in PARAMS.items() if name != "discount"},
         "updates": 1,
-        "learning_rate": 1e-3,
+        "learning_rate": 3e-4,
         "entropy": 0.01,
         "raw_shapes": False,
     },

@@ -1,9 +1,10 @@
 """`preferred-device`: everything on one device, the first in an order of preference that takes it.
 
-This models what OpenVINO's AUTO device does with a list of candidates, the first of which is preferred
-("OpenVINO-CPU" and "OpenVINO-GPU" of [HSDAG24]): the whole model goes to the first device that
-supports it. Where the preferred one does, it is the same as CPU-only and GPU-only. AUTO answers the
-first requests from the processor while the other device still compiles; that is not modelled.
+This models what OpenVINO's AUTO device does with a list of candidates, the first of which is
+preferred ("OpenVINO-CPU" and "OpenVINO-GPU" of [HSDAG24]): the whole model goes to the first device
+that supports it. Where the preferred one does, it is the same as CPU-only and GPU-only. AUTO
+answers the first requests from the processor while the other device still compiles; that is not
+modelled.
 """
 
 from typing import Any
