@@ -4,15 +4,18 @@ JAX starts threads, and tests that fork could not have it in their process: call
 another one (`other_process.call`). They return NumPy arrays.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from brute_force_placement import instance
+from recording import Recorder
 
+from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
 from boundmark.heuristics.placement.learned.settings import Settings
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import methods
+from boundmark.problems.method import Budget
 
 # Eight sets: a fork, two longer branches and a join, and one alone.
 EDGES = [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (3, 6), (4, 6), (5, 6)]
@@ -155,7 +158,37 @@ def _buffer() -> tuple[Any, Any, Any]:
     return agent, agent.graph, policy.Buffer(*map(np.stack, zip(*rows, strict=True)))
 
 
-def saved_head(path: Path) -> list[str]:
-    """Return the names of the arrays in a checkpoint."""
-    with np.load(path) as archive:
-        return list(archive.files)
+class Watched(Evaluations):
+    """Evaluations that keep all latencies."""
+
+    latencies: list[float]
+
+    def latency(self, devices: IntArray) -> float:
+        """Return and keep the latency."""
+        self.latencies.append(super().latency(devices))
+        return self.latencies[-1]
+
+
+def mean_latencies(method: str, evaluations: int) -> tuple[float, float]:
+    """Return the mean latency of the first and of the last fifth of the placements drawn.
+
+    The graph is a chain of pairs, each set of which runs three times as fast on the second device.
+    """
+    prepare_jax(1)
+    from boundmark.heuristics.placement.learned import advantage_training, hsdag_training
+    from boundmark.heuristics.placement.learned.hsdag_agent import Agent
+
+    edges = [(v, w) for v in range(0, 40, 2) for w in (v + 1, v + 2, v + 3)]
+    sample = instance([[3, 1]] * 44, edges)
+    params = {
+        **methods("placement")[method].params,
+        "learning_rate": 1e-3,
+        "evaluations": evaluations,
+    }
+    agent = Agent(sample, Settings.of(params), np.random.default_rng(2))
+    counted = Watched(sample, Budget(60), Recorder(), evaluations)
+    counted.latencies = []
+    train = hsdag_training.train if method == "hsdag" else advantage_training.train
+    train(agent, counted)
+    part = evaluations // 5
+    return float(np.mean(counted.latencies[:part])), float(np.mean(counted.latencies[-part:]))

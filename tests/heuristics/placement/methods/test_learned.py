@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from brute_force_placement import instance, optimum
-from learned_policy import SAMPLE
+from learned_policy import SAMPLE, mean_latencies
 from other_process import call
 from recording import record
 
@@ -51,14 +51,11 @@ def test_one_evaluation_is_one_placement(method: str) -> None:
 
 
 @needs_jax
-def test_learning_finds_what_chance_does_not() -> None:
-    """A fork on two devices, one three times as fast and transfers expensive: all go there."""
-    sample = instance(
-        [[3, 1]] * 31, [(0, v) for v in range(1, 31)], times=[[0, 9, 9, 0]], transfers="per-edge"
-    )
-    learned = objectives("hsdag-advantage", sample, evaluations=600, learning_rate=1e-3)[-1]
-    drawn = record("random-sets", sample, params={"samples": 600}).solutions[-1]
-    assert learned == 31 < sample.objective(drawn)
+@pytest.mark.parametrize("method", ["hsdag", "hsdag-advantage"])
+def test_learning_improves_what_is_drawn(method: str) -> None:
+    """A device is three times as fast: the last draws are better than the first, on average."""
+    first, last = call(mean_latencies, method, evaluations=800)
+    assert last < 0.9 * first
 
 
 @needs_jax
