@@ -79,7 +79,7 @@ def test_sections() -> None:
     ]  # fmt: skip
     assert section.paragraphs == (
         "net: of what is learned, hsdag (evaluations=90) is best, 12.000 after 8.000 s; heft, "
-        "which does not learn, has 10.000 after 0.5000 s.",
+        "which does not learn, has 10.000 after 0.500 s.",
     )
     curves = curve_section(None, tables)  # type: ignore[arg-type]
     assert curves is not None

@@ -78,9 +78,7 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
         "Makespan after so many evaluations",
         ("method", *(f"{n:,}" for n in limits)),
         tuple(groups),
-        (
-            "Median over seeds in millions of ticks; the small number is the certified gap in percent.",
-        ),
+        ("Median over seeds in millions of ticks. The small number is the certified gap (%).",),
     )
     return Section("Learning curves", (table,), (plot,))
 
