@@ -13,13 +13,10 @@ nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
 
-# Half an hour on two cores. `weekly` and `schedules` take hours.
-NIGHTLY = (
-    "nightly", "nightly-proofs", "nightly-schedules", "nightly-placement",
-    "demo-ordering", "demo-slicing",
-)  # fmt: skip
+# A quarter of an hour on two cores. `weekly` and `schedules` take hours.
+NIGHTLY = "every-night"
 
-# What nights are compared with, one file per choice of suites; committed.
+# What nights are compared with, one file per suite; committed.
 BASELINES = Path("benchmarks/baselines")
 
 # A folder for each night, and the history of all.
@@ -89,29 +86,23 @@ def lint(session: nox.Session) -> None:
     session.run("lint-imports")
 
 
-def chosen_suites(session: nox.Session) -> tuple[str, ...]:
-    """Return the suites that the user names, or those of every night."""
-    return tuple(session.posargs) or NIGHTLY
-
-
-def baseline_of(suites: tuple[str, ...]) -> Path:
-    """Return the file that runs of some suites are compared with."""
-    return BASELINES / f"{'nightly' if suites == NIGHTLY else '-'.join(suites)}.parquet"
-
-
-def run_afresh(session: nox.Session, suites: tuple[str, ...], kind: str) -> tuple[Path, list[str]]:
-    """Run suites into a folder of their own, verify it, and return it with what went wrong."""
+def run_afresh(session: nox.Session, suite: str, kind: str) -> tuple[Path, list[str]]:
+    """Run a suite into a folder of its own, verify it, and return it with what went wrong."""
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%S")
-    out = NIGHTS / kind / f"{now}-{'-'.join(suites)}"
-    failures = ("--fail-on", "crashed,error")
-    wrong = [
-        suite
-        for suite in suites
-        if not went_well(session, "run", suite, "--out", str(out), *failures)
-    ]
+    out = NIGHTS / kind / f"{now}-{Path(suite).stem}"
+    wrong = []
+    if not went_well(session, "run", suite, "--out", str(out), "--fail-on", "crashed,error"):
+        wrong.append(suite)
     if not went_well(session, "verify", "--quiet", str(out)):
         wrong.append("verification")
     return out, wrong
+
+
+def chosen_suite(session: nox.Session) -> str:
+    """Return the suite that the user names, or that of every night."""
+    if len(session.posargs) > 1:
+        session.error("expected one suite; a suite file can name several: `suites = [...]`.")
+    return session.posargs[0] if session.posargs else NIGHTLY
 
 
 def went_well(session: nox.Session, *command: str) -> bool:
@@ -127,13 +118,13 @@ def went_well(session: nox.Session, *command: str) -> bool:
 def nightly(session: nox.Session) -> None:
     """Run the nightly suites afresh, verify, report, and compare with the baseline.
 
-    Pass suites, e.g. `-- smoke`, to run others. Fails if anything is worse than the baseline, if a
-    suite or the verification fails, or if there was nothing to compare with.
+    Pass a suite, e.g. `-- smoke`, to run another. Fails if anything is worse than the baseline, if
+    a task or the verification fails, or if there was nothing to compare with.
     """
     install(session)
-    suites = chosen_suites(session)
-    out, wrong = run_afresh(session, suites, "runs")
-    base = baseline_of(suites)
+    suite = chosen_suite(session)
+    out, wrong = run_afresh(session, suite, "runs")
+    base = BASELINES / f"{Path(suite).stem}.parquet"
     history = NIGHTS / f"{base.stem}-history.parquet"
     if not went_well(session, "report", str(out), "--history", str(history)):
         wrong.append("report")
@@ -157,23 +148,20 @@ def nightly(session: nox.Session) -> None:
 def baseline(session: nox.Session) -> None:
     """Refresh the baseline and say what changed; from a night's folder, or from a fresh run.
 
-    Pass the folder of a night, `-- results/nights/runs/...`, or suites, e.g. `-- smoke`.
+    Pass the folder of a night, `-- results/nights/runs/...`, or a suite, e.g. `-- smoke`.
     """
     install(session)
-    given = [Path(name) for name in session.posargs]
-    if len(given) == 1 and given[0].is_dir():
-        out = given[0]
+    suite = chosen_suite(session)
+    if Path(suite).is_dir():
+        out = Path(suite)
         session.run("boundmark", "verify", "--quiet", str(out))
-        # The name begins with a time of 17 characters and a dash.
-        suites = next(
-            (known for known in (NIGHTLY,) if out.name[18:] == "-".join(known)), (out.name[18:],)
-        )
+        name = out.name[len("2026-11-22T031500-") :]
     else:
-        suites = chosen_suites(session)
-        out, wrong = run_afresh(session, suites, "baselines")
+        out, wrong = run_afresh(session, suite, "baselines")
         if wrong:
             session.error("not refreshed, since these failed: " + ", ".join(wrong))
-    base = baseline_of(suites)
+        name = Path(suite).stem
+    base = BASELINES / f"{name}.parquet"
     if base.exists():
         went_well(session, "compare", str(base), str(out))
     session.run("boundmark", "baseline", str(out), str(base))

@@ -3,7 +3,13 @@ from pathlib import Path
 import pytest
 
 from boundmark.benchmarks.suite import MethodChoice, Suite
-from boundmark.benchmarks.suite_file import INSTANCES_FIELDS, load_suite, parse_suite, suite_names
+from boundmark.benchmarks.suite_file import (
+    INSTANCES_FIELDS,
+    load_collection,
+    load_suite,
+    parse_suite,
+    suite_names,
+)
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import BoundmarkError, MissingFileError
 from boundmark.problems.parameter import RESERVED
@@ -153,10 +159,11 @@ def test_a_suite_does_without_an_optional_group(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("name", suite_names())
 def test_shipped_suites_load(name: str) -> None:
     """Methods, data sets and members that the shipped suites name exist."""
-    suite = load_suite(name)
-    assert suite.description.endswith(".")
-    first = next(suite.load_instances())
-    assert first.label.startswith(first.dataset)
+    collection = load_collection(name)
+    assert collection.description.endswith(".")
+    for suite in collection.suites:
+        first = next(suite.load_instances())
+        assert first.label.startswith(first.dataset)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +214,45 @@ def test_suite_file(tmp_path: Path) -> None:
     path.write_text(VALID.replace("1.5", "-1"))
     with pytest.raises(BoundmarkError, match=r"mine\.toml: time_limit_seconds is -1"):
         load_suite(str(path))
+
+
+def test_collection_of_suites(tmp_path: Path) -> None:
+    """Suites by name, and files beside the collection, in the order in which they are named."""
+    path = tmp_path / "all.toml"
+    (tmp_path / "mine.toml").write_text(VALID)
+    path.write_text('description = "All."\nsuites = ["demo-ordering", "mine.toml"]\n')
+    collection = load_collection(str(path))
+    assert collection.name == "all"
+    assert collection.description == "All."
+    assert [suite.name for suite in collection.suites] == ["demo-ordering", "mine"]
+    assert [suite.problem for suite in collection.suites] == ["ordering", "pipeline"]
+
+
+def test_a_suite_is_a_collection_of_one() -> None:
+    """Whoever runs suites need not know which kind of file it was."""
+    collection = load_collection("smoke")
+    assert (collection.name, collection.suites) == ("smoke", (load_suite("smoke"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('description = "x"\nsuites = []', r"all\.toml: suites is empty; expected at least one"),
+        ('description = "x"\nsuites = "smoke"', r"all\.toml: suites is 'smoke'; expected a list"),
+        ('description = "x"\nsuites = [3]', r"all\.toml: suites has 3; expected names of suites"),
+        ('suites = ["smoke"]', r"all\.toml: description is None; expected a str"),
+        ('description = "x"\nsuites = ["smkoe"]', r"no suite \(in .*all\.toml\) 'smkoe'; did you"),
+        ('description = "x"\nsuites = ["no.toml"]', r"no\.toml: cannot be read as a suite"),
+        ('description = "x"\nsuites = ["all.toml"]', r"all\.toml: holds other suites; expected"),
+        ('description = "x"\nsuites = ["smoke"]\nseeds = [1]', "no field .*'seeds'"),
+    ],
+)
+def test_mistakes_in_collections_are_named(tmp_path: Path, text: str, message: str) -> None:
+    """One sentence that names the file, also for a collection that names itself."""
+    path = tmp_path / "all.toml"
+    path.write_text(text)
+    with pytest.raises(BoundmarkError, match=message):
+        load_collection(str(path))
 
 
 def test_unknown_parameter_of_a_method_without_any() -> None:

@@ -187,7 +187,7 @@ READERS = {
     "onnx": Reader(".onnx", _onnx_models, onnx_file.load),
     "cost-graph-def": Reader(".pbtxt", _cost_graphs, load_file),
     "profile": Reader(".txt", _profiles, load_file),
-    "suite": Reader(".toml", _suites, suite_file.read_suite),
+    "suite": Reader(".toml", _suites, lambda path: suite_file.load_collection(str(path))),
     "devices": Reader(".toml", lambda: [_OWN_DEVICES], registry.load_device_file),
 }
 

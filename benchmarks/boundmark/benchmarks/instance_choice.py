@@ -7,10 +7,11 @@ from typing import Any
 
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.datasets.resolve import load_source
-from boundmark.problems.catalog import find, problems
+from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import find_device
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.lookup import find
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
 from boundmark.problems.problem import Instance, Problem
 from boundmark.problems.source_file import naming

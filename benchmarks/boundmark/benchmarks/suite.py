@@ -10,9 +10,10 @@ from typing import Any
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.datasets.any_file import load_file
 from boundmark.datasets.resolve import load_member
-from boundmark.problems.catalog import find, methods, problems
+from boundmark.problems.catalog import methods, problems
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError, MissingFileError
+from boundmark.problems.lookup import find
 from boundmark.problems.method import Method, ParameterValue
 from boundmark.problems.problem import Instance, Problem
 from boundmark.problems.source_file import naming
@@ -217,6 +218,18 @@ class Suite:
                 if not group.optional:
                     raise
                 on_missing(str(error))
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Suites that run one after the other into one folder, such as those of every night.
+
+    A suite by itself is a collection of one, with its name and description.
+    """
+
+    name: str
+    description: str
+    suites: tuple[Suite, ...]
 
 
 def _instances(

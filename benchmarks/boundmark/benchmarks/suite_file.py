@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.settings import RunSettings
-from boundmark.benchmarks.suite import Files, InstanceGroup, Members, MethodChoice, Suite
-from boundmark.problems.catalog import datasets, find, methods, problems
+from boundmark.benchmarks.suite import (
+    Collection,
+    Files,
+    InstanceGroup,
+    Members,
+    MethodChoice,
+    Suite,
+)
+from boundmark.problems.catalog import datasets, methods, problems
 from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.lookup import find
 from boundmark.problems.parameter import Parameter
 from boundmark.problems.problem import Problem
 from boundmark.problems.quoted import quoted
@@ -29,6 +37,8 @@ SUITE_FIELDS = (
     "methods",
 )
 
+COLLECTION_FIELDS = ("description", "suites")
+
 INSTANCES_FIELDS = ("dataset", "members", "file", "device", "methods", "optional")
 
 
@@ -39,35 +49,46 @@ def suite_names() -> tuple[str, ...]:
     )
 
 
-def load_suite(name: str, import_methods: Callable[[str], object] = methods) -> Suite:
-    """Return a suite by name, or from a file whose name ends in ``.toml``.
+def load_collection(name: str, import_methods: Callable[[str], object] = methods) -> Collection:
+    """Return the suites of a collection, or a suite alone, by name or from a ``.toml`` file.
 
     Parameters
     ----------
     import_methods
-        Is called with the problem's name before its methods are needed.
+        Is called with a problem's name before its methods are needed.
 
     Raises
     ------
     UnknownNameError
         If there is no such suite, method, data set or member.
     InvalidInputError
-        If the file is not TOML, or a field is missing, unknown or of the wrong type.
+        If a file is not TOML, or a field is missing, unknown or of the wrong type.
     """
-    if name.endswith(".toml"):
-        return read_suite(Path(name), import_methods)
-    find("suite", name, {known: known for known in suite_names()})
-    text = (_shipped() / f"{name}.toml").read_text()
-    return parse_suite(name, text, import_methods=import_methods)
+    read = _read(name)
+    if "suites" not in read.table:
+        suite = _suite(read, import_methods)
+        return Collection(suite.name, suite.description, (suite,))
+    read.allow(COLLECTION_FIELDS)
+    description = read.of_type("description", str)
+    parts = read.non_empty("suites")
+    for part in parts:
+        if not isinstance(part, str):
+            raise InvalidInputError(
+                f"{read.where}: suites has {quoted(part)}; expected names of suites, or files."
+            )
+        if not part.endswith(".toml"):
+            find(f"suite (in {read.where})", part, dict.fromkeys(suite_names()))
+    with naming(read.where):
+        suites = tuple(_suite(_read(part, read.folder), import_methods) for part in parts)
+    return Collection(read.name, description, suites)
 
 
-def read_suite(path: Path, import_methods: Callable[[str], object] = methods) -> Suite:
-    """Read a suite file; the suite is named after it."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path}: cannot be read as a suite: {error}") from error
-    return parse_suite(path.stem, text, path, import_methods)
+def load_suite(name: str, import_methods: Callable[[str], object] = methods) -> Suite:
+    """Return a suite by name, or from a file whose name ends in ``.toml``.
+
+    Parameters and errors are those of `load_collection`, which a suite must not be here.
+    """
+    return _suite(_read(name), import_methods)
 
 
 def parse_suite(
@@ -77,6 +98,23 @@ def parse_suite(
     import_methods: Callable[[str], object] = methods,
 ) -> Suite:
     """Read a suite from TOML text, which is that of a file if a path is given."""
+    return _suite(_parsed(name, text, path), import_methods)
+
+
+def _read(name: str, folder: Path | None = None) -> "_Reader":
+    """Return the table of a shipped suite, or of a file, relative to a folder if one is given."""
+    if not name.endswith(".toml"):
+        find("suite", name, dict.fromkeys(suite_names()))
+        return _parsed(name, (_shipped() / f"{name}.toml").read_text())
+    path = folder / name if folder else Path(name)
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path}: cannot be read as a suite: {error}") from error
+    return _parsed(path.stem, text, path)
+
+
+def _parsed(name: str, text: str, path: Path | None = None) -> "_Reader":
     where = str(path or f"suite {name}")
     try:
         table = tomllib.loads(text)
@@ -85,23 +123,27 @@ def parse_suite(
     except ValueError as error:
         # Of syntax, or of an integer too long to be read.
         raise InvalidInputError(f"{where}: not a TOML file: {error}") from error
-    for key in table:
-        find(f"field (in {where})", key, dict.fromkeys(SUITE_FIELDS))
-    read = _Reader(where, table)
-    problem = find(f"problem (in {where})", read.of_type("problem", str), problems())
+    return _Reader(where, table, name, path and path.parent)
+
+
+def _suite(read: "_Reader", import_methods: Callable[[str], object]) -> Suite:
+    if "suites" in read.table:
+        raise InvalidInputError(f"{read.where}: holds other suites; expected a suite by itself.")
+    read.allow(SUITE_FIELDS)
+    problem = find(f"problem (in {read.where})", read.of_type("problem", str), problems())
     import_methods(problem.name)
     choices = _method_choices(read, problem)
     return Suite(
-        name=name,
+        name=read.name,
         description=read.of_type("description", str),
         problem=problem.name,
         settings=_settings(read),
         instances=tuple(
-            _instance_group(where, problem, entry, path and path.parent)
+            _instance_group(read.where, problem, entry, read.folder)
             for entry in read.non_empty("instances")
         ),
         methods=choices,
-        device=_device(read, problem, path and path.parent),
+        device=_device(read, problem, read.folder),
     )
 
 
@@ -111,6 +153,12 @@ class _Reader:
 
     where: str
     table: Mapping[str, Any]
+    name: str = ""
+    folder: Path | None = None
+
+    def allow(self, fields: tuple[str, ...]) -> None:
+        for key in self.table:
+            find(f"field (in {self.where})", key, dict.fromkeys(fields))
 
     def of_type(self, key: str, kind: type) -> Any:
         value = self.table.get(key)

@@ -220,7 +220,9 @@ def _table(content: bytes) -> "pa.Table":
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(io.BytesIO(content))
+        # Read by this thread: others may still let go of a Python object when Python ends.
+        file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+        table = file.read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InvalidInputError(f"expected a complete Parquet file, found: {reason}.") from error

@@ -7,9 +7,9 @@ The onnx package carries these models as test data. Their weights are constants 
 from collections.abc import Mapping
 from importlib.resources import as_file, files
 
-from boundmark.problems.catalog import find
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dataset import Dataset
+from boundmark.problems.lookup import find
 
 FILES: Mapping[str, str] = {
     "alexnet": "light_bvlc_alexnet.onnx",

@@ -6,8 +6,9 @@ from typing import Any
 
 from boundmark.datasets.any_file import known_suffixes, load_file, refuse_dims
 from boundmark.datasets.file_format import NO_DIMS
-from boundmark.problems.catalog import datasets, find
+from boundmark.problems.catalog import datasets
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.lookup import find
 
 
 def load_member(name: str) -> Any:

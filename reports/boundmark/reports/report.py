@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.problems.catalog import find
+from boundmark.problems.lookup import find
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
 from boundmark.reports.best_known.section import best_known_section
 from boundmark.reports.folder_results import FolderResults, read_folder

@@ -83,8 +83,8 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
     if context.invoked_subcommand is not None:
         return
     from boundmark.problems.catalog import datasets as registered
-    from boundmark.problems.catalog import find
     from boundmark.problems.catalog import problems as known
+    from boundmark.problems.lookup import find
 
     if members is not None:
         chosen = find("data set", members, registered())
@@ -128,19 +128,19 @@ def _number_of_members(dataset: "Dataset") -> int | None:
 @wide
 def suites(as_json: bool, wide: bool) -> None:
     """List the suites that come with the package."""
-    from boundmark.benchmarks.suite_file import load_suite, suite_names
+    from boundmark.benchmarks.suite_file import load_collection, suite_names
 
-    loaded = [load_suite(name) for name in suite_names()]
+    loaded = [load_collection(name) for name in suite_names()]
     print_rows(
         [
             {
-                "suite": suite.name,
-                "problem": suite.problem,
-                "methods": len(suite.methods),
-                "limit [s]": suite.settings.time_limit_seconds,
-                "description": suite.description,
+                "suite": known.name,
+                "problem": ", ".join(dict.fromkeys(suite.problem for suite in known.suites)),
+                "methods": sum(len(suite.methods) for suite in known.suites),
+                "limit [s]": max(suite.settings.time_limit_seconds for suite in known.suites),
+                "description": known.description,
             }
-            for suite in loaded
+            for known in loaded
         ],
         as_json,
         wide,

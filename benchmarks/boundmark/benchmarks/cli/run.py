@@ -1,5 +1,6 @@
 """`boundmark run`: a suite into a results folder."""
 
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -63,25 +64,35 @@ def run(
     fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
-    """Run SUITE, a suite's name or a TOML file, and store a verified row for every task."""
+    """Run SUITE and store a verified row for every task.
+
+    SUITE is the name of a suite, or of several under one name, or a TOML file.
+    """
     from rich.console import Console
 
     from boundmark.benchmarks.cli.progress import task_progress
     from boundmark.benchmarks.engines import make_engine
     from boundmark.benchmarks.planning import plan_tasks
     from boundmark.benchmarks.runner import run_planned
-    from boundmark.benchmarks.suite_file import load_suite
+    from boundmark.benchmarks.suite_file import load_collection
     from boundmark.benchmarks.terminal import plain
     from boundmark.bounds.checker import printable
 
     console = Console(stderr=True, quiet=quiet)
-    chosen = load_suite(suite, lambda problem: import_methods(console, problem))
-    settings = chosen.settings.with_limits(time_limit, memory_limit)
+    chosen = load_collection(suite, lambda problem: import_methods(console, problem))
     engine = make_engine(engine_name, workers, scheduler)
     with task_progress(console, chosen.name) as (on_start, on_finish):
-        sources = chosen.load_instances(lambda reason: console.print(plain(f"left out: {reason}")))
+        planned = (
+            plan_tasks(
+                part.name,
+                part.load_instances(lambda reason: console.print(plain(f"left out: {reason}"))),
+                part.methods,
+                part.settings.with_limits(time_limit, memory_limit),
+            )
+            for part in chosen.suites
+        )
         summary = run_planned(
-            plan_tasks(chosen.name, sources, chosen.methods, settings),
+            chain.from_iterable(planned),
             out,
             engine,
             retry=retry,

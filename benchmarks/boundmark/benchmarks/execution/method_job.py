@@ -17,6 +17,7 @@ from boundmark.problems import catalog
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.lookup import find
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.problem import Instance, Solution, solution_document
 
@@ -59,7 +60,7 @@ def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
     UnsupportedError
         If the method needs a module that is not installed.
     """
-    method = catalog.find("method", task.method, methods)
+    method = find("method", task.method, methods)
     _check(task, method)
     instance = _load(task, channel.documents())
     progress = StreamedProgress(instance, channel)
@@ -154,7 +155,7 @@ def _is_installed(module: str) -> bool:
 
 
 def _load(task: Task, content: bytes) -> Instance:
-    problem = catalog.find("problem", task.problem, catalog.problems())
+    problem = find("problem", task.problem, catalog.problems())
     found = hashlib.sha256(content).hexdigest()
     if found != task.instance_sha256:
         raise InvalidInputError(

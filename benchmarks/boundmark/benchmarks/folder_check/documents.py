@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from boundmark.benchmarks.folder_check.verdict import Verdict, attempt
 from boundmark.bounds import checker
-from boundmark.problems.catalog import find, problems
+from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.lookup import find
 
 T = TypeVar("T")
 

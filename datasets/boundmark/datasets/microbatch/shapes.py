@@ -3,9 +3,9 @@
 import re
 
 from boundmark.datasets.microbatch.layout_shapes import SHAPES, Costs
-from boundmark.problems.catalog import find
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import UnknownNameError
+from boundmark.problems.lookup import find
 from boundmark.problems.microbatch import BlockLayout
 
 DEVICES = (4, 8, 16)

@@ -6,8 +6,8 @@ the model's name.
 
 from boundmark.datasets.pipeline import pipedream_profile
 from boundmark.datasets.published_file import published_file
-from boundmark.problems.catalog import find
 from boundmark.problems.dataset import Dataset
+from boundmark.problems.lookup import find
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 MEMBERS = ("alexnet", "vgg16", "squeezenet1_0", "resnet18", "resnet50", "resnext50", "gnmt")

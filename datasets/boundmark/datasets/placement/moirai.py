@@ -5,8 +5,8 @@ The files are sample-data/*.xls of moirai-placement/moirai ([MOIRAI24]).
 
 from boundmark.datasets.placement import moirai_sheet
 from boundmark.datasets.published_file import published_file
-from boundmark.problems.catalog import find
 from boundmark.problems.dataset import Dataset
+from boundmark.problems.lookup import find
 from boundmark.problems.placement import PlacementGraph
 
 FILES = {"example-1": "example-1.xls", "googlenet": "GoogLeNet.xls"}

@@ -11,10 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from boundmark.problems.catalog import find
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.lookup import find
 from boundmark.problems.source_file import naming
 
 _DATA = files("boundmark.datasets.zoo") / "data"

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from boundmark.problems.catalog import find
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.lookup import find
 from boundmark.problems.quoted import quoted
 
 MISSING_TASKS = ("told", "worse")

@@ -7,7 +7,7 @@ from boundmark.bounds.mip.claims import claim
 from boundmark.bounds.mip.solvers import SOLVERS
 from boundmark.bounds.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_models import guess_model, simple_bound
-from boundmark.problems.catalog import find
+from boundmark.problems.lookup import find
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 

@@ -5,7 +5,7 @@ from boundmark.bounds.mip.solvers import SOLVERS
 from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
 from boundmark.bounds.pipeline.mip.exact_search import search_exactly
 from boundmark.bounds.pipeline.mip.quick_slicing import sliced
-from boundmark.problems.catalog import find
+from boundmark.problems.lookup import find
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 

@@ -8,7 +8,7 @@ from boundmark.bounds.pipeline.mip.exact_search import search_exactly
 from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.shares.windows import threshold_windows
-from boundmark.problems.catalog import find
+from boundmark.problems.lookup import find
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 

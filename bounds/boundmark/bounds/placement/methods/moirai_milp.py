@@ -9,8 +9,8 @@ from boundmark.bounds.placement.programs.linear import linear_model
 from boundmark.bounds.placement.programs.sequences import quick_schedule
 from boundmark.bounds.placement.programs.twins import relabelled
 from boundmark.bounds.placement.programs.windows import longest_schedule
-from boundmark.problems.catalog import find
 from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.lookup import find
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementInstance
 

@@ -14,9 +14,9 @@ from boundmark.datasets.pipeline.cells.inception import inception_v3
 from boundmark.datasets.pipeline.cells.measurements import measured
 from boundmark.datasets.pipeline.cells.nasnet import nasnet
 from boundmark.datasets.pipeline.cells.network import Network
-from boundmark.problems.catalog import find
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import UnknownNameError
+from boundmark.problems.lookup import find
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 NETWORKS: Mapping[str, Callable[[], Network]] = {

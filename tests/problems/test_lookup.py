@@ -1,0 +1,18 @@
+"""Names that are not there."""
+
+import pytest
+
+from boundmark.problems.errors import UnknownNameError
+from boundmark.problems.lookup import find
+
+
+def test_near_names_are_suggested() -> None:
+    """A typing error is answered with what was probably meant."""
+    with pytest.raises(UnknownNameError, match="there is no suite 'dmeo'; did you mean demo"):
+        find("suite", "dmeo", {"demo": 1, "nightly": 2})
+
+
+def test_known_names_are_listed_when_none_is_near() -> None:
+    """Otherwise the user sees what there is."""
+    with pytest.raises(UnknownNameError, match="known are demo, nightly"):
+        find("suite", "xyzzy", {"demo": 1, "nightly": 2})
