@@ -74,7 +74,7 @@ def test_graphs_without_descriptions_have_none() -> None:
         ({"op_types": ["Conv"]}, "op_types is not a list with an entry for each operator"),
         ({"output_shapes": None}, "output_shapes is not a list with an entry for each operator"),
         ({"op_types": ["Conv", 1, "Add"]}, "op_types has 1; expected texts"),
-        ({"output_shapes": [[1], [-1], []]}, "output_shapes has a list; expected lists of non"),
+        ({"output_shapes": [[1], [-1], []]}, r"output_shapes has \[-1\]; expected lists of non"),
         ({"output_shapes": [[1], 1, []]}, "output_shapes has 1; expected lists of non-negative"),
     ],
 )

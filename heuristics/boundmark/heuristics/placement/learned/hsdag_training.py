@@ -38,7 +38,7 @@ def train(agent: Agent, evaluations: Evaluations) -> None:
         reward = np.where(np.isfinite(latencies), first / latencies, 0.0) if first else latencies
         weight = discounted(np.nan_to_num(reward), agent.settings.discount)
         columns: list[Any] = [np.stack(column) for column in list(zip(*steps, strict=True))[:-1]]
-        buffer = policy.Buffer(*columns, weight=weight.astype(np.float32))
+        buffer = policy.Buffer._make([*columns, weight.astype(np.float32)])
         for _ in range(agent.settings.updates):
             agent.moments = policy.chained_update(
                 agent.moments, agent.updates, agent.graph, buffer, agent.settings.learning_rate
