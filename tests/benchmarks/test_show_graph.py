@@ -50,3 +50,33 @@ def test_mistakes(arguments: list[str], expected: str, boundmark: Boundmark) -> 
     assert done.returncode == 2
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_export(boundmark: Boundmark, tmp_path: Path) -> None:
+    """A graph of the zoo in a file has the same facts and origin, and the same instances."""
+    name = "zoo/squeezenet-1.1"
+    path = tmp_path / "own.json"
+    assert "65 operators" in boundmark("datasets", "export", name, path).stdout
+    found = json.loads(boundmark("datasets", "show", path, "--json").stdout)
+    known = json.loads(boundmark("datasets", "show", name, "--json").stdout)
+    written = json.loads(path.read_text())
+    assert {key: found[key] for key in known if key not in ("name", "origin")} == {
+        key: known[key] for key in known if key not in ("name", "origin")
+    }
+    for key in ("source", "configuration", "versions"):
+        assert written[key] == known["origin"][key]
+    done = boundmark("datasets", "export", name, tmp_path / "own.xml", check=False)
+    assert done.returncode == 2
+    assert "expected .json or .parquet" in done.stderr
+    done = boundmark("datasets", "export", "regal-style/erdos-renyi-1", path, check=False)
+    assert done.returncode == 2
+    assert "is a PipelineGraph; expected a model" in done.stderr
+
+
+def test_devices_by_name(boundmark: Boundmark, tmp_path: Path) -> None:
+    """A placement colours by what its file calls the devices."""
+    solution, picture = tmp_path / "own.json", tmp_path / "a.svg"
+    solution.write_text(json.dumps(["left"] * 10 + ["right"] * 14))
+    options = ("--draw", picture, "--solution", solution, "--problem", "placement")
+    boundmark("datasets", "show", "onnx-light/alexnet", *options)
+    assert "device right" in picture.read_text()

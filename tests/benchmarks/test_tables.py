@@ -8,6 +8,7 @@ from documented import append, hash_of
 
 from boundmark.benchmarks.cli.tables import print_certified_table
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.certified import certified_table
 
 
 def add(
@@ -42,7 +43,7 @@ def test_a_table_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     add(store, "microbatch", "v", 4, memory=4)
     add(store, "microbatch", "x", 5, memory=4)
     add(store, "other", "thing", 8)
-    print_certified_table(tmp_path)
+    print_certified_table(certified_table(store.results()))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     heads = [words[0] for words in lines if words[1:3] == ["gap", "in"]]
     assert heads == ["microbatch:", "other:", "pipeline:"]
@@ -62,7 +63,7 @@ def test_many_columns_are_several_tables(
     store = ResultStore.create_or_open(tmp_path)
     for memory in range(1, 20):
         add(store, "microbatch", "a-layout-with-quite-a-long-name", 5, memory=memory)
-    print_certified_table(tmp_path)
+    print_certified_table(certified_table(store.results()))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     heads = [line.split()[2:] for line in lines if line.startswith("instance  ")]
@@ -77,7 +78,7 @@ def test_devices_have_lines_of_their_own(
     store = ResultStore.create_or_open(tmp_path)
     add(store, "pipeline", "net", 5, device="fast", k=2)
     add(store, "pipeline", "net", 6, device="slow", k=2)
-    print_certified_table(tmp_path)
+    print_certified_table(certified_table(store.results()))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["d/net", "on", "fast", "7", "25.0"] in lines
     assert ["d/net", "on", "slow", "7", "50.0"] in lines

@@ -63,12 +63,13 @@ def test_stored_instances_are_read_back(tmp_path):
         (
             "graph.csv",
             b"a,b",
-            "has the suffix '.csv'; expected one of .onnx, .parquet, .pbtxt, .txt, .xls, .json",
+            "has the suffix '.csv'; expected one of .parquet, .onnx, .xml, .pbtxt, .txt, .xls, "
+            ".json",
         ),
         (
             "graph",
             b"a,b",
-            "has the suffix ''; expected one of .onnx, .parquet, .pbtxt, .txt, .xls, .json",
+            "has the suffix ''; expected one of .parquet, .onnx, .xml, .pbtxt, .txt, .xls, .json",
         ),
         ("graph.onnx", b"", "is empty; expected a graph"),
         ("graph.pbtxt", b"", "is empty; expected a graph"),

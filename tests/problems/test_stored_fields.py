@@ -8,6 +8,9 @@ from boundmark.problems.stored_fields import (
     check_edges,
     check_fields,
     check_format,
+    check_groups,
+    check_integer_lists,
+    check_integer_tables,
     check_lists,
     is_integer_list,
     is_integer_table,
@@ -21,6 +24,18 @@ from boundmark.problems.stored_fields import (
         (lambda: check_format({"format": "f/2"}, "f/1"), "format is 'f/2'; expected 'f/1'."),
         (lambda: check_fields({"a": 0}, ("a", "b")), "b is missing; expected a, b."),
         (lambda: check_lists({"a": [], "b": {}}, ("a", "b")), "b is not a list; expected one."),
+        (
+            lambda: check_integer_lists({"a": [1], "b": [1, True]}, ("a", "b")),
+            "b is not a list of integers.",
+        ),
+        (
+            lambda: check_integer_tables({"a": [[1], [2, 3]]}, ("a",)),
+            "a is not a table of integers.",
+        ),
+        (
+            lambda: check_groups({"a": [[1], [2, 3]], "b": [[], "4"]}, ("a", "b")),
+            "an entry of b is '4'; expected a list of integers.",
+        ),
         (
             lambda: check_edges([[0, 1], [2]], "node numbers"),
             "edge [2] is not a pair of node numbers.",

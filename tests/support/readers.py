@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import reader_files
 from certified import NAMES, PROBLEMS, certified
+from ir_models import CONVOLUTION, PRODUCTS
 from onnx import TensorProto, helper, numpy_helper
 
 from boundmark.benchmarks import suite_file
@@ -20,9 +22,13 @@ from boundmark.benchmarks.stored import load_solution
 from boundmark.bounds import checker
 from boundmark.datasets import onnx_file
 from boundmark.datasets.any_file import load_file
-from boundmark.problems.devices import registry
+from boundmark.problems.devices import find_device, registry
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import solution_document
+from boundmark.reports.best_known.records import read_records
+from boundmark.reports.comparison.thresholds import read_thresholds
+from boundmark.reports.stored.baseline import read_baseline
+from boundmark.reports.stored.history import read_history
 
 _OWN_DEVICES = b"""
 [devices.npu]
@@ -189,6 +195,16 @@ READERS = {
     "profile": Reader(".txt", _profiles, load_file),
     "suite": Reader(".toml", _suites, lambda path: suite_file.load_collection(str(path))),
     "devices": Reader(".toml", lambda: [_OWN_DEVICES], registry.load_device_file),
+    "sheet": Reader(".xls", reader_files.sheets, load_file),
+    "parquet-graph": Reader(".parquet", reader_files.parquet_graphs, load_file),
+    "json-graph": Reader(".json", reader_files.json_graphs, load_file),
+    "planners": Reader(".json", reader_files.planners, load_file),
+    "openvino": Reader(".xml", lambda: [CONVOLUTION.encode(), PRODUCTS.encode()], load_file),
+    "times": Reader(".json", reader_files.times, lambda path: find_device(str(path))),
+    "best-known": Reader(".parquet", reader_files.records, read_records),
+    "baseline": Reader(".parquet", reader_files.baselines, read_baseline),
+    "history": Reader(".parquet", reader_files.histories, read_history),
+    "thresholds": Reader(".toml", reader_files.thresholds, read_thresholds),
 }
 
 

@@ -66,10 +66,16 @@ def facts(name: str, graph: NamedGraph) -> dict[str, Any]:
     }
     if isinstance(graph, ComputationGraph):
         found |= _of_computation(graph)
+    origin = origin_of(name)
+    return found | ({"origin": origin} if origin else {})
+
+
+def origin_of(name: str) -> dict[str, Any]:
+    """Return what a data set knows of the origin of its member; empty for files."""
     dataset, _, member = name.partition("/")
-    if dataset in datasets() and not Path(name).exists():
-        found |= {"origin": dict(find("data set", dataset, datasets()).about(member))}
-    return found
+    if dataset not in datasets() or Path(name).exists():
+        return {}
+    return dict(find("data set", dataset, datasets()).about(member))
 
 
 def _of_computation(graph: ComputationGraph) -> dict[str, Any]:
@@ -124,8 +130,11 @@ def _parts(graph: NamedGraph, path: Path, name: str) -> list[str]:
     """Return the stage or device of each node, as text."""
     chosen = find("problem", name, problems())
     table = chosen.table
-    if table is None:
-        raise InvalidInputError(f"solutions of problem {name!r} have no table to colour by.")
+    if table is None or len(table.columns) != 2:
+        raise InvalidInputError(
+            f"solutions of problem {name!r} do not say of each operator where it is; "
+            "expected those of another problem."
+        )
     with naming(path):
         found = read_solution_file(path, table)
         if isinstance(found, Mapping):
@@ -136,7 +145,13 @@ def _parts(graph: NamedGraph, path: Path, name: str) -> list[str]:
                     f"{len(graph.names)} nodes."
                 )
         else:
-            rows = numbered_rows(found, graph.names, table)
+            # Without an instance, devices are called what the file calls them.
+            called = tuple(dict.fromkeys(str(row[-1]) for row in found))
+            is_named = any(not text.isdecimal() for text in called)
+            named = {table.columns[-1]: called} if is_named else {}
+            rows = numbered_rows(found, graph.names, table, named)
+            if is_named:
+                return [f"{table.columns[-1]} {called[part]}" for _, part in sorted(rows)]
     parts = {row[0]: f"{table.columns[-1]} {row[-1]}" for row in rows}
     if len(parts) != len(graph.names):
         raise InvalidInputError(f"{quoted(str(path))} has no {table.columns[-1]} for some nodes.")

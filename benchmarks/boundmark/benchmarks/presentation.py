@@ -1,4 +1,4 @@
-"""How `boundmark solve` shows an answer: a problem's own way, or one that serves any problem.
+"""How answers are shown and tables are read: a problem's own way, or one that serves any problem.
 
 A package adds the way of its problem with an entry point in the group ``boundmark.answers`` that
 names a `Presentation`.
@@ -52,7 +52,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Presentation:
-    """How answers of one problem are shown; whatever is left out has a plain form.
+    """How answers of one problem are shown, and its tables read; what is left out has a plain form.
 
     Attributes
     ----------
@@ -66,6 +66,11 @@ class Presentation:
         Prints the solution, if there is one, as people want to see it.
     losses
         Returns what the cost of the solution is made of, largest or most telling first.
+    completed
+        Returns the solution that a table of an instance means, from what the table says, where
+        that is not all: a table of operators and devices does not say when they run.
+    completion
+        What is added, as a sentence; empty if tables say everything.
     """
 
     problem: str
@@ -74,6 +79,8 @@ class Presentation:
     facts: "Callable[[Answer], dict[str, Any]]" = lambda answer: {}
     print_solution: "Callable[[Answer], None]" = print_fields
     losses: "Callable[[Answer], Sequence[Loss]]" = lambda answer: ()
+    completed: "Callable[[Any, Any], Any]" = lambda instance, solution: solution
+    completion: str = ""
 
 
 @cache

@@ -1,68 +1,33 @@
-"""Computation graphs in Parquet: one row per operator, and one per tensor that none writes.
+"""Computation graphs in Parquet; see `graph_rows` for the columns.
 
-The file is what `ComputationGraph` holds, with what is known of its origin. Columns:
-
-- ``name``: of the operator; of the tensor for parameters and inputs.
-- ``kind``: ``"operator"``, ``"parameter"`` or ``"input"``.
-- ``op_type``: empty but for operators.
-- ``flops``: arithmetic operations.
-- ``reads``: numbers of tensors, -1 where an optional input is left out.
-- ``shapes``, ``dtypes``: one entry for each tensor that the row brings; tensors are numbered in the
-  order of these.
-- ``attributes``: JSON.
-
-An operator's tensor is called like the operator, with ``:1``, ``:2`` and so on for further ones.
-Everything else is one JSON object in the file's metadata, under ``boundmark``.
+Attributes are JSON, and so is the metadata, in the file's own under ``boundmark``.
 """
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boundmark.datasets.graph_rows import (
+    COLUMNS,
+    FORMAT,
+    GraphOrigin,
+    check_metadata,
+    from_rows,
+    to_rows,
+    with_tuples,
+)
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator import LEFT_OUT, Operator
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
-from boundmark.problems.stored_fields import check_fields, is_integer_list
-from boundmark.problems.tensor import Tensor
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = "boundmark-graph/1"
-
 METADATA = b"boundmark"
-
-OPERATOR, PARAMETER, INPUT = KINDS = ("operator", "parameter", "input")
-
-COLUMNS = ("name", "kind", "op_type", "flops", "reads", "shapes", "dtypes", "attributes")
-
-
-@dataclass(frozen=True)
-class GraphOrigin:
-    """Where a stored graph comes from.
-
-    Attributes
-    ----------
-    source
-        The architecture and who published it, in a sentence.
-    configuration
-        What the architecture was set to, batch size and sequence length included.
-    versions
-        Of the software that wrote the graph, by name.
-    parameters
-        Number of the model's weights; tied ones count once.
-    """
-
-    source: str
-    configuration: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    parameters: int = 0
 
 
 def to_parquet(graph: ComputationGraph, origin: GraphOrigin) -> bytes:
@@ -76,17 +41,9 @@ def to_parquet(graph: ComputationGraph, origin: GraphOrigin) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows, numbers = _rows(graph)
-    metadata = {
-        "format": FORMAT,
-        "dtype": graph.dtype,
-        "results": [numbers[result] for result in graph.results],
-        "notes": list(graph.notes),
-        "source": origin.source,
-        "configuration": dict(origin.configuration),
-        "versions": dict(origin.versions),
-        "parameters": origin.parameters,
-    }
+    rows, metadata = to_rows(graph, origin)
+    for row in rows:
+        row["attributes"] = json.dumps(row["attributes"], sort_keys=True)
     table = pa.Table.from_pylist(rows, schema=_schema()).replace_schema_metadata(
         {METADATA: json.dumps(metadata, sort_keys=True).encode()}
     )
@@ -124,80 +81,9 @@ def from_parquet(content: bytes) -> tuple[ComputationGraph, GraphOrigin]:
     """Read what `to_parquet` wrote; raises as `load` does."""
     table = _table(content)
     metadata = _metadata(table)
-    columns = [table.column(column).to_pylist() for column in COLUMNS]
-    tensors: list[Tensor] = []
-    parameters: list[int] = []
-    operators: list[Operator] = []
-    for name, kind, op_type, flops, reads, shapes, dtypes, attributes in zip(*columns, strict=True):
-        with naming(f"row {name!r}"):
-            first = len(tensors)
-            tensors += _tensors(name, shapes, dtypes)
-            if kind == OPERATOR:
-                writes = tuple(range(first, len(tensors)))
-                operators.append(
-                    Operator(name, op_type, flops, tuple(reads), writes, _attributes(attributes))
-                )
-            elif kind == PARAMETER:
-                parameters += range(first, len(tensors))
-            elif kind != INPUT:
-                raise InvalidInputError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
-    graph = ComputationGraph(
-        operators=tuple(operators),
-        tensors=tuple(tensors),
-        parameters=frozenset(parameters),
-        results=tuple(metadata["results"]),
-        dtype=metadata["dtype"],
-        notes=tuple(metadata["notes"]),
-    )
-    origin = GraphOrigin(
-        *(metadata[f] for f in ("source", "configuration", "versions", "parameters"))
-    )
-    return graph, origin
-
-
-def _rows(graph: ComputationGraph) -> tuple[list[dict[str, Any]], dict[int, int]]:
-    """Return the rows, and the numbers that tensors have in the file."""
-    rows: list[dict[str, Any]] = []
-    numbers: dict[int, int] = {}
-    for operator in graph.operators:
-        for tensor in operator.reads:
-            if tensor != LEFT_OUT and tensor not in numbers:
-                if graph.producers[tensor] >= 0:
-                    raise InvalidInputError(
-                        f"node {operator.name!r} reads {graph.tensors[tensor].name!r} before it is "
-                        "written; expected operators in the order in which they can run."
-                    )
-                kind = PARAMETER if tensor in graph.parameters else INPUT
-                numbers[tensor] = len(numbers)
-                rows.append(_row(graph, graph.tensors[tensor].name, kind, [tensor]))
-        for tensor in operator.writes:
-            numbers[tensor] = len(numbers)
-        row = _row(graph, operator.name, OPERATOR, operator.writes)
-        row["op_type"], row["flops"] = operator.op_type, operator.flops
-        row["reads"] = [LEFT_OUT if x == LEFT_OUT else numbers[x] for x in operator.reads]
-        row["attributes"] = json.dumps(dict(operator.attributes), sort_keys=True)
-        rows.append(row)
-    if len(numbers) < len(graph.tensors):
-        unused = next(number for number in range(len(graph.tensors)) if number not in numbers)
-        raise InvalidInputError(
-            f"tensor {graph.tensors[unused].name!r} is neither read nor written; "
-            "expected none such."
-        )
-    return rows, numbers
-
-
-def _row(graph: ComputationGraph, name: str, kind: str, tensors: Sequence[int]) -> dict[str, Any]:
-    described = [graph.tensors[tensor] for tensor in tensors]
-    return {
-        "name": name,
-        "kind": kind,
-        "op_type": "",
-        "flops": 0,
-        "reads": [],
-        "shapes": [list(tensor.shape) for tensor in described],
-        "dtypes": [tensor.dtype for tensor in described],
-        "attributes": "{}",
-    }
+    columns = {name: table.column(name).to_pylist() for name in COLUMNS}
+    columns["attributes"] = [_attributes(text) for text in columns["attributes"]]
+    return from_rows(zip(*columns.values(), strict=True), metadata)
 
 
 def _schema() -> "pa.Schema":
@@ -239,25 +125,7 @@ def _metadata(table: "pa.Table") -> Mapping[str, Any]:
         metadata = json.loads(table.schema.metadata[METADATA])
     except (ValueError, RecursionError) as error:
         raise InvalidInputError("the metadata of boundmark is not JSON.") from error
-    if not isinstance(metadata, dict):
-        raise InvalidInputError(f"the metadata is {quoted(metadata)}; expected an object.")
-    found = metadata.get("format")
-    if found != FORMAT:
-        newer = isinstance(found, str) and found.startswith("boundmark-graph/")
-        hint = "; another version of boundmark wrote it" if newer else ""
-        raise InvalidInputError(f"format is {quoted(found)}; expected {FORMAT!r}{hint}.")
-    expected = {
-        "dtype": str, "results": list, "notes": list, "source": str,
-        "configuration": dict, "versions": dict, "parameters": int,
-    }  # fmt: skip
-    check_fields(metadata, tuple(expected))
-    for name, kind in expected.items():
-        if not isinstance(metadata[name], kind):
-            raise InvalidInputError(
-                f"{name} is {quoted(metadata[name])}; expected a {kind.__name__}."
-            )
-    if not is_integer_list(metadata["results"]):
-        raise InvalidInputError("results is not a list of tensor numbers.")
+    checked = check_metadata(metadata)
     for wanted in _schema():
         position = table.schema.get_field_index(wanted.name)
         if position < 0:
@@ -270,7 +138,7 @@ def _metadata(table: "pa.Table") -> Mapping[str, Any]:
             )
         if any(map(_has_nulls, table.column(wanted.name).chunks)):
             raise InvalidInputError(f"column {wanted.name} has empty cells; expected none.")
-    return metadata
+    return checked
 
 
 def _has_nulls(values: "pa.Array") -> bool:
@@ -286,23 +154,12 @@ def _plain(kind: "pa.DataType") -> "pa.DataType":
     return pa.list_(_plain(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def _tensors(name: str, shapes: Sequence[Any], dtypes: Sequence[Any]) -> Iterator[Tensor]:
-    if len(shapes) != len(dtypes):
-        raise InvalidInputError(f"{len(shapes)} shapes and {len(dtypes)} dtypes; expected as many.")
-    for number, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True)):
-        yield Tensor(f"{name}:{number}" if number else name, tuple(shape), dtype)
-
-
 @cache
-def _parsed(text: str) -> Mapping[str, Any]:
+def _attributes(text: str) -> Mapping[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"attributes is {quoted(text)}; expected JSON.") from error
     if not isinstance(value, dict):
         raise InvalidInputError(f"attributes is {quoted(text)}; expected an object.")
-    return {name: tuple(x) if isinstance(x, list) else x for name, x in value.items()}
-
-
-def _attributes(text: str) -> Mapping[str, Any]:
-    return _parsed(text)
+    return with_tuples(value)

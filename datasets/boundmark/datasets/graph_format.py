@@ -1,16 +1,20 @@
-"""Graphs in Parquet as a file format."""
+"""Graphs in Parquet and in JSON as file formats."""
 
 from pathlib import Path
 
+from boundmark.datasets import graph_json
 from boundmark.datasets.file_format import FileFormat
 from boundmark.problems.computation_graph import ComputationGraph
 
 
-def _load(path: Path) -> ComputationGraph:
+def _load_parquet(path: Path) -> ComputationGraph:
     # Parquet takes a while to import, which other formats need not wait for.
     from boundmark.datasets import graph_file
 
     return graph_file.load(path)
 
 
-FORMAT = FileFormat("Parquet graph", (".parquet",), _load)
+FORMATS = (
+    FileFormat("Parquet graph", (".parquet",), _load_parquet),
+    FileFormat("JSON graph", (".json",), graph_json.load, graph_json.is_one),
+)

@@ -12,6 +12,10 @@ def _as_given(solution: Any) -> tuple[Any, Mapping[str, int | str]]:
     return solution, {}
 
 
+def _no_names(instance: Any) -> Mapping[str, Sequence[str]]:
+    return {}
+
+
 @dataclass(frozen=True)
 class SolutionTable:
     """How solutions of a problem are written as a table; what a problem declares to be graded.
@@ -24,17 +28,21 @@ class SolutionTable:
     largest
         The largest integer that makes sense in each column but the first.
     solution
-        Makes a solution of rows, in any order, in which each of so many nodes occurs. Raises
+        Makes a solution of rows, in any order, in which each node of an instance occurs. Raises
         `InvalidInputError` if rows are missing.
     rows
         Returns the rows of a solution.
     implied
         Returns a solution as it is meant if nobody says which parameters it is for, and these
         parameters: ``k`` is the number of stages that a partition uses.
+    value_names
+        Returns what the numbers of further columns are called in an instance, by column: devices
+        have names. Columns without names hold integers.
     """
 
     columns: tuple[str, ...]
     largest: int
-    solution: Callable[[Sequence[Row], int], Any]
+    solution: Callable[[Sequence[Row], Any], Any]
     rows: Callable[[Any], Iterable[Row]]
     implied: Callable[[Any], tuple[Any, Mapping[str, int | str]]] = _as_given
+    value_names: Callable[[Any], Mapping[str, Sequence[str]]] = _no_names

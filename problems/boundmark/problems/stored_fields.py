@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.quoted import quoted
 
 
 def check_format(document: Mapping[str, Any], expected: str) -> None:
@@ -42,6 +43,48 @@ def check_lists(document: Mapping[str, Any], fields: Sequence[str]) -> None:
     for field in fields:
         if not isinstance(document[field], list):
             raise InvalidInputError(f"{field} is not a list; expected one.")
+
+
+def check_integer_lists(document: Mapping[str, Any], fields: Sequence[str]) -> None:
+    """Refuse a document with something else than lists of integers in some fields.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first field that is none.
+    """
+    for field in fields:
+        if not is_integer_list(document[field]):
+            raise InvalidInputError(f"{field} is not a list of integers.")
+
+
+def check_integer_tables(document: Mapping[str, Any], fields: Sequence[str]) -> None:
+    """Refuse a document with something else than lists of equally long lists of integers.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first field that is none.
+    """
+    for field in fields:
+        if not is_integer_table(document[field]):
+            raise InvalidInputError(f"{field} is not a table of integers.")
+
+
+def check_groups(document: Mapping[str, Any], fields: Sequence[str]) -> None:
+    """Refuse a document with something else than lists of lists of integers, of any lengths.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first entry that is no list of integers.
+    """
+    for field in fields:
+        for group in document[field]:
+            if not is_integer_list(group):
+                raise InvalidInputError(
+                    f"an entry of {field} is {quoted(group)}; expected a list of integers."
+                )
 
 
 def check_edges(edges: Sequence[Any], ends: str) -> None:

@@ -9,10 +9,11 @@ import pandas as pd
 from boundmark.problems.errors import StoreError
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
 from boundmark.reports.stored.environments import read_environments
+from boundmark.reports.stored.labels import with_ticks
 from boundmark.reports.stored.run_label import RunLabel, run_label
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import supported_results
-from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.tables.certified import certified_of_tasks
 from boundmark.reports.tables.parameters import (
     parameter_column,
     parameter_names,
@@ -36,7 +37,7 @@ class FolderResults:
         The record of machine and software; None if the folder has no `environment.json`.
     label
         What tells the run from others.
-    history, highlight
+    history, highlight, baseline
         As in `ProblemResults`.
     """
 
@@ -49,6 +50,7 @@ class FolderResults:
     label: RunLabel
     history: pd.DataFrame | None = None
     highlight: tuple[str, ...] = ()
+    baseline: str | None = None
 
     @property
     def problems(self) -> list[str]:
@@ -75,8 +77,9 @@ class FolderResults:
             )
         traces = self.traces[self.traces["task_id"].isin(tasks["task_id"])]
         return ProblemResults(
-            problem, tasks, certified, traces, self.store, grouping, self.history, self.highlight
-        )
+            problem, tasks, certified, traces, self.store, grouping, self.history, self.highlight,
+            self.baseline,
+        )  # fmt: skip
 
 
 def read_folder(store: ResultStore) -> FolderResults:
@@ -93,10 +96,11 @@ def read_folder(store: ResultStore) -> FolderResults:
         raise StoreError(
             f"{store.directory} holds no results; expected at least one finished task."
         )
+    tasks = with_names(results)
     return FolderResults(
         store,
-        with_names(results),
-        certified_table(results),
+        tasks,
+        with_ticks(certified_of_tasks(tasks), store),
         supported.traces,
         supported.unsupported,
         _environment(store),

@@ -4,18 +4,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pandas as pd
+
 from boundmark.problems.errors import StoreError
 from boundmark.problems.plugins import leave_out
 from boundmark.reports.default import DEFAULT
+from boundmark.reports.dictionary.described import described
 from boundmark.reports.folder_results import FolderResults
+from boundmark.reports.instance_details.section import MOST_TASKS, detail_section
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
 from boundmark.reports.registry import report_of
 from boundmark.reports.sections.answer import answer_section
+from boundmark.reports.sections.speedups import speedup_section
+from boundmark.reports.sections.statistics import statistics_section
 from boundmark.reports.sections.trends import trend_section
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.tables.method_gaps import method_gaps
+from boundmark.reports.tables.method_pairs import method_pairs
+from boundmark.reports.tables.method_statistics import method_statistics
+from boundmark.reports.tables.speedups import speedup_table
 from boundmark.reports.text.file_name import file_name
 from boundmark.reports.text.number_text import count
 
@@ -67,15 +76,30 @@ def part_of(folder: FolderResults, problem: str) -> ProblemPart:
 
 def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> ProblemPart:
     results = folder.of_problem(problem, report.grouping)
+    most_tasks = MOST_TASKS * len(results.tasks) // len(folder.tasks)
     gaps = method_gaps(results.tasks, results.certified)
-    tables = {"method_gaps": gaps, **report.tables(results)}
+    tables: dict[str, pd.DataFrame] = {
+        "method_gaps": gaps,
+        "method_statistics": method_statistics(results.tasks, results.traces, results.certified),
+        "pairs": method_pairs(results.tasks),
+        **report.tables(results),
+    }
     prefix = file_name(problem)
+    speedups = _speedups(results)
+    if speedups is not None:
+        tables["speedups"] = speedups
     made = [
         answer_section(results, gaps),
+        None if speedups is None else speedup_section(speedups),
         *(make(results, tables) for make in report.sections),
+        statistics_section(tables),
         trend_section(results),
     ]
     sections = tuple(_with_file_names(part, prefix) for part in made if part is not None)
+    plots = [plot for section in sections for plot in section.plots]
+    details = detail_section(results, plots, most_tasks)
+    if details is not None:
+        sections = (*sections, details)
     plot_files, svg = _drawn(sections)
     return ProblemPart(
         problem,
@@ -85,6 +109,12 @@ def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> Pro
         {**_table_files(tables, prefix), **plot_files},
         svg,
     )
+
+
+def _speedups(results: ProblemResults) -> pd.DataFrame | None:
+    if results.baseline is None:
+        return None
+    return speedup_table(results.tasks, results.certified, results.baseline)
 
 
 def _with_file_names(section: Section, prefix: str) -> Section:
@@ -99,7 +129,9 @@ def _with_file_names(section: Section, prefix: str) -> Section:
 
 def _table_files(tables: Tables, prefix: str) -> dict[str, Any]:
     return {
-        f"tables/{prefix}/{file_name(name)}.parquet": parquet_bytes(table)
+        f"tables/{prefix}/{file_name(name)}.parquet": parquet_bytes(
+            described(f"{prefix}/{name}", table)
+        )
         for name, table in tables.items()
     }
 

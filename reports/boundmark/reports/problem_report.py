@@ -98,6 +98,8 @@ class ProblemResults:
         Earlier runs and this one, from `stored.history`; None if no history is kept.
     highlight
         Methods that the reader asked for by name: they stand in front.
+    baseline
+        A method that the reader wants all others held against; this problem may lack it.
     """
 
     problem: str
@@ -108,6 +110,7 @@ class ProblemResults:
     grouping: Grouping
     history: pd.DataFrame | None = None
     highlight: tuple[str, ...] = ()
+    baseline: str | None = None
 
 
 def nothing(results: ProblemResults, tables: Tables) -> Sequence[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 from boundmark.problems.lookup import find
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
 from boundmark.reports.best_known.section import best_known_section
+from boundmark.reports.dictionary.described import described
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.overview.definitions import definitions
 from boundmark.reports.overview.limitations import limitations
@@ -18,6 +19,7 @@ from boundmark.reports.overview.summary import summary, title
 from boundmark.reports.pages.html import render_html
 from boundmark.reports.pages.markdown import render_markdown
 from boundmark.reports.pages.page import Page
+from boundmark.reports.pages.table_files import csv_files, latex_files
 from boundmark.reports.problem_part import ProblemPart, part_of
 from boundmark.reports.report_files import remove_stale, write_files
 from boundmark.reports.sections.answer import TITLE as ANSWER
@@ -30,7 +32,13 @@ from boundmark.reports.tables.claims import contradicted_claims
 from boundmark.reports.tables.failures import failures
 from boundmark.reports.tables.history_rows import history_rows
 
-RENDERERS: Mapping[str, Callable[[Page], str]] = {"html": render_html, "md": render_markdown}
+# Each returns files by path below the results folder, the one for people first.
+FORMATS: Mapping[str, Callable[[Page], Mapping[str, str]]] = {
+    "html": lambda page: {"report.html": render_html(page)},
+    "md": lambda page: {"report.md": render_markdown(page)},
+    "latex": latex_files,
+    "csv": csv_files,
+}
 
 
 def write_report(
@@ -39,6 +47,7 @@ def write_report(
     *,
     history: Path | None = None,
     highlight: Sequence[str] = (),
+    baseline: str | None = None,
 ) -> list[Path]:
     """Write `report.*`, `tables/` and `plots/` into a results folder.
 
@@ -48,11 +57,14 @@ def write_report(
     Parameters
     ----------
     formats
-        Any of ``"html"`` and ``"md"``.
+        Any of ``"html"``, ``"md"``, and ``"latex"`` and ``"csv"``, which write the page's tables
+        into `page_tables/`.
     history
         A file of earlier runs, to which this one is added; it need not be there yet.
     highlight
         Names of methods that stand in front, as tables name them.
+    baseline
+        A method, as tables name it, that the solutions of all others are held against.
 
     Returns
     -------
@@ -67,12 +79,12 @@ def write_report(
         If there are no results, they contradict each other (a verified solution below a certified
         bound), or a file cannot be read or written. Pages of an earlier report stay as they were.
     """
-    renderers = {name: find("report format", name, RENDERERS) for name in formats}
+    renderers = [find("report format", name, FORMATS) for name in formats]
     folder = read_folder(ResultStore.open(directory))
     treated = dict.fromkeys(folder.tasks["method"])
-    for name in highlight:
+    for name in (*highlight, *([baseline] if baseline is not None else [])):
         find(f"method in {directory}", name, treated)
-    folder = replace(folder, highlight=tuple(highlight))
+    folder = replace(folder, highlight=tuple(highlight), baseline=baseline)
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
     parts = [part_of(folder, problem) for problem in folder.problems]
@@ -82,12 +94,15 @@ def write_report(
         "unsupported": folder.unsupported,
         "contradicted_claims": contradicted_claims(folder.tasks, folder.certified),
     }
-    files = {f"tables/{name}.parquet": parquet_bytes(table) for name, table in common.items()}
+    files = {
+        f"tables/{name}.parquet": parquet_bytes(described(name, table))
+        for name, table in common.items()
+    }
     for part in parts:
         files |= part.files
     found = of_results(folder.tasks)
     page = _page(folder, parts, found, common["failures"], common["contradicted_claims"])
-    pages = {f"report.{name}": render(page).encode() for name, render in renderers.items()}
+    pages = {path: text.encode() for render in renderers for path, text in render(page).items()}
     paths = write_files(directory, {**files, **pages})
     remove_stale(directory, set(paths))
     return [*paths[len(files) :], *paths[: len(files)]]

@@ -10,6 +10,9 @@ from boundmark.reports.stored.parquet import is_made_by_reports
 
 FOLDERS = ("tables", "plots")
 
+# Of this folder all belongs to reports: its files cannot say who made them.
+OWN_FOLDER = "page_tables"
+
 
 def write_files(directory: Path, files: Mapping[str, Any]) -> list[Path]:
     """Write files by their path below a directory, and return where they are.
@@ -33,8 +36,11 @@ def write_files(directory: Path, files: Mapping[str, Any]) -> list[Path]:
 def remove_stale(directory: Path, written: Collection[Path]) -> None:
     """Remove the tables and plots of earlier reports that were not written again.
 
-    Files that no report wrote are left alone.
+    Files that no report wrote are left alone, but for LaTeX and CSV in `page_tables/`.
     """
+    for path in (directory / OWN_FOLDER).glob("*"):
+        if path.suffix in (".tex", ".csv") and path not in written:
+            path.unlink()
     for folder in FOLDERS:
         for path in (directory / folder).rglob("*.parquet"):
             if path not in written and is_made_by_reports(path):

@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solut
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.by_name import TABLE as SCHEDULES
 from boundmark.problems.pipeline.by_name import TABLE as PARTITIONS
+from boundmark.problems.placement.by_name import TABLE as PLACEMENTS
+from boundmark.problems.slicing.by_name import TABLE as SLICES
 
 NAMES = ("conv", "relu, 1", "7", "[red]x[/red]")
 ROWS = [(0, 0), (1, 0), (2, 1), (3, 2)]
@@ -130,11 +133,11 @@ def test_three_columns(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("block,micro_batch,start\nF0,0,0\nF1,0,3\nF0,1,1\nF1,1,5\n")
     rows = numbered_rows(read_solution_file(path, SCHEDULES), ("F0", "F1"), SCHEDULES)
-    assert SCHEDULES.solution(rows, 2).starts.tolist() == [[0, 3], [1, 5]]
+    assert SCHEDULES.solution(rows, SimpleNamespace(nodes=2)).starts.tolist() == [[0, 3], [1, 5]]
     path.write_text("block,micro_batch,start\nF0,0,0\nF1,0,3\nF0,1,1\n")
     rows = numbered_rows(read_solution_file(path, SCHEDULES), ("F0", "F1"), SCHEDULES)
     with pytest.raises(InvalidInputError, match="block 1 of micro-batch 1 has no start"):
-        SCHEDULES.solution(rows, 2)
+        SCHEDULES.solution(rows, SimpleNamespace(nodes=2))
     path.write_text("block,micro_batch,start\nF0,1,0\nF1,0,3\nF0,1,1\n")
     with pytest.raises(InvalidInputError, match="block 'F0' 1 has two rows"):
         numbered_rows(read_solution_file(path, SCHEDULES), ("F0", "F1"), SCHEDULES)
@@ -143,7 +146,7 @@ def test_three_columns(tmp_path: Path) -> None:
 @given(stages=st.lists(st.integers(0, 50), min_size=1, max_size=12))
 def test_stages_used(stages: list[int]) -> None:
     """Without a number of stages, it is the number of those used, in the same order."""
-    partition = PARTITIONS.solution(list(enumerate(stages)), len(stages))
+    partition = PARTITIONS.solution(list(enumerate(stages)), SimpleNamespace(nodes=len(stages)))
     meant, implied = PARTITIONS.implied(partition)
     assert implied == {"k": len(set(stages))}
     found = meant.stages.tolist()
@@ -155,9 +158,9 @@ def test_stages_used(stages: list[int]) -> None:
 
 def test_rows_are_those_of_the_solution() -> None:
     """What a table says of a solution makes the same solution again."""
-    partition = PARTITIONS.solution([(1, 3), (0, 1), (2, 0)], 3)
+    partition = PARTITIONS.solution([(1, 3), (0, 1), (2, 0)], SimpleNamespace(nodes=3))
     assert list(PARTITIONS.rows(partition)) == [(0, 1), (1, 3), (2, 0)]
-    schedule = SCHEDULES.solution([(0, 0, 4), (1, 0, 2)], 2)
+    schedule = SCHEDULES.solution([(0, 0, 4), (1, 0, 2)], SimpleNamespace(nodes=2))
     assert sorted(SCHEDULES.rows(schedule)) == [(0, 0, 4), (1, 0, 2)]
 
 
@@ -166,3 +169,31 @@ def test_nan_is_no_stage() -> None:
     rows: list[Any] = [["conv", math.nan]]
     with pytest.raises(InvalidInputError, match="is nan"):
         numbered_rows(rows, ("conv",), PARTITIONS)
+
+
+def test_values_by_name(tmp_path: Path) -> None:
+    """Devices go by their names, and by numbers where no device is called so."""
+    path = tmp_path / "mine.csv"
+    named = {"device": ("B", "gpu 0", "1")}
+    path.write_text("operator,device\na,B\nb, gpu 0\nc,1\nd,0\n")
+    rows = numbered_rows(read_solution_file(path, PLACEMENTS), tuple("abcd"), PLACEMENTS, named)
+    assert rows == [(0, 0), (1, 1), (2, 2), (3, 0)]
+    path.write_text("operator,device\na,B\nb,3\n")
+    with pytest.raises(
+        InvalidInputError,
+        match="device of 'b' is '3'; expected B, gpu 0, 1, or a number from 0 to 2",
+    ):
+        numbered_rows(read_solution_file(path, PLACEMENTS), ("a", "b"), PLACEMENTS, named)
+
+
+def test_slices_add_up() -> None:
+    """Parts follow each other in the order of the devices, and none may be missing."""
+    graph = SimpleNamespace(names=("conv", "fc"), devices=3, length=[8, 5])
+    instance = SimpleNamespace(nodes=2, graph=graph)
+    plan = SLICES.solution([(1, 2, 1), (0, 1, 8), (1, 0, 4)], instance)
+    assert plan.vectors.tolist() == [[0, 0, 8, 8], [0, 4, 4, 5]]
+    assert sorted(SLICES.rows(plan)) == [(0, 1, 8), (1, 0, 4), (1, 2, 1)]
+    with pytest.raises(InvalidInputError, match="'fc' have 4 indices together; expected 5"):
+        SLICES.solution([(0, 1, 8), (1, 0, 4)], instance)
+    with pytest.raises(InvalidInputError, match="'conv' is sliced for device 3; expected devices"):
+        SLICES.solution([(0, 3, 8), (1, 0, 5)], instance)

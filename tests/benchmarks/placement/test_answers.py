@@ -35,6 +35,12 @@ def test_a_line_for_each_device(capsys: pytest.CaptureFixture[str]) -> None:
     assert (answers.objective_name(ANSWER), answers.unit(ANSWER)) == ("makespan", "")
 
 
+def test_losses() -> None:
+    """The device that computes longest does so for 4 of 11 ticks, and waits 5 for its tensor."""
+    parts = [(loss.ticks, loss.where) for loss in answers.losses(ANSWER)]
+    assert parts == [(4, "device d1"), (5, "device d1"), (2, "device d1")]
+
+
 def test_facts() -> None:
     """Programs get the same numbers."""
     assert answers.facts(ANSWER) == {

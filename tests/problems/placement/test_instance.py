@@ -113,7 +113,7 @@ def test_names_are_given_back() -> None:
         ({"producer": [1]}, "the edges form a cycle"),
         ({"consumers": [[]]}, r"consumers of tensor 0 are \[\]; expected at least one, ascending"),
         ({"consumers": [[2, 1]]}, "expected at least one, ascending"),
-        ({"consumers": [1]}, "consumers 1 is not a list of operator numbers"),
+        ({"consumers": [1]}, "an entry of consumers is 1; expected a list of integers"),
         ({"size": [1]}, "size of tensor 0 is 1; expected the number of one of the 1 tables"),
         ({"times": [[0, 5, 6, 1]]}, "a tensor takes time from a device to itself"),
         ({"times": [[0, -5, 6, 0]]}, "a time of a transfer is -5"),

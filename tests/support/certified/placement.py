@@ -41,6 +41,14 @@ TIGHT: dict[str, tuple[str, PlacementInstance]] = {
         "interval-load",
         instance([[2, -1], [3, 4], [4, 4], [1, -1]], FORK_JOIN, times=[[0, 1, 2, 0]]),
     ),
+    "path-prices, memory": (
+        "path-prices",
+        instance([[2, 6], [2, 6]], [(0, 1)], times=[[0, 0, 0, 0]], memory=[1, 1], capacity=[1, 2]),
+    ),
+    "path-prices, an interval": (
+        "path-prices",
+        instance([[1, 1], [5, 5], [5, 5], [1, 1]], FORK_JOIN, times=[[0, 8, 8, 0]]),
+    ),
     "series, a module": (
         "series",
         instance([[2, 3], [3, 4], [5, 4], [1, 2]], FORK_JOIN, times=[[0, 3, 2, 0]]),
@@ -65,6 +73,16 @@ TIGHT: dict[str, tuple[str, PlacementInstance]] = {
     "series, unsupported": (
         "series",
         instance([[2, -1], [3, 4], [4, 4], [1, -1]], FORK_JOIN, times=[[0, 1, 2, 0]]),
+    ),
+    "series, memory": (
+        "series",
+        instance(
+            [[2, 9], [2, 9], [2, 9]],
+            [(0, 1), (1, 2)],
+            times=[[0, 3, 3, 0]],
+            memory=[1, 1, 1],
+            capacity=[2, 3],
+        ),
     ),
     "series, past a module": (
         "series",

@@ -122,9 +122,7 @@ def graded(found: "Answer", given: "GivenSolution") -> "Answer":
     """Return the answer about the given solution, whatever better ones methods have found."""
     from boundmark.benchmarks.solve import GIVEN
 
-    notes = [*found.warnings]
-    if given.note:
-        notes.append(given.note)
+    notes = [*found.warnings, *given.notes]
     if found.objective is not None and found.objective < given.objective:
         notes.append(
             f"there is a better solution: {found.objective:,} by {found.method}; "
@@ -144,7 +142,7 @@ def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> 
     from boundmark.benchmarks.solve import GIVEN, Answer, warnings_about
 
     best = best_stored_bound(folder, given.source.instance)
-    notes = [*warnings_about(given.source), *([given.note] if given.note else [])]
+    notes = [*warnings_about(given.source), *given.notes]
     if best is None:
         notes.append(f"{folder} has no certified bound on instance {given.source.instance.sha256}")
     return Answer(

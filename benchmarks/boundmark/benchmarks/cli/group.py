@@ -12,8 +12,11 @@ from boundmark.benchmarks.cli.compare import compare
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
+from boundmark.benchmarks.cli.export_graph import export_graph
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
+from boundmark.benchmarks.cli.merge import merge
 from boundmark.benchmarks.cli.profile import profile
+from boundmark.benchmarks.cli.query import query
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import run
 from boundmark.benchmarks.cli.show_graph import show
@@ -22,6 +25,7 @@ from boundmark.benchmarks.cli.verify import verify
 from boundmark.problems.errors import BoundmarkError
 
 datasets.add_command(show)
+datasets.add_command(export_graph)
 
 
 class _Failure(click.ClickException):
@@ -72,6 +76,8 @@ class _Group(click.Group):
         verify,
         compare,
         baseline,
+        merge,
+        query,
         export,
         solve,
         evaluate,

@@ -6,14 +6,16 @@ import click
 
 from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over
 
-FORMATS = {"html": "html", "md": "md", "markdown": "md"}
+FORMATS = {
+    "html": "html", "md": "md", "markdown": "md", "latex": "latex", "tex": "latex", "csv": "csv",
+}  # fmt: skip
 
 
 def _formats(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
     chosen = [part.strip() for part in value.split(",") if part.strip()]
     for name in chosen:
         if name not in FORMATS:
-            raise click.BadParameter(f"{name!r} is not one of html, md.")
+            raise click.BadParameter(f"{name!r} is not one of html, md, latex, csv.")
     return tuple(dict.fromkeys(FORMATS[name] for name in chosen))
 
 
@@ -21,12 +23,15 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--format", "formats", default="html,md", show_default=True, callback=_formats,
-    help="What to write besides the Parquet tables.",
+    help="What to write besides the Parquet tables: any of html, md, latex, csv.",
 )  # fmt: skip
 @click.option(
     "--highlight", metavar="NAME", multiple=True,
     help="Method to put in front; may be given several times.",
 )  # fmt: skip
+@click.option(
+    "--baseline", metavar="NAME", help="Method to hold the solutions of all others against."
+)
 @click.option(
     "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Parquet file of earlier runs: this one is added to it, and the page shows trends.",
@@ -39,18 +44,23 @@ def report(
     directory: Path,
     formats: tuple[str, ...],
     highlight: tuple[str, ...],
+    baseline: str | None,
     history: Path | None,
     fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Write tables, plots and pages from the results in DIR, and print the certified table."""
+    import pandas as pd
+
     from boundmark.benchmarks.cli.tables import print_certified_table
     from boundmark.reports.report import write_report
     from boundmark.reports.stored.store import ResultStore
 
-    written = write_report(directory, formats, history=history, highlight=highlight)
+    written = write_report(
+        directory, formats, history=history, highlight=highlight, baseline=baseline
+    )
     if not quiet:
-        print_certified_table(directory)
+        print_certified_table(pd.read_parquet(directory / "tables" / "certified.parquet"))
     for path in written:
         if quiet or path.parent == directory:
             click.echo(path)

@@ -15,6 +15,9 @@ LABEL_WIDTH = 12
 # Kinds of operators that are counted on the page; JSON has all.
 MOST_TYPES = 8
 
+# Inputs and results likewise; those of a step of training are the gradients of all weights.
+MOST_TENSORS = 8
+
 
 @click.command("show")
 @click.argument("name", metavar="NAME|FILE")
@@ -90,7 +93,9 @@ def _print(found: dict[str, Any]) -> None:
         _say("parameters", f"{found['parameters'] / 1e6:,.3f} million, {megabytes:,.1f} MiB")
         _say("tensors", f"{found['output_bytes'] / 2**20:,.1f} MiB written by operators")
         for label in ("inputs", "results"):
-            _say(label, ", ".join(f"{name} {shape}" for name, shape in found[label].items()))
+            each = [f"{name} {shape}" for name, shape in found[label].items()]
+            more = [f"{len(each) - MOST_TENSORS} more"] if len(each) > MOST_TENSORS else []
+            _say(label, ", ".join(each[:MOST_TENSORS] + more))
         often = [f"{count} {kind}" for kind, count in found["operators"].items()]
         more = [f"{len(often) - MOST_TYPES} more kinds"] if len(often) > MOST_TYPES else []
         _say("operators", ", ".join(often[:MOST_TYPES] + more))

@@ -1,7 +1,6 @@
 """The summary of a run for the terminal."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,9 +11,6 @@ from rich.text import Text
 from boundmark.benchmarks.terminal import plain
 from boundmark.bounds.checker import printable
 from boundmark.reports.statistics.geometric_mean import geometric_mean
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
-from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.text.natural_order import natural_order
 from boundmark.reports.text.number_text import integer, percent
 
@@ -22,9 +18,14 @@ from boundmark.reports.text.number_text import integer, percent
 NODES_WIDTH, NUMBER_WIDTH = 9, 5
 
 
-def print_certified_table(directory: Path) -> None:
-    """Print the gaps of each problem: a line a graph or layout, a column a set of parameters."""
-    certified = certified_table(supported_results(ResultStore.open(directory)).results)
+def print_certified_table(certified: pd.DataFrame) -> None:
+    """Print the gaps of each problem: a line a graph or layout, a column a set of parameters.
+
+    Parameters
+    ----------
+    certified
+        From `certified_table`.
+    """
     console = Console()
     for problem, part in certified.groupby("problem"):
         console.print(

@@ -7,6 +7,7 @@ from typing import Any
 
 from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
 from boundmark.benchmarks.instance_choice import Choice, choose
+from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError
@@ -25,14 +26,14 @@ class GivenSolution:
         Its stored form, which the checker has accepted.
     objective
         Its cost in ticks.
-    note
-        What was taken for granted, as a sentence; empty if nothing was.
+    notes
+        What was taken for granted, as sentences.
     """
 
     source: NamedInstance
     document: Mapping[str, Any]
     objective: int
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def instance_and_solution(
@@ -60,7 +61,7 @@ def instance_and_solution(
     chosen = choose(model, given, problem, device, dims)
     found = read_solution_file(path, chosen.problem.table)
     with naming(path):
-        instance, solution, note = _matched(chosen, found)
+        instance, solution, notes = _matched(chosen, found)
         objective = instance.objective(solution)
         document = solution_document(instance, solution, objective)
         try:
@@ -68,13 +69,14 @@ def instance_and_solution(
             checker.check_solution(instance.to_json(), document)
         except checker.Rejected as error:
             raise InvalidInputError(f"the checker rejects it: {error}.") from error
-    return GivenSolution(chosen.named(instance), document, objective, note)
+    return GivenSolution(chosen.named(instance), document, objective, notes)
 
 
-def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, str]:
-    """Return the instance and its solution, with the parameters that the solution implies."""
+def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, tuple[str, ...]]:
+    """Return the instance, the solution and notes, with the parameters that it implies."""
     problem = chosen.problem
     first = chosen.make(chosen.any_parameters)
+    notes: list[str] = []
     if isinstance(found, dict):
         if found.get("problem", problem.name) != problem.name:
             raise InvalidInputError(
@@ -83,9 +85,13 @@ def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, str]:
         solution = problem.solution_from_json(found)
     else:
         assert problem.table is not None
-        rows = numbered_rows(found, names_of(problem.naming, first), problem.table)
-        solution = problem.table.solution(rows, first.nodes)
-    note = ""
+        table = problem.table
+        rows = numbered_rows(
+            found, names_of(problem.naming, first), table, table.value_names(first)
+        )
+        presentation = presentation_of(problem.name)
+        solution = presentation.completed(first, table.solution(rows, first))
+        notes += [presentation.completion] if presentation.completion else []
     parameters = dict(chosen.given)
     if problem.table is not None and not chosen.is_stored:
         meant, implied = problem.table.implied(solution)
@@ -97,10 +103,11 @@ def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, str]:
             if "format" not in found and meant.to_json() != solution.to_json():
                 solution = meant
                 note += "; its numbers were closed up to begin at 0"
+            notes.append(note)
     instance = chosen.make(parameters)
     if isinstance(found, dict) and found.get("format") == SOLUTION_FORMAT:
-        _check_owner(found, instance, note)
-    return instance, solution, note
+        _check_owner(found, instance, "; ".join(notes))
+    return instance, solution, tuple(notes)
 
 
 def _check_owner(document: Mapping[str, Any], instance: Instance, note: str) -> None:

@@ -22,7 +22,15 @@ def named_rows(answer: "Answer") -> list[tuple[str | int, ...]] | None:
         return None
     names = names_of(problem.naming, instance)
     solution = problem.solution_from_json(answer.solution)
-    return [(names[row[0]], *row[1:]) for row in problem.table.rows(solution)]
+    value_names = problem.table.value_names(instance)
+    known = [value_names.get(column) for column in problem.table.columns[1:]]
+    return [
+        (
+            names[row[0]],
+            *(called[x] if called else x for called, x in zip(known, row[1:], strict=True)),
+        )
+        for row in problem.table.rows(solution)
+    ]
 
 
 def named_solution(answer: "Answer") -> dict[str, Any] | list[dict[str, Any]] | None:

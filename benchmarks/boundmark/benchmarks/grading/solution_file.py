@@ -20,6 +20,9 @@ WrittenRow: TypeAlias = Sequence[object]
 # No solution that anybody could have written takes more.
 LARGEST_FILE = 2**27
 
+# Where further columns hold integers only.
+NO_NAMES: Mapping[str, Sequence[str]] = {}
+
 # Names in an error; more would be a page.
 MOST_NAMED = 5
 
@@ -70,18 +73,27 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
 
 
 def numbered_rows(
-    written: Sequence[WrittenRow], names: Sequence[str], table: SolutionTable
+    written: Sequence[WrittenRow],
+    names: Sequence[str],
+    table: SolutionTable,
+    value_names: Mapping[str, Sequence[str]] = NO_NAMES,
 ) -> list[Row]:
     """Return rows with the numbers of their nodes, each combination once, for all nodes.
 
-    A node is called by its name, or by its number where no node has that for a name.
+    A node is called by its name, or by its number where no node has that for a name, and so is
+    what has names in further columns.
+
+    Parameters
+    ----------
+    value_names
+        What the numbers in further columns are called, by column.
 
     Raises
     ------
     InvalidInputError
         If a row names no node, has a number out of range, or comes twice, or a node has no row.
     """
-    known = {name: number for number, name in enumerate(names)}
+    known = _numbers(names)
     rows: dict[Row, Row] = {}
     strangers: list[str] = []
     what = table.columns[0]
@@ -91,7 +103,7 @@ def numbered_rows(
             strangers.append(quoted(cells[0]))
             continue
         numbers = [
-            _integer(cell, column, names[node], table.largest)
+            _value(cell, column, names[node], table.largest, value_names.get(column, ()))
             for column, cell in zip(table.columns[1:], cells[1:], strict=True)
         ]
         key = (node, *numbers[:-1])
@@ -201,6 +213,23 @@ def _node(cell: object, known: Mapping[str, int], nodes: int) -> int | None:
             return None
         cell = int(cell)
     return cell if type(cell) is int and 0 <= cell < nodes else None
+
+
+def _numbers(names: Sequence[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
+
+
+def _value(cell: object, column: str, name: str, largest: int, known: Sequence[str]) -> int:
+    """Return the number that a cell means: one of those that have names, or any integer."""
+    if not known:
+        return _integer(cell, column, name, largest)
+    number = _node(cell, _numbers(known), len(known))
+    if number is None:
+        raise InvalidInputError(
+            f"{column} of {quoted(name)} is {quoted(cell)}; expected {_some(known)}, "
+            f"or a number from 0 to {len(known) - 1}."
+        )
+    return number
 
 
 def _integer(cell: object, column: str, name: str, largest: int) -> int:

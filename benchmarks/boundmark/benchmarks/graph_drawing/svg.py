@@ -2,8 +2,8 @@
 
 from html import escape
 
-from boundmark.benchmarks.graph_drawing.layout import layered
 from boundmark.benchmarks.graph_drawing.picture import Picture
+from boundmark.problems.graph_layout import layered
 
 # In pixels.
 COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 104, 34, 92, 18

@@ -6,13 +6,19 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from boundmark.benchmarks.placement.list_scheduled import COMPLETION, with_times
 from boundmark.benchmarks.placement.unfused import unfused
-from boundmark.benchmarks.presentation import Presentation
+from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.benchmarks.solve import Answer
+from boundmark.bounds.checker import printable
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import memory_held
-from boundmark.problems.placement.measures import busy_ticks, moved_ticks
+from boundmark.problems.placement.measures import (
+    busy_ticks,
+    idle_while_receiving,
+    moved_ticks,
+)
 from boundmark.reports.placement.gantt.spans import schedule_spans
 from boundmark.reports.placement.gantt.terminal import draw_placement
 from boundmark.reports.text.number_text import integer
@@ -105,10 +111,36 @@ def print_solution(answer: Answer) -> None:
         )
 
 
+def losses(answer: Answer) -> list[Loss]:
+    """Return what the device that computes longest does until the makespan."""
+    if answer.solution is None or answer.objective is None:
+        return []
+    instance, schedule = _instance(answer), PlacementSchedule.from_json(answer.solution)
+    busy = busy_ticks(instance.graph, schedule.devices)
+    device = int(busy.argmax())
+    computing = int(busy[device])
+    receiving = idle_while_receiving(instance, schedule, device)
+    where = f"device {printable(instance.graph.device_names[device])}"
+    return [
+        Loss("computing", computing, where),
+        Loss("idle while a tensor is on its way here", receiving, where),
+        Loss("idle otherwise", answer.objective - computing - receiving, where),
+    ]
+
+
 def _instance(answer: Answer) -> PlacementInstance:
     instance = answer.source.instance
     assert isinstance(instance, PlacementInstance)
     return instance
 
 
-PRESENTATION = Presentation("placement", objective_name, unit, facts, print_solution)
+PRESENTATION = Presentation(
+    "placement",
+    objective_name,
+    unit,
+    facts,
+    print_solution,
+    losses,
+    completed=with_times,
+    completion=COMPLETION,
+)

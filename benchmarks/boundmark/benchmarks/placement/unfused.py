@@ -1,25 +1,7 @@
 """Schedules of fused operators as schedules of the operators that they consist of."""
 
-from dataclasses import dataclass, field
-from typing import Any
-
-from boundmark.heuristics.placement.schedules.incumbent import Incumbent
-from boundmark.problems.certificate import Certificate, Claim
+from boundmark.benchmarks.placement.list_scheduled import list_scheduled
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
-from boundmark.problems.problem import Solution
-
-
-@dataclass
-class _Last:
-    """Keeps the last solution."""
-
-    solutions: list[Any] = field(default_factory=list)
-
-    def solution(self, solution: Solution) -> None:
-        self.solutions = [solution]
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        raise AssertionError("heuristics have no bounds")
 
 
 def unfused(
@@ -33,7 +15,5 @@ def unfused(
     assert instance.coarse is not None
     original = instance.with_parameters({"fusion": "none"})
     expanded = instance.coarse.expanded(schedule, instance.transfers)
-    last = _Last()
-    Incumbent(original, last).offer(expanded.devices.copy())
-    candidates = [expanded, *last.solutions]
+    candidates = [expanded, list_scheduled(original, expanded.devices)]
     return original, min(candidates, key=original.objective)

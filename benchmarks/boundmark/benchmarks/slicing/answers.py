@@ -6,9 +6,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from boundmark.benchmarks.presentation import Presentation
+from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.benchmarks.solve import Answer
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
+from boundmark.problems.slicing.latency import plan_times
 from boundmark.problems.slicing.measures import device_loads
 from boundmark.reports.text.number_text import integer
 
@@ -78,10 +79,26 @@ def print_solution(answer: Answer) -> None:
     console.print(f"operators by number of parts: {', '.join(counts)}", soft_wrap=True)
 
 
+def losses(answer: Answer) -> list[Loss]:
+    """Return what the latency is made of: each operator takes as long as its slowest device."""
+    if answer.solution is None:
+        return []
+    instance, plan = _instance(answer), SlicingPlan.from_json(answer.solution)
+    slowest = [
+        max(zip(one.communication, one.computation, strict=True), key=sum)
+        for one in plan_times(instance.graph, plan)
+    ]
+    where = "the slowest device of each operator"
+    return [
+        Loss("computing", sum(computation for _, computation in slowest), where),
+        Loss("communicating", sum(communication for communication, _ in slowest), where),
+    ]
+
+
 def _instance(answer: Answer) -> SlicingInstance:
     instance = answer.source.instance
     assert isinstance(instance, SlicingInstance)
     return instance
 
 
-PRESENTATION = Presentation("slicing", objective_name, unit, facts, print_solution)
+PRESENTATION = Presentation("slicing", objective_name, unit, facts, print_solution, losses)

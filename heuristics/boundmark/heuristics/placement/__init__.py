@@ -1,5 +1,6 @@
 """Heuristics for `placement`: they choose devices, and list scheduling does the rest."""
 
+from boundmark.heuristics.placement.methods.fill_devices import FILL_DEVICES
 from boundmark.heuristics.placement.methods.getf import GETF
 from boundmark.heuristics.placement.methods.heft import HEFT
 from boundmark.heuristics.placement.methods.hsdag import HSDAG
@@ -26,6 +27,7 @@ METHODS: tuple[Method, ...] = (
     RANDOM_DEVICES,
     RANDOM_SETS,
     M_TOPO,
+    FILL_DEVICES,
     M_ETF,
     M_SCT,
     GETF,

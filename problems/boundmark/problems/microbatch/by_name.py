@@ -12,9 +12,9 @@ from boundmark.problems.microbatch.schedule import LATEST, Schedule
 from boundmark.problems.solution_table import Row, SolutionTable
 
 
-def _schedule(rows: Sequence[Row], nodes: int) -> Schedule:
+def _schedule(rows: Sequence[Row], instance: MicrobatchInstance) -> Schedule:
     """Return the schedule of start times; a table has no part that repeats."""
-    count = max(row[1] for row in rows) + 1
+    nodes, count = instance.nodes, max(row[1] for row in rows) + 1
     if count > MOST_MICRO_BATCHES:
         raise InvalidInputError(
             f"micro-batch {count - 1} is named; expected numbers below {MOST_MICRO_BATCHES}."

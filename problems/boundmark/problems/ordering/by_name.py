@@ -15,7 +15,7 @@ from boundmark.problems.solution_table import Row, SolutionTable
 LARGEST_POSITION = 2**31
 
 
-def _order(rows: Sequence[Row], nodes: int) -> ExecutionOrder:
+def _order(rows: Sequence[Row], instance: OrderingInstance) -> ExecutionOrder:
     by_position = sorted((position, node) for node, position in rows)
     for (first, _), (second, _) in itertools.pairwise(by_position):
         if first == second:

@@ -15,8 +15,9 @@ from boundmark.problems.problem import INSTANCE_FORMAT
 from boundmark.problems.stored_fields import (
     check_fields,
     check_format,
+    check_groups,
+    check_integer_lists,
     check_lists,
-    is_integer_list,
 )
 
 PEAK, SUM = METRICS = ("peak", "sum")
@@ -148,13 +149,8 @@ class OrderingInstance:
         check_format(value, INSTANCE_FORMAT)
         check_fields(value, FIELDS)
         check_lists(value, _LISTS)
-        for field in ("size", "producer", "kept", "parameter_size"):
-            if not is_integer_list(value[field]):
-                raise InvalidInputError(f"{field} is not a list of integers.")
-        for field in ("consumers", "overwrites"):
-            for numbers in value[field]:
-                if not is_integer_list(numbers):
-                    raise InvalidInputError(f"an entry of {field} is not a list of integers.")
+        check_integer_lists(value, ("size", "producer", "kept", "parameter_size"))
+        check_groups(value, ("consumers", "overwrites"))
         if not len(value["size"]) == len(value["producer"]) == len(value["consumers"]):
             raise InvalidInputError("size, producer and consumers differ in length.")
         graph = OrderingGraph(

@@ -12,8 +12,8 @@ from boundmark.problems.pipeline.partition import Partition
 from boundmark.problems.solution_table import Row, SolutionTable
 
 
-def _partition(rows: Sequence[Row], nodes: int) -> Partition:
-    stages = [0] * nodes
+def _partition(rows: Sequence[Row], instance: PipelineInstance) -> Partition:
+    stages = [0] * instance.nodes
     for node, stage in rows:
         stages[node] = stage
     return Partition(frozen(stages, "stages"))

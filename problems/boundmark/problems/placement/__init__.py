@@ -5,7 +5,7 @@ from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import ChoiceParameter
-from boundmark.problems.placement.by_name import NAMING
+from boundmark.problems.placement.by_name import NAMING, TABLE
 from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
 from boundmark.problems.placement.features import COSTS, OPERATORS
@@ -65,6 +65,7 @@ PROBLEM = Problem(
     ),
     precedence=30,
     naming=NAMING,
+    table=TABLE,
 )
 
 __all__ = [

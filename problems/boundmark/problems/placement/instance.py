@@ -18,13 +18,13 @@ from boundmark.problems.placement.fusion.rules import RULE_SETS
 from boundmark.problems.placement.graph import PlacementGraph
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.problem import INSTANCE_FORMAT
-from boundmark.problems.quoted import quoted
 from boundmark.problems.stored_fields import (
     check_fields,
     check_format,
+    check_groups,
+    check_integer_lists,
+    check_integer_tables,
     check_lists,
-    is_integer_list,
-    is_integer_table,
 )
 
 FIELDS = (
@@ -186,17 +186,9 @@ class PlacementInstance:
         check_format(value, INSTANCE_FORMAT)
         check_fields(value, FIELDS)
         check_lists(value, FIELDS[1:])
-        for field in ("memory", "capacity", "producer", "size"):
-            if not is_integer_list(value[field]):
-                raise InvalidInputError(f"{field} is not a list of integers.")
-        for field in ("duration", "times"):
-            if not is_integer_table(value[field]):
-                raise InvalidInputError(f"{field} is not a table of integers.")
-        for readers in value["consumers"]:
-            if not is_integer_list(readers):
-                raise InvalidInputError(
-                    f"consumers {quoted(readers)} is not a list of operator numbers."
-                )
+        check_integer_lists(value, ("memory", "capacity", "producer", "size"))
+        check_integer_tables(value, ("duration", "times"))
+        check_groups(value, ("consumers",))
         if len(value["producer"]) != len(value["consumers"]):
             raise InvalidInputError("producer and consumers differ in length.")
         devices = len(value["capacity"])

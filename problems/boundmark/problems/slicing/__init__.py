@@ -5,7 +5,7 @@ from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.parameter import IntegerParameter
 from boundmark.problems.problem import Problem
-from boundmark.problems.slicing.by_name import NAMING
+from boundmark.problems.slicing.by_name import NAMING, TABLE
 from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.slicing.graph import SlicingGraph
@@ -42,6 +42,7 @@ PROBLEM = Problem(
     ),
     precedence=50,
     naming=NAMING,
+    table=TABLE,
 )
 
 __all__ = [

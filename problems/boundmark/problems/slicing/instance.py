@@ -16,9 +16,9 @@ from boundmark.problems.slicing.plan import SlicingPlan
 from boundmark.problems.stored_fields import (
     check_fields,
     check_format,
+    check_integer_lists,
+    check_integer_tables,
     check_lists,
-    is_integer_list,
-    is_integer_table,
 )
 
 LISTS = ("length", "axis", "launch", "weights", "output", "capacity")
@@ -112,12 +112,8 @@ class SlicingInstance:
         check_format(value, INSTANCE_FORMAT)
         check_fields(value, FIELDS)
         check_lists(value, FIELDS[:-1])
-        for field in (*LISTS, *RATES):
-            if not is_integer_list(value[field]):
-                raise InvalidInputError(f"{field} is not a list of integers.")
-        for field in TABLES:
-            if not is_integer_table(value[field]):
-                raise InvalidInputError(f"{field} is not a table of integers.")
+        check_integer_lists(value, (*LISTS, *RATES))
+        check_integer_tables(value, TABLES)
         for field in RATES:
             if len(value[field]) != 2:
                 raise InvalidInputError(

@@ -29,6 +29,9 @@ def best_known_section(known: BestKnown, found: BestKnown) -> Section | None:
     better = improvements(known, found)
     cost, bound = ("objective", "objective_known"), ("bound", "bound_known")
     sentences = [
+        "The records come with the package. They state costs and bounds that were verified when "
+        "they were found, with the hashes of solutions and certificates that stay where they were "
+        "found; nothing of them is re-checked here, and they enter no gap.",
         f"There is a record of the best known cost and bound of "
         f"{count(better.known, 'instance')} of {len(found):,}.",
         f"The cost here is the best known one on {_equal(pairs, *cost)} of them, the bound on "

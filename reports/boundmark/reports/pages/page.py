@@ -16,19 +16,33 @@ class Cell:
         Shown smaller beside the text.
     best
         Whether this is the best value of its column.
+    href
+        Where the text leads: a file below the results folder, or ``#`` and the anchor of a place on
+        the page. Left out where the page has no such place.
+    mark
+        Number of the mark that stands before the text, as in the curves; none if left out.
     """
 
     text: str
     detail: str = ""
     best: bool = False
+    href: str = ""
+    mark: int | None = None
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows under a heading of their own; the heading is itself a row, or empty."""
+    """Rows under a heading of their own; the heading is itself a row, or empty.
+
+    Attributes
+    ----------
+    dataset
+        The data set that all rows are about, by which readers may filter; empty if there is none.
+    """
 
     heading: tuple[Cell, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    dataset: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,13 +73,47 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Detail:
+    """What stands behind one row, folded away until a reader asks for it.
+
+    Attributes
+    ----------
+    anchor
+        By which the page's links know it.
+    title, summary
+        What is seen before it is unfolded.
+    dataset
+        By which readers may filter.
+    curve
+        A drawing as SVG text; empty if there is none.
+    links
+        What leads further: other places and files, with their name.
+    commands
+        Commands that check what is shown, to be run in the results folder.
+    """
+
+    anchor: str
+    title: str
+    summary: str
+    dataset: str
+    table: Table
+    curve: str = ""
+    links: tuple[Cell, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Section:
-    """A part of the page under one heading; plots without data are left out."""
+    """A part of the page under one heading; plots without data are left out.
+
+    Details are for pages that can unfold them; others leave them out.
+    """
 
     title: str
     tables: tuple[Table, ...] = ()
     plots: tuple[Plot, ...] = ()
     paragraphs: tuple[str, ...] = ()
+    details: tuple[Detail, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from boundmark.reports.default import DEFAULT
+from boundmark.reports.pipeline.drawings import drawing_section
 from boundmark.reports.pipeline.solutions import solution_section
 from boundmark.reports.pipeline.tables import tables
 from boundmark.reports.problem_report import Grouping
@@ -21,6 +22,7 @@ REPORT = replace(
         bound_section,
         solution_section,
         runtime_section,
+        drawing_section,
         method_section,
         instance_section,
     ),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.placement.all_tables import tables
+from boundmark.reports.placement.drawings import drawing_section
 from boundmark.reports.placement.learned_sections import curve_section, learned_section
 from boundmark.reports.placement.sections import fusion_section, latency_section, time_section
 from boundmark.reports.problem_report import Grouping
@@ -21,6 +22,7 @@ REPORT = replace(
         latency_section,
         time_section,
         fusion_section,
+        drawing_section,
         gap_section,
         method_section,
         instance_section,

@@ -44,6 +44,8 @@ class Plot:
         Of the figure without its legend, in inches.
     legend_is_above
         Whether the legend stands in the upper right corner instead of below the axes.
+    instance
+        Hash of the instance that is drawn, whose details then lead here; empty if it is not one.
     """
 
     name: str
@@ -55,3 +57,4 @@ class Plot:
     width: float = 7.4
     height: float = 3.4
     legend_is_above: bool = False
+    instance: str = ""

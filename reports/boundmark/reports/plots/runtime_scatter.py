@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 # Below this, times are those of the clock and of the runner.
 SMALLEST_SECONDS = 1e-4
 
+# Of all panels together; a mark takes some 100 bytes of a page.
+MOST_MARKS = 3000
+
 
 def runtime_scatter_data(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
     """Return one row per task that ran, for the first, the middle and the last value.
+
+    Where that is more than `MOST_MARKS`, one in every few of them, in order of nodes.
 
     Parameters
     ----------
@@ -30,7 +35,11 @@ def runtime_scatter_data(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
     values = values_in_order(ran[by])
     chosen = {values[0], values[len(values) // 2], values[-1]} if values else set()
     columns = [by, "method", "nodes", "wall_seconds", "status"]
-    return ran[ran[by].isin(chosen)][columns].reset_index(drop=True)
+    shown = ran[ran[by].isin(chosen)]
+    if len(shown) > MOST_MARKS:
+        ordered = shown.sort_values(["nodes", "method", "task_id"], kind="stable")
+        shown = ordered.iloc[:: -(-len(shown) // MOST_MARKS)].sort_index()
+    return shown[columns].reset_index(drop=True)
 
 
 def draw_runtime_scatter(data: pd.DataFrame, axes: "Axes", looks: Looks | None = None) -> None:

@@ -1,16 +1,29 @@
 """One look for all plots, legible on white and on black, in colour and without.
 
-Colours are those of M. Okabe and K. Ito (B. Wong: "Points of view: color blindness", Nature Methods
-8, 2011) without black and yellow, which vanish on a dark or a light page. Every colour comes with a
-marker and a dash pattern of its own.
+The first six colours are those of M. Okabe and K. Ito (B. Wong: "Points of view: color blindness",
+Nature Methods 8, 2011) without black and yellow, which vanish on a dark or a light page. The others
+are, one after the other, as far as possible in CIELAB from those before, among those that stand out
+from both pages. Every colour comes with a marker and a dash pattern of its own.
 """
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#695A1E", "#871E96",
+    "#96B43C", "#3C00FF", "#00C300", "#FF005A", "#2D5A5A", "#B4A596", "#B496FF", "#962D2D",
+    "#1E69FF", "#FF0FE1", "#FF3CA5", "#FF0000",
+)  # fmt: skip
+
+# Letters are shapes by name; of three numbers, the first is that of corners.
+MARKERS: tuple[Any, ...] = (
+    "o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h", "d", "8", (4, 1, 0), (6, 1, 0),
+    (3, 1, 0), (3, 1, 180), (4, 1, 45), (8, 1, 0), (5, 0, 180),
+)  # fmt: skip
+
+# Of pages, where marks are text.
+GLYPHS = "●■▲◆▼✚✖◀▶⬟★⬢◊○□△◇▽◁▷☆"
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)))
 
 # Of lines that only help the eye, on any page.
@@ -52,7 +65,7 @@ class Look(NamedTuple):
     """How one series is drawn."""
 
     color: str
-    marker: str
+    marker: Any
     linestyle: Any
 
 
@@ -60,7 +73,7 @@ Looks = Mapping[str, Look]
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each name; the first 330 differ."""
+    """Return a look for each name; the first 420 differ."""
     cycles = zip(cycle(COLOURS), cycle(MARKERS), cycle(DASHES), strict=False)
     return {name: Look(*look) for name, look in zip(names, islice(cycles, len(names)), strict=True)}
 

@@ -84,7 +84,7 @@ def _group(dataset: str, part: pd.DataFrame, highlight: Sequence[str]) -> Group:
     smallest = part["mean_gap"].min() if len(part) > 1 else None
     blank = (Cell(""),) * (len(COLUMNS) - 1)
     lines = tuple(_cells(row, smallest, row.method in highlight) for row in rows(ordered))
-    return Group((heading, *blank), lines)
+    return Group((heading, *blank), lines, dataset)
 
 
 def _cells(row: Any, smallest: float | None, is_highlighted: bool) -> tuple[Cell, ...]:

@@ -25,7 +25,23 @@ def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -
         return Section(
             "Failed tasks", wrong, paragraphs=("Every task ended ok with a solution or a bound.",)
         )
-    rows = tuple(
+    groups = tuple(
+        Group((), _rows(part), str(dataset))
+        for dataset, part in failures.groupby("dataset", sort=False)
+    )
+    table = Table(
+        "Tasks that did not end ok, or delivered nothing",
+        ("instance", "method", "parameters", "seed", "seconds", "status", "detail"),
+        groups,
+        ("What a task reported before it failed counts in all tables.",),
+        text_columns=3,
+        text_columns_right=2,
+    )
+    return Section("Failed tasks", (table, *wrong))
+
+
+def _rows(failures: pd.DataFrame) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
         (
             Cell(f"{row.dataset}/{row.instance}"),
             Cell(row.method),
@@ -37,15 +53,6 @@ def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -
         )
         for row in rows_of(failures)
     )
-    table = Table(
-        "Tasks that did not end ok, or delivered nothing",
-        ("instance", "method", "parameters", "seed", "seconds", "status", "detail"),
-        (Group((), rows),),
-        ("What a task reported before it failed counts in all tables.",),
-        text_columns=3,
-        text_columns_right=2,
-    )
-    return Section("Failed tasks", (table, *wrong))
 
 
 def _contradicted(claims: pd.DataFrame) -> Table:

@@ -39,6 +39,7 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
                 _cells(str(value), row)
                 for value, row in zip(part[grouping.column], rows_of(part), strict=True)
             ),
+            dataset,
         )
         for dataset, part in ((name, gaps[gaps["dataset"] == name]) for name in datasets_of(gaps))
     ]

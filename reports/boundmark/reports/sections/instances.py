@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from boundmark.reports.instance_details.anchor import anchor_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.tables.rows import rows as rows_of
@@ -26,7 +27,9 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
     blank = (Cell(""),) * (len(columns) - 1)
     groups = tuple(
         Group(
-            (Cell(str(dataset)), *blank), tuple(_cells(row, with_claims) for row in rows_of(part))
+            (Cell(str(dataset)), *blank),
+            tuple(_cells(row, with_claims) for row in rows_of(part)),
+            str(dataset),
         )
         for dataset, part in certified.groupby("dataset")
     )
@@ -37,7 +40,7 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
 
 def _cells(row: Any, with_claims: bool) -> tuple[Cell, ...]:
     return (
-        Cell(row.instance),
+        Cell(row.instance, href=f"#{anchor_of(row.instance_sha256)}"),
         Cell(row.parameters),
         Cell(integer(row.nodes)),
         Cell(integer(row.edges)),

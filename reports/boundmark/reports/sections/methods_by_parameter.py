@@ -101,7 +101,7 @@ def _group(part: pd.DataFrame, by: str, values: Sequence[Value], shown: Shown) -
         if shown.with_statuses:
             row.append(Cell(_statuses(chosen)))
         rows.append(tuple(row))
-    return Group(heading, tuple(rows))
+    return Group(heading, tuple(rows), str(part["dataset"].iloc[0]))
 
 
 def _cell(entry: Any, best: dict[Any, float], shown: Shown) -> Cell:

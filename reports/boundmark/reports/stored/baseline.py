@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
-from boundmark.reports.stored.shards import latest_rows, open_shard
+from boundmark.reports.stored.shards import latest_rows, open_shard, refuse_other_types
 
 ENVIRONMENTS_KEY = b"boundmark_environments"
 REFERENCE_KEY = b"boundmark_reference_seconds"
@@ -89,4 +89,5 @@ def read_baseline(path: Path) -> Baseline:
             raise StoreError(
                 f"{path} is no baseline; expected a file that `boundmark baseline` wrote."
             ) from error
+    refuse_other_types(path, table, RESULTS)
     return Baseline(latest_rows(table), environments, reference)

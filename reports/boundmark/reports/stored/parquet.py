@@ -11,11 +11,15 @@ import pyarrow.parquet as pq
 MADE_BY = {b"made_by": b"boundmark report"}
 
 
-def parquet_bytes(frame: pd.DataFrame) -> Any:
-    """Return the frame as a buffer in Parquet's format, without its index."""
-    table = pa.Table.from_pandas(frame, preserve_index=False)
+def parquet_bytes(content: pd.DataFrame | pa.Table) -> Any:
+    """Return a frame, without its index, or a table as a buffer in Parquet's format."""
+    if isinstance(content, pd.DataFrame):
+        table = pa.Table.from_pandas(content, preserve_index=False)
+    else:
+        table = content
+    metadata = {**(table.schema.metadata or {}), **MADE_BY}
     sink = pa.BufferOutputStream()
-    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, **MADE_BY}), sink)
+    pq.write_table(table.replace_schema_metadata(metadata), sink)
     return sink.getvalue()
 
 

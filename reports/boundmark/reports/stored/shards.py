@@ -43,12 +43,21 @@ def open_shard(path: Path) -> pq.ParquetFile:
     found = (file.schema_arrow.metadata or {}).get(VERSION_KEY)
     if found != VERSION.encode():
         file.close()
-        version = "no schema version" if found is None else f"schema version {found.decode()}"
-        raise StoreError(
-            f"{path} has {version}; expected version {VERSION}. Run the suite again into another "
-            "folder, or refresh the baseline."
-        )
+        raise StoreError(f"{path} has {_told(found)}; expected version {VERSION}. {_advice(found)}")
     return file
+
+
+def _told(version: bytes | None) -> str:
+    if version is None:
+        return "no schema version"
+    return f"schema version {version.decode(errors='backslashreplace')}"
+
+
+def _advice(version: bytes | None) -> str:
+    """Return what to do about a file of another version."""
+    if version is not None and version.isdigit() and int(version) > int(VERSION):
+        return "A newer boundmark wrote it: update this one."
+    return "Run the suite again into another folder, or refresh the baseline."
 
 
 def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = None) -> pa.Table:
@@ -65,6 +74,7 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
                 raise StoreError(
                     f"{path} lacks columns; expected those of schema version {VERSION}."
                 ) from error
+        refuse_other_types(path, table, schema)
         if path.name == MERGED:
             table = table.filter(pc.invert(pc.is_in(table["task_id"], value_set=replaced)))
         tables.append(table)
@@ -72,6 +82,24 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
     if not tables:
         return target.empty_table()
     return pa.concat_tables(tables).combine_chunks()
+
+
+def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
+    """Raise if a column is not what a schema says.
+
+    Raises
+    ------
+    StoreError
+        With the file and the column.
+    """
+    for found in table.schema:
+        wanted = schema.field(found.name)
+        if found.type != wanted.type:
+            raise StoreError(
+                f"{path}: column {found.name} holds {found.type}; expected {wanted.type}."
+            )
+        if not wanted.nullable and table[found.name].null_count:
+            raise StoreError(f"{path}: column {found.name} lacks values; expected one in each row.")
 
 
 def latest_rows(table: pa.Table) -> pd.DataFrame:

@@ -186,6 +186,27 @@ class ResultStore:
         write_durably(self._traces / f"{task_id}.parquet", trace_content)
         write_durably(self._results / f"{task_id}.parquet", result_content)
 
+    def put(self, rows: pd.DataFrame, traces: pd.DataFrame) -> None:
+        """Store the rows and traces of many tasks at once, in place of all that are there.
+
+        Parameters
+        ----------
+        rows, traces
+            Columns of `schema.RESULTS` and of `schema.TRACES`.
+
+        Raises
+        ------
+        StoreError
+            If a file cannot be written.
+        """
+        for folder, schema, frame in (
+            (self._traces, TRACES, traces),
+            (self._results, RESULTS, rows),
+        ):
+            sink = pa.BufferOutputStream()
+            pq.write_table(pa.Table.from_pandas(frame, schema, preserve_index=False), sink)
+            write_durably(folder / MERGED, sink.getvalue())
+
     def results(self) -> pd.DataFrame:
         """Return one row per task, sorted by task, with the columns of `schema.RESULTS`.
 

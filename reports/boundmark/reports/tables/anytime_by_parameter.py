@@ -5,7 +5,7 @@ import pandas as pd
 from boundmark.reports.statistics.primal_dual_integral import mean_gap_over_time
 from boundmark.reports.tables.grouping import with_all
 from boundmark.reports.tables.parameters import in_order
-from boundmark.reports.tables.rows import rows
+from boundmark.reports.tables.rows import rows, values_of
 
 Events = dict[str, list[tuple[float, float]]]
 
@@ -50,7 +50,8 @@ def _gaps(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame) ->
     # Of each kind of method, what it is measured against; exact methods report both.
     references = {"heuristic": lower, "bound": upper}
     gaps = []
-    for task in rows(tasks):
+    needed = ["task_id", "method_kind", "instance_sha256", "time_limit_seconds"]
+    for task in rows(tasks[needed]):
         found, proven = solutions.get(task.task_id, []), bounds.get(task.task_id, [])
         if task.method_kind in references:
             reference = references[task.method_kind][task.instance_sha256]
@@ -68,8 +69,7 @@ def _gaps(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame) ->
 def _events(traces: pd.DataFrame, *, is_solution: bool) -> Events:
     chosen = traces[(traces["kind"] == "solution") == is_solution]
     events: Events = {}
-    for task_id, seconds, value in zip(
-        chosen["task_id"], chosen["seconds"], chosen["value"], strict=True
-    ):
+    columns = (values_of(chosen[name]) for name in ("task_id", "seconds", "value"))
+    for task_id, seconds, value in zip(*columns, strict=True):
         events.setdefault(task_id, []).append((seconds, value))
     return events

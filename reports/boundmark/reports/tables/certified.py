@@ -30,6 +30,11 @@ COLUMNS = [
 
 
 def certified_table(results: pd.DataFrame) -> pd.DataFrame:
+    """Return what is known of each instance of results, as `certified_of_tasks` does."""
+    return certified_of_tasks(with_names(results))
+
+
+def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return one row per instance, sorted by problem, data set, instance and parameters.
 
     `objective` is the best verified one and `bound` the best certified one, each with the method
@@ -38,12 +43,16 @@ def certified_table(results: pd.DataFrame) -> pd.DataFrame:
     not. `optimal` says that objective and bound are equal. One column per parameter of instances
     follows, e.g. `param_devices`.
 
+    Parameters
+    ----------
+    tasks
+        From `with_names`.
+
     Raises
     ------
     StoreError
         If a verified objective is below a certified bound of the same instance.
     """
-    tasks = with_names(results)
     upper = _best(tasks, "objective", ascending=True)
     lower = _best(tasks, "bound_certified", ascending=False)
     claims = _best(tasks, "bound_claimed", ascending=False)

@@ -25,15 +25,17 @@ def method_names(tasks: pd.DataFrame) -> "pd.Series[Any]":
     StoreError
         If `params` of a task are not a JSON object.
     """
-    names = tasks["method"].astype("object")
+    ways = tasks[["method", *VARIANTS]].drop_duplicates().reset_index(drop=True)
+    names = ways["method"].astype("object")
     for column, form in VARIANTS.items():
-        values = tasks[column].astype("object").where(tasks[column].notna(), None)
+        values = ways[column].astype("object").where(ways[column].notna(), None)
         if column == "params":
-            values = _differing(values, tasks["method"])
-        several = values.groupby(tasks["method"]).transform(lambda group: group.nunique() > 1)
+            values = _differing(values, ways["method"])
+        several = values.groupby(ways["method"]).transform(lambda group: group.nunique() > 1)
         for at in names.index[several.astype(bool)]:
             names[at] = f"{names[at]} ({form.format(values[at])})"
-    return names.astype(str)
+    named = tasks[["method", *VARIANTS]].merge(ways.assign(name=names.astype(str)), how="left")
+    return pd.Series(named["name"].to_numpy(), index=tasks.index)
 
 
 def _differing(texts: "pd.Series[Any]", methods: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -6,11 +6,13 @@ whatever a problem calls its parameters.
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.tables.rows import values_of
 from boundmark.reports.text.natural_order import natural_order
 
 PREFIX = "param_"
@@ -39,7 +41,8 @@ def with_parameter_columns(table: pd.DataFrame) -> pd.DataFrame:
     StoreError
         If an `instance_params` is not a JSON object.
     """
-    given = [json_object("instance_params", text) for text in table["instance_params"]]
+    parsed = cache(lambda text: json_object("instance_params", text))
+    given = [parsed(text) for text in values_of(table["instance_params"])]
     names = natural_order(name for parameters in given for name in parameters)
     columns = {
         parameter_column(name): _column([parameters.get(name) for parameters in given], table.index)

@@ -1,11 +1,15 @@
 """Results as the tables need them: in a fixed order, with methods told apart."""
 
 import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import pandas as pd
 
 from boundmark.reports.tables.method_names import method_names
 from boundmark.reports.tables.parameters import json_object, parameter_text
+from boundmark.reports.tables.rows import values_of
 
 
 def with_names(results: pd.DataFrame) -> pd.DataFrame:
@@ -21,14 +25,21 @@ def with_names(results: pd.DataFrame) -> pd.DataFrame:
         If a row's `instance_params` or `params` are not a JSON object.
     """
     tasks = results.copy()
-    tasks["parameters"] = [
-        parameter_text(json_object("instance_params", text)) for text in tasks["instance_params"]
-    ]
+    tasks["parameters"] = _by_text(
+        tasks["instance_params"],
+        lambda text: parameter_text(json_object("instance_params", text)),
+    )
     tasks["method"] = method_names(tasks)
     tasks["instance"] = _instance_names(tasks)
-    tasks["order"] = tasks["parameters"].map(_numbers_by_value)
+    tasks["order"] = _by_text(tasks["parameters"], _numbers_by_value)
     by = ["problem", "dataset", "instance", "order", "instance_sha256", "method", "seed", "task_id"]
     return tasks.sort_values(by).drop(columns="order").reset_index(drop=True)
+
+
+def _by_text(column: "pd.Series[Any]", result_of: Callable[[Any], str]) -> list[str]:
+    """Return a function of each value, computed once for equal ones."""
+    known = cache(result_of)
+    return [known(text) for text in values_of(column)]
 
 
 def _instance_names(tasks: pd.DataFrame) -> "pd.Series[str]":

@@ -77,7 +77,8 @@ def test_intervals_inside_help_those_outside() -> None:
     ("payload", "expected"),
     [
         ({}, "it lacks intervals"),
-        ({"intervals": []}, "not a list of at least one"),
+        ({"intervals": []}, "is not the whole schedule"),
+        ({"intervals": 3}, "intervals of the payload is not a list"),
         ({"intervals": [module()]}, "the last interval of the payload is not the whole"),
         ({"intervals": [{"first": -1, "last": -1, "rows": []}]}, "it lacks searches"),
         ({"intervals": [{**WHOLE, "searches": {}}]}, "searches of an interval is not a list"),

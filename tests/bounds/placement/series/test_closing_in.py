@@ -10,7 +10,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement import limits
 from boundmark.bounds.checker.placement.paths import OUTSIDE
-from boundmark.bounds.placement.series import certificate
+from boundmark.bounds.placement.series import certificate, closing_in
 from boundmark.bounds.placement.series.adding_up import least_ends, least_rests, shortest_way
 from boundmark.bounds.placement.series.closing_in import ClosingIn
 from boundmark.problems.method import Budget
@@ -64,11 +64,18 @@ def test_a_known_cost_is_all_there_is_to_prove() -> None:
     assert recorder.bounds[-1].bound <= 16
 
 
-def test_memory_that_modules_do_not_see() -> None:
-    """Each module fits, all together do not: the bound holds, and no schedule is reported."""
+def test_memory_that_modules_do_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each module fits, all together do not: the bound holds, and no schedule is reported.
+
+    Of few operators, all are one module: it sees the memory, and bound and schedule are optimal.
+    """
     rows = [[1, 9], [1, 9], [1, 9], [1, 9]]
     edges = list(itertools.pairwise(range(4)))
     sample = instance(rows, edges, memory=[1] * 4, capacity=[2, 2])
+    _, recorder = closed(sample)
+    assert recorder.bounds[-1].bound == optimum(sample)
+    assert sample.objective(recorder.solutions[-1]) == optimum(sample)
+    monkeypatch.setattr(closing_in, "WELL_SEARCHED", 3)
     _, recorder = closed(sample)
     assert recorder.solutions == []
     assert recorder.bounds[-1].bound == 4 <= optimum(sample)

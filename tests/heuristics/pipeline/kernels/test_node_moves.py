@@ -1,11 +1,19 @@
 """Moves of nodes against the costs of whole partitions."""
 
 import numpy as np
+import pytest
+from brute_force import instance as instance_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
-from boundmark.heuristics.pipeline.kernels.node_moves import DRAWS, Walk, anneal, cost_changes
+from boundmark.heuristics.pipeline.kernels.node_moves import (
+    DRAWS,
+    MOST_CARRIED,
+    Walk,
+    anneal,
+    cost_changes,
+)
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
@@ -68,3 +76,39 @@ def test_annealing_keeps_its_books(instances, data, seed: int, temperature: floa
     if best > 0:
         assert costs.tolist() == costs_without_overflow(instance, stages).tolist()
         assert sums.tolist() == loads(instance, stages).tolist()
+
+
+def chain(length: int, cheap: set[int]) -> PipelineInstance:
+    """Return a chain for two stages, with tensors that cost much, apart from a few."""
+    transfer = [0 if v in cheap else 10 * length for v in range(length)]
+    edges = [(v, v + 1) for v in range(length - 1)]
+    return instance_of([1] * length, edges, 2, transfer=transfer)
+
+
+def annealed(instance: PipelineInstance, stages: IntArray) -> tuple[int, IntArray]:
+    """Return the cost after moves that are hardly ever for the worse; the stages become its own."""
+    draws = np.random.default_rng(1).random((2000, DRAWS))
+    walk = Walk(stages, costs_without_overflow(instance, stages), loads(instance, stages))
+    cost, best = instance.objective(Partition(stages)), stages.copy()
+    best_cost = anneal(kernel_graph(instance.graph), walk, draws, 1e-6, 0.9, cost, best)
+    assert walk.costs.tolist() == costs_without_overflow(instance, stages).tolist()
+    assert walk.loads.tolist() == loads(instance, stages).tolist()
+    return best_cost, best
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_nodes_take_along_what_depends_on_them(stage: int) -> None:
+    """A chain is halved at its one cheap tensor, though each node alone would cut another one."""
+    half = 4
+    instance = chain(2 * half, {half - 1})
+    cost, stages = annealed(instance, np.full(2 * half, stage))
+    assert cost == half
+    assert stages.tolist() == [0] * half + [1] * half
+
+
+def test_groups_have_a_limit() -> None:
+    """Nodes that would have to take more than the limit along stay, and books are kept."""
+    half = MOST_CARRIED + 1
+    instance = chain(2 * half, {half - 1})
+    cost, _ = annealed(instance, np.zeros(2 * half, np.int64))
+    assert cost == 2 * half

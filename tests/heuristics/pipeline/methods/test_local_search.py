@@ -79,6 +79,14 @@ def test_memetic_beats_evolution(run, random_instance) -> None:
     assert refined.objectives[-1] < evolved.objectives[-1]
 
 
+def test_the_end_of_a_round_is_colder_where_stages_are_large(random_instance) -> None:
+    """A node is a small part of a large stage, and no step is to be hidden by the temperature."""
+    coldest = [annealing.coldest(random_instance(64, k, 1)) for k in (2, 8, 64, 100)]
+    assert coldest == sorted(coldest)
+    assert 4 * coldest[0] == coldest[1]
+    assert coldest[2] == coldest[3] <= annealing.HOTTEST
+
+
 def test_reslice_improves_the_graphs_own_order(run, random_instance) -> None:
     """A few hundred orders around it are enough."""
     objectives = run(RESLICE, random_instance(100, 8, 2), evaluations=300).objectives

@@ -13,6 +13,7 @@ from boundmark.heuristics.placement.kernels.earliest import (
 from boundmark.heuristics.placement.kernels.network import kernel_network
 from boundmark.heuristics.placement.methods.heft import mean_ranks
 from boundmark.heuristics.placement.methods.m_topo import filled
+from boundmark.heuristics.placement.schedules.filling import filled_in_turn
 from boundmark.heuristics.placement.schedules.room import require_room, with_room
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.placement import PlacementInstance
@@ -116,8 +117,30 @@ def test_room_that_greedy_rules_do_not_find() -> None:
     assert with_room(sample, devices) is None
     # As few as can be leave the device that they were given.
     assert require_room(sample, devices).tolist() == [1, 1, 0, 0, 0]
-    for name in ("round-robin", "random-devices", "m-etf", "heft", "placement-search"):
+    for name in ("round-robin", "random-devices", "m-etf", "heft"):
         assert sorted(np.bincount(devices_of(name, sample)).tolist()) == [2, 3]
+    found = record("placement-search", sample, params={"evaluations": 20}).solutions[-1]
+    assert sorted(np.bincount(found.devices).tolist()) == [2, 3]
+
+
+def test_devices_are_filled_in_the_best_sequence() -> None:
+    """The fast device first, up to its memory; where it supports nothing more, the next one."""
+    rows, edges = [[9, 1], [9, 1], [9, 1]], CHAIN
+    sample = instance(rows, edges, memory=[1, 1, 1], capacity=[3, 2])
+    assert devices_of("fill-devices", sample) == [1, 1, 0]
+    sample = instance([[9, 1], [9, -1], [9, 1]], edges, memory=[1, 1, 1], capacity=[3, 3])
+    assert devices_of("fill-devices", sample) == [1, 0, 0]
+    nowhere = instance([[1, 1]] * 3, edges, memory=[2, 2, 2], capacity=[3, 3])
+    with pytest.raises(UnsupportedError, match="do not hold all operators"):
+        record("fill-devices", nowhere)
+
+
+def test_of_many_devices_not_all_sequences_are_tried() -> None:
+    """They begin anywhere in the order of speed, and all of them have room."""
+    rows = [[5, 1, 4, 2, 3]] * 4
+    sample = instance(rows, [*CHAIN, (2, 3)], memory=[1] * 4, capacity=[2, 2, 2, 2, 1])
+    found = [devices.tolist() for devices in filled_in_turn(sample)]
+    assert found == [[1, 1, 3, 3], [3, 3, 4, 2], [4, 2, 2, 0], [2, 2, 0, 0], [0, 0, 1, 1]]
 
 
 def test_m_sct_waits_for_a_favourite_child() -> None:

@@ -71,7 +71,7 @@ def split(
     models = split_model(model, stages, range(instance.k), dims)
     _refuse_others(out, [one.stage for one in models])
     paths = [_write(one, out) for one in models]
-    for note in filter(None, (*given.source.notes, given.note)):
+    for note in (*given.source.notes, *given.notes):
         click.echo(printable(f"warning: {note}"), err=True)
     for one, path in zip(models, paths, strict=True):
         graph = one.model.graph

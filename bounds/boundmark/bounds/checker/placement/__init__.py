@@ -15,10 +15,7 @@ critical-path/1
     not before its end there and the tensor's ticks from e to d. Of all e, the best counts. By
     induction, each operator has a least start on each device. Some operator ends last.
 assignment-load/1
-    With weights a_d and b_d of the devices: each device runs its operators one after another, so
-    OPT sum(a) >= the sum over operators of a_d duration[d], for the devices d that they are on. And
-    sum(b_d capacity[d]) >= the sum over operators of b_d memory. Of both together, each operator
-    needs the least over the devices that support it and have room for it alone.
+    As path-prices, with prices of work and of memory only.
 interval-load/1
     An interval begins with the end of its first operator, or with the schedule, and ends with the
     start of its last operator, or with the schedule. In between run the operators that the last one
@@ -38,13 +35,21 @@ series/1
     runs between the end of the first and the start of the last one, and so do the transfers among
     them and the two. And a search of all their schedules may refute a threshold, for given devices
     of the first and the last one (see `module_search`).
+path-prices/1
+    Paths lead from the begin to the end of the schedule over arcs, to an operator from one that it
+    reads or over an interval as above. What operators and arcs of a path take on their devices is
+    at most OPT. So is each device's work, and its memory at most its capacity. With prices w_d of
+    work and m_d of memory, OPT (paths + sum(w)) is at least the sum of all that, for the devices of
+    any schedule: a sum over operators, by device, and over arcs, by two devices. For the devices of
+    its ends, an arc hands over some of its ticks to these operators, which changes no sum. Then
+    each of them takes at least its own least over all devices that may be.
 """
 
 from .instance import read_instance
-from .intervals import critical_path, interval_load
-from .load import assignment_load
+from .intervals import critical_path
+from .prices import assignment_load, path_prices
 from .schedule import objective
-from .series import series
+from .series import interval_load, series
 
 SOLUTION_FIELDS = frozenset({"devices", "starts", "transfers"})
 
@@ -53,6 +58,7 @@ KINDS = {
     "assignment-load/1": assignment_load,
     "interval-load/1": interval_load,
     "series/1": series,
+    "path-prices/1": path_prices,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

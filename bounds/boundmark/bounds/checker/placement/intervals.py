@@ -1,4 +1,4 @@
-"""Checks the kinds that look at what devices have to do: critical-path, interval-load.
+"""Checks critical-path, and what loads prove of an interval.
 
 An interval is what lies between the end of its first operator and the start of its last one; either
 may be missing, for the begin and the end of the schedule. See the package for the argument.
@@ -21,24 +21,6 @@ def critical_path(instance: Instance, payload: Any) -> int:
     network = Network(instance)
     body = network.between(OUTSIDE, OUTSIDE)
     return network.heads(OUTSIDE, 0, body, OUTSIDE)[1][0]
-
-
-def interval_load(instance: Instance, payload: Any) -> int:
-    """Return what loads prove of the last interval, which is the whole schedule."""
-    payload = fields(payload, "the payload", {"intervals"})
-    intervals = payload["intervals"]
-    if type(intervals) is not list or not intervals:
-        raise Rejected("intervals of the payload is not a list of at least one")
-    network = Network(instance)
-    hold(NUMBER_BYTES * len(intervals) * network.devices**2)
-    for value in intervals:
-        value = fields(value, "an interval", {"first", "last", "rows"})
-        first, last = ends(network, value)
-        jump = by_loads(network, first, last, network.between(first, last), value["rows"])
-        network.add(jump)
-    if jump.first != OUTSIDE or jump.last != OUTSIDE:
-        raise Rejected("the last interval of the payload is not the whole schedule")
-    return jump.least[0][0]
 
 
 def ends(network: Network, value: dict[str, Any]) -> tuple[int, int]:

@@ -37,6 +37,8 @@ class Module(NamedTuple):
         At ``u * operators + v``, 1 if v waits for u.
     is_inner
         1 for operators inside of chains, which are decided last.
+    memory, capacity
+        Of each operator, and of each device.
     """
 
     operators: int
@@ -50,6 +52,8 @@ class Module(NamedTuple):
     is_shared: int
     waits: Numbers
     is_inner: Numbers
+    memory: Numbers
+    capacity: Numbers
 
 
 class Scratch(NamedTuple):
@@ -59,9 +63,9 @@ class Scratch(NamedTuple):
     ----------
     count
         Steps so far; operators and transfers, precedences and pairs of the schedule.
-    allowed, only, heads, tails, stack
+    allowed, only, heads, tails, stack, held
         Of the current branch, and the allowed devices of those that wait; `only` is the device
-        where there is just one, else -1.
+        where there is just one, else -1; `held` is their memory.
     head, ticks, tail, key, order
         Of what one device or port has to do.
     device, start
@@ -80,6 +84,7 @@ class Scratch(NamedTuple):
     heads: Numbers
     tails: Numbers
     stack: Numbers
+    held: Numbers
     head: Numbers
     ticks: Numbers
     tail: Numbers
@@ -108,7 +113,7 @@ def scratch_sizes(operators: int, devices: int, arcs: int) -> list[int]:
     pairs = items * (items - 1) // 2 + 1
     table, rows = operators * devices, (operators * devices + 1) * operators
     return [
-        4, operators, operators, table, table, rows,
+        4, operators, operators, table, table, rows, devices,
         *[items + 1] * 5,
         operators, *[items + 1] * 6,
         *[2 * arcs + 1] * 3,

@@ -63,19 +63,22 @@ def fill_tails(module: Module, room: Scratch) -> None:
 
 
 def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
-    """Fill in heads and tails, take away devices that are too late; False if none is left."""
+    """Fill in heads and tails, take away devices that are late or full; False if none is left."""
     width, allowed, only, duration = module.devices, room.allowed, room.only, module.duration
-    heads, tails = room.heads, room.tails
+    heads, tails, held = room.heads, room.tails, room.held
     while True:
         for at in range(module.operators * width):
             heads[at] = 0
             tails[at] = 0
+        for d in range(width):
+            held[d] = 0
         for v in range(module.operators):
             only[v] = -1
             if allowed[v] & (allowed[v] - 1) == 0:
                 only[v] = 0
                 while allowed[v] >> only[v] != 1:
                     only[v] += 1
+                held[only[v]] += module.memory[v]
         fill_heads(module, room)
         fill_tails(module, room)
         is_changed = False
@@ -83,7 +86,9 @@ def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
         for v in range(module.operators):
             for d in range(width):
                 at = v * width + d
-                if allowed[v] >> d & 1 and heads[at] + duration[at] + tails[at] > threshold:
+                beside = held[d] if only[v] == d else held[d] + module.memory[v]
+                is_late = heads[at] + duration[at] + tails[at] > threshold
+                if allowed[v] >> d & 1 and (is_late or beside > module.capacity[d]):
                     allowed[v] ^= 1 << d
                     is_changed = True
             if allowed[v] == 0:

@@ -8,6 +8,7 @@ A branch ends where the threshold is exceeded for sure:
   from its end to the end of the interval (tail), each along paths with the best allowed devices of
   what comes before and after. Where head + duration + tail exceeds the threshold, the device is not
   allowed any more.
+- What can only be on a device has room there together, and with each one that may come to it.
 - A device runs what can only be there one after another; a port moves what has to pass it one after
   another. So for any of these, the least head, the ticks of all and the least tail add up to at
   most the threshold.

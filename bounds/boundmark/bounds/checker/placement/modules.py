@@ -73,6 +73,8 @@ def module_of(
         is_shared=int(instance.transfers == "per-tensor"),
         waits=waits,
         is_inner=_inner(size, arcs),
+        memory=[instance.memory[v] for v in operators],
+        capacity=list(instance.capacity),
     )
 
 

@@ -1,4 +1,4 @@
-"""Checks the kind that searches modules: series."""
+"""Checks the kinds that add up intervals: interval-load, and series, which searches them."""
 
 from typing import Any
 
@@ -12,27 +12,45 @@ from .modules import module_of, scratch_for, tensors_written
 from .paths import OUTSIDE, Jump, Network
 
 
+def interval_load(instance: Instance, payload: Any) -> int:
+    """Return what loads prove of the last interval, which is the whole schedule."""
+    return _whole(instance, payload, has_searches=False)
+
+
 def series(instance: Instance, payload: Any) -> int:
     """Return what loads and searches prove of the last interval, which is the whole schedule."""
+    return _whole(instance, payload, has_searches=True)
+
+
+def _whole(instance: Instance, payload: Any, *, has_searches: bool) -> int:
     payload = fields(payload, "the payload", {"intervals"})
-    intervals = payload["intervals"]
-    if type(intervals) is not list or not intervals:
-        raise Rejected("intervals of the payload is not a list of at least one")
     network = Network(instance)
+    jump = prove_intervals(instance, network, payload["intervals"], has_searches=has_searches)
+    if jump is None or jump.first != OUTSIDE or jump.last != OUTSIDE:
+        raise Rejected("the last interval of the payload is not the whole schedule")
+    return jump.least[0][0]
+
+
+def prove_intervals(
+    instance: Instance, network: Network, intervals: Any, *, has_searches: bool
+) -> Jump | None:
+    """Add to the network what is proven of intervals, and return the last one, None without any."""
+    if type(intervals) is not list:
+        raise Rejected("intervals of the payload is not a list")
     written = tensors_written(instance)
     hold(NUMBER_BYTES * len(intervals) * network.devices**2)
+    jump = None
     for value in intervals:
-        value = fields(value, "an interval", {"first", "last", "rows", "searches"})
+        names = {"first", "last", "rows"} | ({"searches"} if has_searches else set())
+        value = fields(value, "an interval", names)
         first, last = ends(network, value)
-        body = network.inside(first, last)
+        body = (network.inside if has_searches else network.between)(first, last)
         jump = by_loads(network, first, last, body, value["rows"])
-        if value["searches"] != []:
+        if has_searches and value["searches"] != []:
             module = module_of(instance, network, written, (first, last), body)
             _search(module, jump, value["searches"])
         network.add(jump)
-    if jump.first != OUTSIDE or jump.last != OUTSIDE:
-        raise Rejected("the last interval of the payload is not the whole schedule")
-    return jump.least[0][0]
+    return jump
 
 
 def _search(module: Module, jump: Jump, searches: Any) -> None:

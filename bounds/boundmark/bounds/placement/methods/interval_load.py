@@ -48,21 +48,26 @@ def run(
         if whole is None:
             raise UnsupportedError("the graph is too large for the checker.")
         best = _report(instance, [whole], progress, best)
-    intervals: list[Interval] = []
-    steps = MOST_STEPS
-    inside = budget.part(INSIDE)
-    for first, last in intervals_inside(instance.graph):
-        if inside.is_spent():
-            break
-        interval = bound_interval(network, first, last, inside, steps)
-        if interval is not None and interval.rows:
-            network.add(interval.jump)
-            intervals.append(interval)
-            steps -= interval.steps
+    intervals = proven_inside(instance.graph, network, budget.part(INSIDE))
     if intervals:
         again = bound_interval(network, OUTSIDE, OUTSIDE, budget)
         if again is not None:
             _report(instance, [*intervals, again], progress, best)
+
+
+def proven_inside(graph: PlacementGraph, network: Network, budget: Budget) -> list[Interval]:
+    """Return the intervals of which loads prove more than paths, and add them to the network."""
+    intervals: list[Interval] = []
+    steps = MOST_STEPS
+    for first, last in intervals_inside(graph):
+        if budget.is_spent():
+            break
+        interval = bound_interval(network, first, last, budget, steps)
+        if interval is not None and interval.rows:
+            network.add(interval.jump)
+            intervals.append(interval)
+            steps -= interval.steps
+    return intervals
 
 
 def _report(

@@ -1,4 +1,4 @@
-"""`placement-certify`: the cheap bounds first, then modules; no more than it takes.
+"""`placement-certify`: the cheap bounds first, then prices and modules; no more than it takes.
 
 Only what is better than everything before is reported, and nothing is begun once the best bound is
 the makespan of the best schedule, or of one that is known.
@@ -13,6 +13,7 @@ from boundmark.bounds.placement.methods import (
     assignment_load,
     critical_path,
     interval_load,
+    path_prices,
     series,
 )
 from boundmark.problems.errors import UnsupportedError
@@ -31,6 +32,7 @@ STEPS = (
     Step(critical_path.run, 1.0),
     Step(assignment_load.run, 0.1),
     Step(interval_load.run, 0.25),
+    Step(path_prices.run, 0.4),
     Step(series.run, 1.0),
 )
 
@@ -54,7 +56,7 @@ METHOD = Method(
     name="placement-certify",
     problem="placement",
     kind="bound",
-    summary="The best certificate in the time given: paths, loads, then modules.",
+    summary="The best certificate in the time given: paths, loads, prices, then modules.",
     run=run,
     params={"known_cost": 0},
     known_cost="known_cost",

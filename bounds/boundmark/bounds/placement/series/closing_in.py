@@ -27,7 +27,7 @@ from boundmark.bounds.placement.series.adding_up import (
     shortest_way,
 )
 from boundmark.bounds.placement.series.certificate import payload
-from boundmark.bounds.placement.series.chain import best_chain
+from boundmark.bounds.placement.series.chain import WELL_SEARCHED, best_chain
 from boundmark.bounds.placement.series.parts import Pair, Part, Proof
 from boundmark.bounds.placement.series.schedule import put_together
 from boundmark.problems.certificate import Certificate
@@ -67,7 +67,11 @@ class ClosingIn:
         """Choose the chain, and see what paths prove."""
         read = checker.check_instance(instance.to_json())
         network, written = Network(read), tensors_written(read)
-        chain = best_chain(instance.graph, MOST_MODULE_OPERATORS - 2).operators
+        graph = instance.graph
+        chain = best_chain(graph, MOST_MODULE_OPERATORS - 2).operators
+        if graph.nodes <= WELL_SEARCHED and graph.memory.sum() > graph.capacity.min():
+            # A search of all operators sees all the memory that they take.
+            chain = ()
         places = [OUTSIDE, *chain, OUTSIDE]
         parts = [
             Part.of(read, network, written, (first, last))

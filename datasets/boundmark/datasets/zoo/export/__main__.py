@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from boundmark.datasets.graph_file import GraphOrigin, to_parquet
+from boundmark.datasets.graph_file import to_parquet
+from boundmark.datasets.graph_rows import GraphOrigin
 from boundmark.datasets.zoo.export.graph_module import to_graph
 from boundmark.datasets.zoo.export.recipe import Recipe, exported
 from boundmark.datasets.zoo.export.recipes import RECIPES

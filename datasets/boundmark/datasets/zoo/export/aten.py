@@ -107,7 +107,7 @@ _ELEMENTWISE: Mapping[str, str] = {
     "rsqrt": "Rsqrt", "rsub": "Sub", "sigmoid": "Sigmoid", "sign": "Sign", "silu": "Swish",
     "mish": "Mish", "sin": "Sin", "softplus": "Softplus", "sqrt": "Sqrt", "sub": "Sub",
     "tanh": "Tanh", "where": "Where", "masked_fill": "Where",
-    "bernoulli": "Bernoulli", "log1p": "Log",
+    "bernoulli": "Bernoulli", "isinf": "IsInf", "isnan": "IsNaN", "log1p": "Log",
 }  # fmt: skip
 
 _MOVED: Mapping[str, str] = {

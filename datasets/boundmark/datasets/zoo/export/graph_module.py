@@ -10,6 +10,7 @@ import torch
 
 from boundmark.datasets.arithmetic import main_dtype
 from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME
+from boundmark.datasets.zoo.export.backward import IS_GRADIENT
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import LEFT_OUT, Operator
@@ -55,7 +56,8 @@ def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
     Parameters
     ----------
     program
-        A functional `torch.export.ExportedProgram`: nothing is written in place.
+        A functional `torch.export.ExportedProgram`, in which nothing is written in place, or a
+        `TrainingProgram` of one.
     prefix
         Of module names, left out of the operators' names.
 
@@ -208,7 +210,10 @@ def _numbers(argument: Any, values: Mapping[Any, Value]) -> Sequence[int]:
 
 
 class _Names:
-    """Names operators after the module that runs them, like ``layer1.0.conv1/Conv``."""
+    """Names operators after the module that runs them, like ``layer1.0.conv1/Conv``.
+
+    Those of the backward pass are called like ``h.0.mlp.c_fc/grad/MatMul``.
+    """
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -216,7 +221,8 @@ class _Names:
 
     def operator(self, node: Any, op_type: str) -> str:
         path = self._path(node)
-        return self._unique(f"{path}/{op_type}" if path else op_type)
+        what = f"grad/{op_type}" if node.meta.get(IS_GRADIENT) else op_type
+        return self._unique(f"{path}/{what}" if path else what)
 
     def constant(self, node: Any) -> str:
         path = self._path(node)

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from boundmark.datasets.zoo.export.recipe import Recipe
+from boundmark.datasets.zoo.export.recipe import Recipe, for_training
 from boundmark.datasets.zoo.export.vision import MODELS as _TORCHVISION_IS_THERE
 
 # Import of transformers looks for torchvision.
@@ -209,3 +209,14 @@ RECIPES = (
         {"pixel_values": (1, 3, 640, 640)}, "logits",
     ),
 )  # fmt: skip
+
+_OF_BERT = _recipe(
+    "bert-base", "BertForMaskedLM", "Devlin et al., NAACL 2019", {}, _tokens(1, 128), "logits"
+)
+
+_TRAINED = ("gpt-2", "gpt-3-1.3b", "mt5-base", "mt5-1.8b")
+
+TRAINING = (
+    for_training(_OF_BERT),
+    *(for_training(recipe) for recipe in RECIPES if recipe.name in _TRAINED),
+)

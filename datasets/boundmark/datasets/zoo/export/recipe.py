@@ -1,10 +1,12 @@
 """What it takes to make one graph of the zoo."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+
+from boundmark.datasets.zoo.export.backward import WithLoss, with_gradients
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,9 @@ class Recipe:
         Attribute of the result that counts; empty for all of it.
     dtype
         Type of the weights.
+    is_training
+        Whether the graph is a step of training: the loss of logits, given ``labels``, and the
+        gradients of all weights.
     """
 
     name: str
@@ -36,6 +41,23 @@ class Recipe:
     inputs: Callable[[], Mapping[str, Any]]
     output: str = ""
     dtype: torch.dtype = torch.float32
+    is_training: bool = False
+
+
+def for_training(recipe: Recipe) -> Recipe:
+    """Return the recipe of a step of training; labels are like the last of the inputs."""
+
+    def inputs() -> dict[str, Any]:
+        given = dict(recipe.inputs())
+        return {**given, "labels": torch.zeros_like(list(given.values())[-1])}
+
+    return replace(
+        recipe,
+        name=f"{recipe.name}-training",
+        configuration={**recipe.configuration, "training": "loss and gradients, no dropout"},
+        inputs=inputs,
+        is_training=True,
+    )
 
 
 def image(batch: int, height: int, width: int | None = None) -> dict[str, Any]:
@@ -70,15 +92,19 @@ class _Wrapped(torch.nn.Module):
 def exported(recipe: Recipe) -> Exported:
     """Record what the module of a recipe runs for its inputs, with nothing written in place."""
     with torch.no_grad():
-        module = _on_meta(recipe.module).to(recipe.dtype).eval().requires_grad_(False)
-    with torch.device("meta"), torch.no_grad():
+        module = _on_meta(recipe.module).to(recipe.dtype).eval()
+        module.requires_grad_(recipe.is_training)
+    with torch.device("meta"), torch.set_grad_enabled(recipe.is_training):
         inputs = {
             name: value.to(recipe.dtype) if torch.is_floating_point(value) else value
             for name, value in recipe.inputs().items()
         }
-        program = torch.export.export(_Wrapped(module, recipe.output), (), inputs, strict=False)
+        wrapped = WithLoss(module) if recipe.is_training else _Wrapped(module, recipe.output)
+        program = torch.export.export(wrapped, (), inputs, strict=False)
         if _writes_in_place(program):
             program = program.run_decompositions({})
+    if recipe.is_training:
+        program = with_gradients(program)
     weights = {id(weight): weight.numel() for weight in module.parameters()}
     return Exported(program, sum(weights.values()))
 

@@ -2,4 +2,4 @@
 
 from boundmark.datasets.zoo.export import language, own, vision
 
-RECIPES = (*vision.RECIPES, *language.RECIPES, *own.RECIPES)
+RECIPES = (*vision.RECIPES, *language.RECIPES, *own.RECIPES, *language.TRAINING)

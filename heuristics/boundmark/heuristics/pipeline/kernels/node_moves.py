@@ -6,6 +6,10 @@ the one that it enters change their costs: for every other stage it lies outside
 
 Where stages have few nodes, hardly any of them can take one more. Then a pair of moves is tried:
 the node moves, and another one leaves the stage that it enters.
+
+Where a node has producers and consumers in its own stage, it cannot move alone. Then it moves to
+the next stage with all that depends on it in its own, or to the one before with all that it depends
+on there. In models, whose layers are chains, that is most nodes.
 """
 
 from typing import NamedTuple
@@ -15,13 +19,18 @@ import numpy.typing as npt
 from numba import types
 
 from boundmark.heuristics.pipeline.kernels.compiling import compiled, inlined
-from boundmark.heuristics.pipeline.kernels.graph import GRAPH, Graph
+from boundmark.heuristics.pipeline.kernels.graph import GRAPH, INTEGERS, Graph
 from boundmark.problems.arrays import IntArray
 
 # Of the moves that would be refused, the part that is tried together with a second one; and of
 # these, the part where the second node goes to where the first one came from.
 PAIRED = 0.3
 SWAPPED = 0.5
+
+# Of the nodes that cannot move alone, the part that is tried together with others, and how many
+# nodes move together at most.
+CARRIED = 0.3
+MOST_CARRIED = 32
 
 _INT = types.int64
 _ROW = types.int64[::1]
@@ -216,6 +225,111 @@ def _move_second(
     return past
 
 
+class Group(NamedTuple):
+    """Room for nodes that move together.
+
+    Attributes
+    ----------
+    nodes
+        In the order in which each of them can move, shape (MOST_CARRIED,).
+    path, edges
+        Nodes on the way to the one that is looked at, and the next edge of each, the same shape.
+    leaving, entering
+        Changes of costs by each move, the same shape.
+    seen
+        The last round in which a node was met, shape (n,).
+    """
+
+    nodes: IntArray
+    path: IntArray
+    edges: IntArray
+    leaving: IntArray
+    entering: IntArray
+    seen: IntArray
+
+
+_GROUP = types.NamedUniTuple(_ROW, 6, Group)  # type: ignore[no-untyped-call]
+
+
+@compiled([_GROUP(_INT)])
+def _no_group(nodes: int) -> Group:
+    """Return room for nodes of a graph of some size."""
+    return Group(
+        np.empty(MOST_CARRIED, np.int64),
+        np.empty(MOST_CARRIED, np.int64),
+        np.empty(MOST_CARRIED, np.int64),
+        np.empty(MOST_CARRIED, np.int64),
+        np.empty(MOST_CARRIED, np.int64),
+        np.full(nodes, -1, np.int64),
+    )
+
+
+@inlined([_INT(INTEGERS, INTEGERS, _ROW, _INT, _INT, _GROUP)])
+def _gather(
+    start: IntArray, others: IntArray, stages: IntArray, node: int, stamp: int, group: Group
+) -> int:
+    """Collect a node and all that depends on it in its stage, consumers before producers.
+
+    With producers as `others` it is all that it depends on, producers first.
+
+    Returns
+    -------
+    How many they are, 0 if they are too many.
+    """
+    count, depth = 0, 1
+    group.path[0], group.edges[0], group.seen[node] = node, start[node], stamp
+    while depth:
+        at = group.path[depth - 1]
+        edge = group.edges[depth - 1]
+        if edge == start[at + 1]:
+            if count == len(group.nodes):
+                return 0
+            group.nodes[count] = at
+            count += 1
+            depth -= 1
+            continue
+        group.edges[depth - 1] = edge + 1
+        other = others[edge]
+        if stages[other] == stages[node] and group.seen[other] != stamp:
+            if depth == len(group.path):
+                return 0
+            group.seen[other] = stamp
+            group.path[depth], group.edges[depth] = other, start[other]
+            depth += 1
+    return count
+
+
+@inlined([types.boolean(GRAPH, _WALK, _GROUP, *(_INT,) * 4, *(types.float64,) * 2)])
+def _move_group(
+    graph: Graph,
+    walk: Walk,
+    group: Group,
+    node: int,
+    to: int,
+    stamp: int,
+    level: int,
+    scale: float,
+    luck: float,
+) -> bool:
+    """Move a node and what has to move with it to a stage beside its own, if that is accepted."""
+    stages, cache, at = walk.stages, graph.cache, walk.stages[node]
+    if to > at:
+        count = _gather(graph.consumer_start, graph.consumers, stages, node, stamp, group)
+    else:
+        count = _gather(graph.producer_start, graph.producers, stages, node, stamp, group)
+    rise = -_excess(walk, at, level, cache) - _excess(walk, to, level, cache)
+    for i in range(count):
+        leaving, entering = cost_changes(graph, stages, group.nodes[i], to)
+        group.leaving[i], group.entering[i] = leaving, entering
+        _move(graph, walk, group.nodes[i], to, leaving, entering)
+    rise += _excess(walk, at, level, cache) + _excess(walk, to, level, cache)
+    if rise <= 0 or luck < np.exp(-rise / scale):
+        return count > 0
+    for i in range(count - 1, -1, -1):
+        _move(graph, walk, group.nodes[i], at, -group.entering[i], -group.leaving[i])
+    return False
+
+
 @compiled([types.int64(GRAPH, _WALK, _DRAWS, types.float64, types.float64, types.int64, _ROW)])
 def anneal(
     graph: Graph,
@@ -226,7 +340,7 @@ def anneal(
     best: int,
     best_stages: IntArray,
 ) -> int:
-    """Try one move, or pair of moves, per row of draws; accept it by the rule of [METROPOLIS53].
+    """Try to move a node, a pair or a group per row of draws, by the rule of [METROPOLIS53].
 
     What is minimised is the sum over stages of their excess over a level a little below the best
     cost known. The bottleneck stage alone would be a poor guide: most moves do not touch it.
@@ -235,8 +349,8 @@ def anneal(
     ----------
     draws
         Numbers from U(0, 1), shape (moves, `DRAWS`): they choose the node, its new stage, and
-        whether a move that raises the excess is accepted; then whether a second node moves and
-        which one, its new stage, and whether the pair is accepted.
+        whether a move that raises the excess is accepted; then whether a group moves, or a second
+        node and which one, its new stage, and whether the pair is accepted.
     temperature, margin
         In units of the best cost: the scale of increases that are accepted, and how far the level
         lies below.
@@ -251,28 +365,36 @@ def anneal(
     """
     stages, cache = walk.stages, graph.cache
     nodes, last = len(stages), len(walk.costs) - 1
+    group = _no_group(nodes)
     level, scale = int(best * (1 - margin)), temperature * best
     for row in range(len(draws)):
         if best == 0:
             break
         node = int(draws[row, 0] * nodes)
         first, final = _range(graph, stages, node, last)
-        if first == final:
-            continue
         at = past = stages[node]
-        to = _target(first, final, at, draws[row, 1])
-        leaving, entering = cost_changes(graph, stages, node, to)
-        before = _excess(walk, at, level, cache) + _excess(walk, to, level, cache)
-        _move(graph, walk, node, to, leaving, entering)
-        rise = _excess(walk, at, level, cache) + _excess(walk, to, level, cache) - before
-        if rise > 0 and draws[row, 2] >= np.exp(-rise / scale):
-            past = -1
-            if draws[row, 3] < PAIRED:
-                which, where, luck = draws[row, 3] / PAIRED, draws[row, 4], draws[row, 5]
-                past = _move_second(graph, walk, node, at, level, before, scale, which, where, luck)
-            if past < 0:
-                _move(graph, walk, node, at, -entering, -leaving)
+        if first == final:
+            to = at + 1 if draws[row, 1] < 0.5 else at - 1
+            if draws[row, 3] >= CARRIED or to < 0 or to > last:
                 continue
+            if not _move_group(graph, walk, group, node, to, row, level, scale, draws[row, 2]):
+                continue
+        else:
+            to = _target(first, final, at, draws[row, 1])
+            leaving, entering = cost_changes(graph, stages, node, to)
+            before = _excess(walk, at, level, cache) + _excess(walk, to, level, cache)
+            _move(graph, walk, node, to, leaving, entering)
+            rise = _excess(walk, at, level, cache) + _excess(walk, to, level, cache) - before
+            if rise > 0 and draws[row, 2] >= np.exp(-rise / scale):
+                past = -1
+                if draws[row, 3] < PAIRED:
+                    which, where, luck = draws[row, 3] / PAIRED, draws[row, 4], draws[row, 5]
+                    past = _move_second(
+                        graph, walk, node, at, level, before, scale, which, where, luck
+                    )
+                if past < 0:
+                    _move(graph, walk, node, at, -entering, -leaving)
+                    continue
         highest = max(_cost(walk, at, cache), _cost(walk, to, cache), _cost(walk, past, cache))
         if highest < best:
             bottleneck = 0

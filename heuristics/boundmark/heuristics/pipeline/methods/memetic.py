@@ -54,5 +54,5 @@ MEMETIC = Method(
     run=run,
     params={"evaluations": 0},
     seeded=True,
-    version=2,
+    version=3,
 )

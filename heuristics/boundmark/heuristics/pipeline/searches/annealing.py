@@ -22,9 +22,11 @@ from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
 
 # Several rounds instead of one long one cost little and give good partitions early.
 ROUNDS = 3
-# At the beginning and the end of a round, in units of the best cost, as is the margin.
-HOTTEST, COLDEST = 0.03, 0.002
-MARGIN = 0.06
+# At the beginning of a round, in units of the best cost, as is the margin; and at its end, in units
+# of what a node costs in the mean. Large stages can be balanced to a small part of their cost, and
+# what is too hot for that ends anywhere near the best partition.
+HOTTEST, COLDEST = 0.03, 0.015
+MARGIN = 0.02
 # Together about as long as sorting and slicing an order takes.
 MOVES_PER_EVALUATION = 200
 EVALUATIONS_PER_STEP = 20
@@ -39,6 +41,11 @@ def _walk_from(instance: PipelineInstance, stages: IntArray) -> Walk:
     np.add.at(loads, stages, graph.param_load)
     costs = stage_costs(graph, stages, count) - stage_overflow(graph, stages, count)
     return Walk(stages.copy(), costs, loads)
+
+
+def coldest(instance: PipelineInstance) -> float:
+    """Return the temperature at the end of a round, in units of the best cost."""
+    return COLDEST * min(instance.k, instance.nodes) / instance.nodes
 
 
 def refine(
@@ -57,7 +64,7 @@ def refine(
         or, without one, the clock.
     """
     graph = kernel_graph(instance.graph)
-    time = budget.remaining()
+    time, end = budget.remaining(), coldest(instance)
     done, current_round = 0, -1
     while best.cost > 0 and not budget.is_spent() and done != evaluations:
         spent = 1 - budget.remaining() / time if evaluations is None else done / evaluations
@@ -68,7 +75,7 @@ def refine(
         left = EVALUATIONS_PER_STEP if evaluations is None else evaluations - done
         step = min(EVALUATIONS_PER_STEP, left)
         done += step
-        temperature = HOTTEST * (COLDEST / HOTTEST) ** progress
+        temperature = HOTTEST * (end / HOTTEST) ** progress
         draws = generator.random((step * MOVES_PER_EVALUATION, DRAWS))
         found = np.empty_like(best.stages)
         cost = anneal(graph, walk, draws, temperature, MARGIN, best.cost, found)

@@ -1,6 +1,6 @@
 """Placements to begin a search with."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -8,14 +8,18 @@ from boundmark.heuristics.placement.kernels.earliest import earliest_finish, ear
 from boundmark.heuristics.placement.kernels.network import Network
 from boundmark.heuristics.placement.methods.heft import mean_ranks
 from boundmark.heuristics.placement.methods.m_topo import filled
+from boundmark.heuristics.placement.schedules.filling import filled_in_turn
+from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.packing import packed
 from boundmark.heuristics.placement.schedules.room import has_room, with_room
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.problem import Solution
 
 
 def constructed(instance: PlacementInstance, network: Network) -> Iterator[IntArray]:
-    """Yield the placements of the simple methods: each device, m-topo, m-etf, heft.
+    """Yield the placements of the simple methods: each device, m-topo, fill-devices, m-etf, heft.
 
     Where none of them finds room, there is one that an integer program finds, if it does.
     """
@@ -30,6 +34,10 @@ def constructed(instance: PlacementInstance, network: Network) -> Iterator[IntAr
     if placed is not None:
         found = True
         yield placed
+    filling = min(filled_in_turn(instance), key=_makespan_in(instance), default=None)
+    if filling is not None:
+        found = True
+        yield filling
     devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
     if earliest_start(network, devices, starts) == graph.nodes:
         found = True
@@ -43,3 +51,18 @@ def constructed(instance: PlacementInstance, network: Network) -> Iterator[IntAr
         placed = packed(instance, filled(instance))
         if placed is not None and has_room(instance, placed):
             yield placed
+
+
+class _Silent:
+    """Takes reports and does nothing with them."""
+
+    def solution(self, solution: Solution) -> None:
+        pass
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        pass
+
+
+def _makespan_in(instance: PlacementInstance) -> Callable[[IntArray], int]:
+    """Return what simulates a placement."""
+    return Incumbent(instance, _Silent()).simulate

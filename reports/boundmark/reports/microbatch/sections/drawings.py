@@ -66,4 +66,5 @@ def _plot(row: Any, boxes: pd.DataFrame) -> Plot:
         width=width,
         height=height,
         legend_is_above=True,
+        instance=row.instance_sha256,
     )

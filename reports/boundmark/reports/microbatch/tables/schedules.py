@@ -4,9 +4,9 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.problems.microbatch import MicrobatchInstance
-from boundmark.reports.microbatch.stored_schedules import stored_instance, stored_schedule
+from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.reports.problem_report import ProblemResults
+from boundmark.reports.stored.parsed import read_parsed
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.charged_seconds import charged_seconds
 from boundmark.reports.tables.parameters import parameter_column
@@ -67,7 +67,10 @@ def schedule_table(results: ProblemResults) -> pd.DataFrame:
         seconds_to_objective=_seconds_to_objective(own, results.traces),
     )
     store = results.store
-    instances = {sha: stored_instance(store, sha) for sha in own["instance_sha256"].unique()}
+    instances = {
+        sha256: read_parsed(store.instances, sha256, MicrobatchInstance.from_json)
+        for sha256 in own["instance_sha256"].unique()
+    }
     found = [_of_task(task, instances[task.instance_sha256], store) for task in rows(own)]
     names = ["devices", "keeps_memory", "bubble_rate", "repetend_micro_batches"]
     more = pd.DataFrame(found, columns=names, index=own.index)
@@ -98,7 +101,7 @@ def _of_task(task: Any, instance: MicrobatchInstance | None, store: ResultStore)
         return layout.devices, keeps_memory, None, None
     work = sum(layout.loads) * max(1, instance.micro_batches)
     rate = 1 - work / (layout.devices * int(task.objective))
-    schedule = stored_schedule(store, task.solution_sha256)
+    schedule = read_parsed(store.solutions, task.solution_sha256, Schedule.from_json)
     involved = None
     if schedule and schedule.repetend:
         members = schedule.repetend.members

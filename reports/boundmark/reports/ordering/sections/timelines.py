@@ -49,4 +49,5 @@ def _plot(row: Any, data: pd.DataFrame) -> Plot:
         data.reset_index(drop=True),
         draw_timeline,
         legend_is_above=True,
+        instance=row.instance_sha256,
     )

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from boundmark.problems.ordering import ExecutionOrder
-from boundmark.reports.ordering.stored_orders import stored_instance
+from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.reports.problem_report import ProblemResults
+from boundmark.reports.stored.parsed import read_parsed
 
 KEY = ["param_metric", "treatment", "dataset", "instance", "instance_sha256", "parameters"]
 
@@ -44,7 +44,7 @@ def _treatment(parameters: str) -> str:
 
 
 def _default(results: ProblemResults, sha256: str) -> int | None:
-    instance = stored_instance(results.store, sha256)
+    instance = read_parsed(results.store.instances, sha256, OrderingInstance.from_json)
     if instance is None:
         return None
     return instance.objective(ExecutionOrder(instance.graph.dag.topological_order))

@@ -4,9 +4,9 @@ import pandas as pd
 
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.measures import memory_parts
-from boundmark.reports.ordering.stored_orders import stored_instance, stored_order
 from boundmark.reports.ordering.tables.savings import best_orders
 from boundmark.reports.problem_report import ProblemResults
+from boundmark.reports.stored.parsed import read_parsed
 from boundmark.reports.tables.rows import rows
 
 MOST_DRAWINGS = 8
@@ -29,9 +29,10 @@ def timeline_table(results: ProblemResults, savings: pd.DataFrame) -> pd.DataFra
     by_saving = best.sort_values("saved", ascending=False, kind="stable")
     chosen = by_saving.drop_duplicates(["dataset", "instance"]).head(MOST_DRAWINGS)
     found = []
+    store = results.store
     for row in rows(chosen.sort_index()):
-        instance = stored_instance(results.store, row.instance_sha256)
-        solution = stored_order(results.store, row.solution_sha256)
+        instance = read_parsed(store.instances, row.instance_sha256, OrderingInstance.from_json)
+        solution = read_parsed(store.solutions, row.solution_sha256, ExecutionOrder.from_json)
         if instance is None or solution is None:
             continue
         default = ExecutionOrder(instance.graph.dag.topological_order)

@@ -2,10 +2,9 @@
 
 import pandas as pd
 
-from boundmark.problems.errors import BoundmarkError, StoreError
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.measures import device_loads
-from boundmark.reports.stored.documents import read_document
+from boundmark.reports.stored.parsed import read_parsed
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import rows
 
@@ -32,14 +31,11 @@ def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
     """
     found = []
     for row in rows(latency):
-        instance = read_document(store.instances, row.instance_sha256)
-        plan = read_document(store.solutions, row.solution_sha256)
+        instance = read_parsed(store.instances, row.instance_sha256, SlicingInstance.from_json)
+        plan = read_parsed(store.solutions, row.solution_sha256, SlicingPlan.from_json)
         if instance is None or plan is None:
             continue
-        try:
-            loads = device_loads(SlicingInstance.from_json(instance), SlicingPlan.from_json(plan))
-        except BoundmarkError as error:
-            raise StoreError(f"instance {row.instance_sha256}: {error}") from error
+        loads = device_loads(instance, plan)
         head = (row.dataset, row.instance, row.device, row.parameters, row.instance_sha256)
         found += [
             (*head, place + 1, row.latency, *(loads[column][place] for column in COLUMNS[7:]))

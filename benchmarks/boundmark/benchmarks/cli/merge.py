@@ -1,0 +1,41 @@
+"""`boundmark merge`: one results folder of several."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument(
+    "folders", nargs=-1, required=True, metavar="DIR DIR...", type=click.Path(path_type=Path)
+)
+@click.option(
+    "--out", required=True, metavar="DIR", type=click.Path(path_type=Path),
+    help="Folder to make; it must be empty or not there.",
+)  # fmt: skip
+def merge(folders: tuple[Path, ...], out: Path) -> None:
+    """Make one results folder of several, e.g. of several hosts, which stay as they are.
+
+    Of a task that several folders have, the row is kept whose documents are there, that
+    ended ok, and of those the latest.
+    Rows that say something else than the one kept are named.
+    """
+    from boundmark.bounds.checker import printable
+    from boundmark.reports.merging import merge_folders
+    from boundmark.reports.text.number_text import count
+
+    merged = merge_folders(folders, out)
+    click.echo(
+        printable(
+            f"{out}: {count(merged.tasks, 'task')} of {count(len(folders), 'folder')}, "
+            f"{count(merged.duplicates, 'duplicate')}, {count(len(merged.conflicts), 'conflict')}"
+        )
+    )
+    for conflict in merged.conflicts:
+        click.echo(printable(f"conflict: {conflict.sentence}"))
+    for name in merged.changed_files:
+        click.echo(printable(f"not copied, because it was changed: {name}"))
+    for row in merged.unsupported.to_dict("records"):
+        click.echo(
+            printable(f"without support: {row['column']} of task {row['task_id']}: {row['reason']}")
+        )

@@ -1,0 +1,49 @@
+"""Print the table of docs/zoo-gaps.md: `python docs/tables/zoo_gaps.py RESULTS`.
+
+For each graph and number of stages, how far the best verified partition of a results folder can be
+from the optimum, by the folder's best certified bound.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from boundmark.datasets.zoo import index
+from boundmark.reports.stored.store import ResultStore
+
+
+def gap_table(rows: pd.DataFrame) -> str:
+    """Return a Markdown table with a line for each graph and a column for each number of stages.
+
+    Parameters
+    ----------
+    rows
+        Rows of a results folder of suite `zoo-gaps`, or a part of it.
+    """
+    named = rows.assign(k=[json.loads(params)["k"] for params in rows["instance_params"]])
+    best = named.groupby(["instance", "k"]).agg(
+        cost=("objective", "min"), bound=("bound_certified", "max")
+    )
+    cells = {key: _cell(one.cost, one.bound) for key, one in best.iterrows()}
+    stages = sorted(set(named["k"]))
+    lines = [
+        f"| graph | nodes | {' | '.join(f'k = {k}' for k in stages)} |",
+        f"| --- | ---: |{' ---: |' * len(stages)}",
+    ]
+    for graph, known in index().items():
+        if graph in set(named["instance"]):
+            shown = " | ".join(cells.get((graph, k), "not measured") for k in stages)
+            lines.append(f"| {graph} | {known['nodes']:,} | {shown} |")
+    return "\n".join(lines)
+
+
+def _cell(cost: float, bound: float) -> str:
+    if pd.isna(cost) or pd.isna(bound) or not bound:
+        return "none"
+    return "optimal" if cost == bound else f"{100 * (cost / bound - 1):.2f} %"
+
+
+if __name__ == "__main__":
+    print(gap_table(ResultStore.open(Path(sys.argv[1])).results()))

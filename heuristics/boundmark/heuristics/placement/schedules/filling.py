@@ -1,0 +1,53 @@
+"""Devices filled one after another, in topological order."""
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+import numpy as np
+
+from boundmark.heuristics.placement.schedules.room import has_room
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.placement import PlacementInstance
+
+# Up to so many devices, all sequences of them are tried.
+MOST_PERMUTED = 4
+
+
+def filled_in_turn(instance: PlacementInstance) -> Iterator[IntArray]:
+    """Yield placements in which each device of a sequence gets what its memory holds.
+
+    Operators come in topological order, so that few tensors are moved. Sequences are all that there
+    are of up to `MOST_PERMUTED` devices; of more devices, those that begin anywhere in the order of
+    speed. What has no room in the end is left out.
+    """
+    for sequence in _sequences(instance):
+        devices = _filled(instance, sequence)
+        if has_room(instance, devices):
+            yield devices
+
+
+def _filled(instance: PlacementInstance, sequence: Sequence[int]) -> IntArray:
+    """Return devices; the next one begins where an operator has no support or no room."""
+    graph = instance.graph
+    memory, left = graph.memory.tolist(), graph.capacity.tolist()
+    supported = graph.is_supported.tolist()
+    devices = np.empty(graph.nodes, dtype=np.int64)
+    at, last = 0, len(sequence) - 1
+    for v in graph.dag.topological_order.tolist():
+        while at < last and (memory[v] > left[sequence[at]] or not supported[v][sequence[at]]):
+            at += 1
+        devices[v] = sequence[at]
+        left[sequence[at]] -= memory[v]
+    return devices
+
+
+def _sequences(instance: PlacementInstance) -> Iterator[tuple[int, ...]]:
+    graph = instance.graph
+    every = range(graph.devices)
+    if graph.devices <= MOST_PERMUTED:
+        yield from permutations(every)
+        return
+    total = np.where(graph.is_supported, graph.duration, graph.duration.max()).sum(axis=0)
+    by_speed = np.argsort(total, kind="stable").tolist()
+    for at in every:
+        yield (*by_speed[at:], *by_speed[:at])

@@ -1,0 +1,5 @@
+"""What the columns of all tables mean: type, unit and a sentence each, in `dictionary.toml`."""
+
+from boundmark.reports.dictionary.columns import Column, about, column_of
+
+__all__ = ["Column", "about", "column_of"]

@@ -1,0 +1,87 @@
+"""A placement as a chart: what each device runs, sends and receives, and when."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from boundmark.reports.placement.gantt.spans import LANES, RECEIVE, RUN, SEND
+from boundmark.reports.plots.style import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Below the middle of a device's row, and the height, both as parts of the row: what it runs is
+# what one looks for first.
+PLACES = {RUN: (-0.16, 0.46), SEND: (0.18, 0.17), RECEIVE: (0.36, 0.17)}
+FILLS = {RUN: COLOURS[4], SEND: COLOURS[5], RECEIVE: COLOURS[2]}
+EDGE = "#5A636C"
+
+INCHES_PER_DEVICE = 0.62
+
+# Of more boxes, edges would hide what they surround.
+MOST_EDGED = 500
+
+# Of more boxes, those without a gap between them are one.
+MOST_BOXES = 1500
+
+# A gap of less than this part of the makespan is not seen.
+NARROWEST = 1 / 4000
+
+
+def gantt_data(spans: pd.DataFrame) -> pd.DataFrame:
+    """Return the boxes to draw.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of `schedule_spans`, and `count`: how many operators or transfers a box stands for.
+        `name` is that of the first of them.
+    """
+    boxes = spans.assign(count=1)
+    return _joined(boxes) if len(boxes) > MOST_BOXES else boxes
+
+
+def _joined(boxes: pd.DataFrame) -> pd.DataFrame:
+    """Return boxes of which no two of a device's lane are too near to be told apart."""
+    narrowest = int(boxes["end"].max()) * NARROWEST
+    ordered = boxes.sort_values(["device", "lane", "start"], kind="stable")
+    lane = ordered.groupby(["device", "lane"])
+    gap = ordered["start"] - lane["end"].shift()
+    number = (gap.isna() | (gap > narrowest)).cumsum()
+    joined = ordered.groupby(number).agg(
+        device=("device", "first"),
+        lane=("lane", "first"),
+        start=("start", "min"),
+        end=("end", "max"),
+        name=("name", "first"),
+        count=("count", "sum"),
+    )
+    return joined.sort_values(["device", "start"], kind="stable").reset_index(drop=True)
+
+
+def gantt_height(data: pd.DataFrame) -> float:
+    """Return a height that suits a chart, in inches."""
+    return 0.8 + INCHES_PER_DEVICE * data["device"].nunique()
+
+
+def draw_gantt(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw a row per device in use: operators, and below them what it sends and receives."""
+    row = {device: at for at, device in enumerate(sorted(set(data["device"])))}
+    length = int(data["end"].max())
+    width = 0.3 if len(data) <= MOST_EDGED else 0.0
+    for lane in LANES:
+        part = data[data["lane"] == lane]
+        if not len(part):
+            continue
+        below, height = PLACES[lane]
+        axes.barh(
+            np.array([row[device] + below for device in part["device"]]),
+            part["end"] - part["start"], height, left=part["start"],
+            color=FILLS[lane], edgecolor=EDGE, linewidth=width, label=lane,
+        )  # fmt: skip
+    axes.set(xlim=(0, length), ylim=(len(row) - 0.45, -0.5), xlabel="tick", ylabel="device")
+    axes.set_yticks(range(len(row)), [str(device) for device in row])
+    axes.grid(visible=False)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)

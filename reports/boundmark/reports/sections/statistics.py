@@ -1,0 +1,121 @@
+"""Beyond gaps: penalised times, progress over time, the virtual best, and tests of pairs."""
+
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.problem_report import Tables
+from boundmark.reports.sections.answer import MOST_COMPARISONS
+from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text.number_text import MISSING, count, decimal, integer, percent, seconds
+
+TITLE = "Statistics of methods"
+
+METHOD_NOTES = (
+    "Over instances that all methods of a group treated. PAR10: mean time in seconds, where a task "
+    "that did not end ok with a result counts with ten times its limit (Hutter et al., 2009).",
+    "Integral: mean over the time limit of the gap to the best verified solution, 100 % before "
+    "anything was reported; of solutions (primal) or of certified bounds (dual) (Berthold, 2013).",
+    "Virtual best: takes the best of all methods on every instance. As good: share of instances on "
+    "which the method is, within 0.1 %; alone: instances on which no other is; loss: how much "
+    "worse the virtual best is in the geometric mean without the method (Xu et al., 2012).",
+)
+PAIR_NOTES = (
+    "The method with the smallest mean gap against every other, over the instances on which both "
+    "delivered. Better, equal, worse: instances, equal within 0.1 %. Quotient: geometric mean of "
+    "its value over the other's.",
+    "p: two-sided Wilcoxon signed-rank test on the logarithms of the quotients (Wilcoxon, 1945), "
+    "corrected for all pairs of methods by Holm (1979). All pairs are in pairs.parquet.",
+)
+ROLES = {"solutions": "solutions", "bounds": "certified bounds"}
+
+
+def statistics_section(tables: Tables) -> Section | None:
+    """Return the tables of method statistics and of pairs; None without methods.
+
+    Parameters
+    ----------
+    tables
+        With `method_statistics`, `pairs` and `method_gaps`.
+    """
+    found = []
+    for role, words in ROLES.items():
+        statistics = tables["method_statistics"]
+        own = statistics[statistics["role"] == role]
+        if len(own):
+            found.append(_methods(own, words))
+        pairs = _with_best(tables["pairs"], tables["method_gaps"], role)
+        if len(pairs):
+            found.append(_pairs(pairs, words))
+    return Section(TITLE, tuple(found)) if found else None
+
+
+def _methods(statistics: pd.DataFrame, words: str) -> Table:
+    is_primal = words == "solutions"
+    integral = "primal_integral" if is_primal else "dual_integral"
+    columns = (
+        "method", "PAR10", f"{'primal' if is_primal else 'dual'} integral (%)",
+        "as good (%)", "alone", "loss (%)",
+    )  # fmt: skip
+    groups = []
+    for _, part in list(statistics.groupby("comparison"))[:MOST_COMPARISONS]:
+        heading = Cell(count(int(part["instances"].iloc[0]), "instance"))
+        by_name = part.set_index("method", drop=False)
+        lines: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
+        cells = tuple(
+            (
+                Cell(row["method"]),
+                Cell(seconds(row["par10_seconds"])),
+                Cell(percent(row[integral])),
+                Cell(percent(row["best_share"])),
+                Cell(integer(row["only_best"])),
+                Cell(percent(row["virtual_best_loss"])),
+            )
+            for row in lines
+        )
+        groups.append(Group((heading, *(Cell(""),) * (len(columns) - 1)), cells))
+    return Table(f"Time, progress and virtual best: {words}", columns, tuple(groups), METHOD_NOTES)
+
+
+def _with_best(pairs: pd.DataFrame, gaps: pd.DataFrame, role: str) -> pd.DataFrame:
+    """Return the pairs of the method with the smallest mean gap, with that method first."""
+    shown = gaps[(gaps["role"] == role) & gaps["mean_gap"].notna() & (gaps["comparison"] == 0)]
+    own = pairs[pairs["role"] == role]
+    if shown.empty or own.empty:
+        return own.iloc[:0]
+    best = shown.sort_values(["mean_gap", "method"], kind="stable")["method"].iloc[0]
+    first = own[own["method"] == best]
+    turned = own[own["other"] == best].rename(
+        columns={"method": "other", "other": "method", "wins": "losses", "losses": "wins"}
+    )
+    turned = turned.assign(mean_ratio=1 / turned["mean_ratio"])
+    both: pd.DataFrame = pd.concat([first, turned])
+    return both
+
+
+def _pairs(pairs: pd.DataFrame, words: str) -> Table:
+    best = str(pairs["method"].iloc[0])
+    by_name = pairs.set_index("other")
+    ordered: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
+    lines = tuple(
+        (
+            Cell(str(row.name)),
+            Cell(integer(row["instances"])),
+            Cell(integer(row["wins"])),
+            Cell(integer(row["ties"])),
+            Cell(integer(row["losses"])),
+            Cell(decimal(row["mean_ratio"], 4)),
+            Cell(_p(row["p_holm"])),
+        )
+        for row in ordered
+    )
+    columns = ("method", "n", "better", "equal", "worse", "quotient", "p")
+    title = f"{best} against each other method: {words}"
+    return Table(title, columns, (Group((), lines),), PAIR_NOTES)
+
+
+def _p(value: float) -> str:
+    if value != value:
+        return MISSING
+    return "<0.001" if value < 0.001 else f"{value:.3f}"

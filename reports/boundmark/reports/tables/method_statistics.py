@@ -1,0 +1,115 @@
+"""Times, progress and contribution of each method, over instances that all of them treated."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.statistics.gap_integrals import mean_dual_gap, mean_primal_gap
+from boundmark.reports.statistics.par10 import par10
+from boundmark.reports.statistics.virtual_best import contributions
+from boundmark.reports.tables.equal_terms import comparisons
+from boundmark.reports.tables.grouping import per_instance
+from boundmark.reports.tables.method_gaps import ROLES
+from boundmark.reports.tables.rows import values_of
+
+# Values that differ by a thousandth count as equal.
+TOLERANCE = 0.001
+
+COLUMNS = [
+    "role",
+    "comparison",
+    "method",
+    "instances",
+    "par10_seconds",
+    "primal_integral",
+    "dual_integral",
+    "best_share",
+    "only_best",
+    "virtual_best_loss",
+    "tolerance",
+]
+
+Events = Mapping[str, Sequence[tuple[float, float]]]
+
+
+def method_statistics(
+    tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame
+) -> pd.DataFrame:
+    """Return one row per role, comparison and method, over all data sets of a problem.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `role`, `comparison`, `method`, `instances` as in `method_gaps`; `par10_seconds`,
+        where a task delivers if it ends `ok` with a solution, or a certified bound;
+        `primal_integral` of solutions and `dual_integral` of bounds, over instances with a
+        solution, of which the best of all methods stands for the optimum, missing without traces
+        or time limits; `best_share`, `only_best`, `virtual_best_loss` at the `tolerance`, see
+        `Contribution`. Seeds are averaged within an instance first.
+    """
+    best = certified.set_index("instance_sha256")["objective"].astype("float64")
+    found: list[dict[str, Any]] = []
+    for role, (kinds, column) in ROLES.items():
+        chosen = tasks[tasks["method_kind"].isin(kinds)]
+        chosen = chosen.assign(progress=_progress(chosen, traces, best, column))
+        for number, comparison in enumerate(comparisons(chosen)):
+            own = chosen[
+                chosen["method"].isin(comparison.methods)
+                & chosen["instance_sha256"].isin(comparison.instances)
+            ]
+            common = {"role": role, "comparison": number, "instances": len(comparison.instances)}
+            found += [common | row for row in _of_comparison(own, column)]
+    return pd.DataFrame(found, columns=COLUMNS)
+
+
+def _of_comparison(tasks: pd.DataFrame, column: str) -> Iterator[dict[str, Any]]:
+    values = per_instance(tasks, column)
+    values = values.where(values > 0)
+    # The larger a bound, the better: its reciprocal is a cost.
+    added = contributions(values if column == "objective" else 1 / values, TOLERANCE)
+    integral = "primal_integral" if column == "objective" else "dual_integral"
+    for method, own in tasks.groupby("method"):
+        delivered = (own["status"] == "ok") & own[column].notna()
+        penalised = par10(
+            own["wall_seconds"].fillna(0.0), own["time_limit_seconds"].fillna(0.0), delivered
+        )
+        contribution = added.get(str(method))
+        yield {
+            "method": method,
+            "par10_seconds": penalised,
+            integral: own.groupby("instance_sha256")["progress"].mean().mean(),
+            "best_share": contribution.best_share if contribution else float("nan"),
+            "only_best": contribution.only_best if contribution else 0,
+            "virtual_best_loss": contribution.loss if contribution else float("nan"),
+            "tolerance": TOLERANCE,
+        }
+
+
+def _progress(
+    tasks: pd.DataFrame, traces: pd.DataFrame, best: "pd.Series[float]", column: str
+) -> list[float]:
+    """Return the primal or dual integral of each task, NaN without a reference."""
+    events = _events(traces, "solution" if column == "objective" else column)
+    mean_gap = mean_primal_gap if column == "objective" else mean_dual_gap
+    references = tasks["instance_sha256"].map(best)
+    found = []
+    for task_id, reference, limit in zip(
+        values_of(tasks["task_id"]), references, tasks["time_limit_seconds"], strict=True
+    ):
+        is_known = len(traces) > 0 and reference > 0 and limit > 0
+        found.append(
+            mean_gap(events.get(task_id, ()), float(reference), float(limit))
+            if is_known
+            else float("nan")
+        )
+    return found
+
+
+def _events(traces: pd.DataFrame, kind: str) -> Events:
+    chosen = traces[traces["kind"] == kind]
+    events: dict[str, list[tuple[float, float]]] = {}
+    columns = (values_of(chosen[name]) for name in ("task_id", "seconds", "value"))
+    for task_id, seconds, value in zip(*columns, strict=True):
+        events.setdefault(task_id, []).append((seconds, value))
+    return events

@@ -1,0 +1,190 @@
+"""The page in a real browser: silent, without requests, and its rows sort and filter."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documented import append
+
+from boundmark.reports.report import write_report
+from boundmark.reports.stored.store import ResultStore
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None, reason="needs the programs chromium and chromedriver"
+)
+
+# Nothing but the page, and no call home.
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--window-size=1200,900",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> Path:
+    """Return the page of a run with failures, two data sets and nine methods."""
+    directory = tmp_path_factory.mktemp("shown")
+    store = ResultStore.create_or_open(directory)
+    for row, trace in synthetic(members=2):
+        append(store, row, trace)
+    write_report(directory, ["html"])
+    return directory / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return a browser with an empty profile."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.binary_location = CHROMIUM
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(DRIVER)
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def shown(browser: Any, page: Path) -> Any:
+    """Return the browser with the page as it is when opened."""
+    browser.get("about:blank")
+    browser.get(page.as_uri())
+    return browser
+
+
+def column(shown: Any, caption: str, head: str) -> list[str]:
+    """Return the texts of a column of the table below a heading, without hidden rows."""
+    script = """
+      const table = [...document.querySelectorAll("h3")]
+        .find((h) => h.textContent === arguments[0]).nextElementSibling.querySelector("table");
+      const at = [...table.tHead.rows[0].cells].findIndex((c) => c.textContent === arguments[1]);
+      return [...table.querySelectorAll("tbody tr:not(.group)")]
+        .filter((row) => row.offsetParent !== null)
+        .map((row) => row.cells[at].textContent);
+    """
+    found: list[str] = shown.execute_script(script, caption, head)
+    return found
+
+
+def click_head(shown: Any, caption: str, head: str) -> None:
+    """Click the head of a column."""
+    script = """
+      [...[...document.querySelectorAll("h3")].find((h) => h.textContent === arguments[0])
+        .nextElementSibling.querySelectorAll("thead th")]
+        .find((c) => c.textContent === arguments[1]).querySelector("button").click();
+    """
+    shown.execute_script(script, caption, head)
+
+
+def choose(shown: Any, name: str, value: str) -> None:
+    """Choose a value of one of the filters."""
+    script = """
+      const select = document.getElementById("filter").elements[arguments[0]];
+      select.value = arguments[1];
+      if (select.value !== arguments[1]) throw new Error("no such choice");
+      select.dispatchEvent(new Event("change", {bubbles: true}));
+    """
+    shown.execute_script(script, name, value)
+
+
+METHODS = "Methods over all instances"
+
+
+def test_nothing_is_requested_and_nothing_is_wrong(shown: Any) -> None:
+    """The page is the only thing that is loaded, and the console stays empty."""
+    sent = [
+        entry["message"]
+        for entry in shown.get_log("performance")
+        if '"Network.requestWillBeSent"' in entry["message"] and "http" in entry["message"]
+    ]
+    assert [text for text in sent if '"url":"http' in text] == []
+    assert shown.get_log("browser") == []
+
+
+def test_columns_sort(shown: Any) -> None:
+    """Numbers by value and names as people do, upward first; missing values are last."""
+    click_head(shown, METHODS, "seconds")
+    up = [float(text.split()[-1].replace(",", "").strip("<")) for text in _seconds(shown)]
+    assert up == sorted(up)
+    click_head(shown, METHODS, "seconds")
+    down = [float(text.split()[-1].replace(",", "").strip("<")) for text in _seconds(shown)]
+    assert down == sorted(up, reverse=True)
+    click_head(shown, METHODS, "method")
+    assert column(shown, METHODS, "method")[0] == "brkga-100"
+
+
+def _seconds(shown: Any) -> list[str]:
+    return column(shown, METHODS, "seconds")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("dataset", "onnx-light"), ("method", "brkga-100"), ("status", "crashed")],
+)
+def test_rows_filter(shown: Any, name: str, value: str) -> None:
+    """Only rows about the choice stay, and all come back."""
+    script = """
+      return [...document.querySelectorAll("tbody tr:not(.group)")].filter((r) => !r.hidden).length;
+    """
+    everything = shown.execute_script(script)
+    choose(shown, name, value)
+    assert 0 < shown.execute_script(script) < everything
+    if name == "method":
+        assert column(shown, METHODS, "method") == [value]
+    if name == "status":
+        failed = "Tasks that did not end ok, or delivered nothing"
+        assert set(column(shown, failed, "status")) == {value}
+    if name == "dataset":
+        datasets = shown.execute_script(
+            "return [...document.querySelectorAll('details.instance')]"
+            ".filter((d) => !d.hidden).map((d) => d.dataset.set);"
+        )
+        assert set(datasets) == {value}
+    shown.execute_script("document.querySelector('#filter button').click();")
+    shown.execute_async_script("setTimeout(arguments[0], 50);")
+    assert shown.execute_script(script) == everything
+
+
+def test_instances_unfold(shown: Any) -> None:
+    """A link of the table opens what it is about, where every file that is linked exists."""
+    shown.execute_script("document.querySelector('td a[href^=\"#instance\"], th a').click();")
+    shown.execute_async_script("setTimeout(arguments[0], 100);")
+    links = shown.execute_script(
+        "return [...document.querySelectorAll('details[open] a')].map((a) => a.href);"
+    )
+    files = [link for link in links if link.startswith("file://") and "#" not in link]
+    assert any("/certificates/" in link for link in files)
+    assert all(Path(link.removeprefix("file://")).exists() for link in files)
+    assert shown.execute_script("return !!document.querySelector('details[open] svg.curve');")
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+def test_page_is_as_wide_as_the_window(shown: Any, width: int) -> None:
+    """Wide tables scroll within themselves."""
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    shown.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    widest = shown.execute_script("return document.documentElement.scrollWidth;")
+    shown.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert widest <= width
+
+
+def test_without_scripts_all_rows_are_there(browser: Any, page: Path) -> None:
+    """The tables are part of the page, and the filters, which would do nothing, are not shown."""
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    browser.get(page.as_uri())
+    by_css = "css selector"
+    rows = browser.find_elements(by_css, "tbody tr")
+    form = browser.find_element(by_css, "#filter")
+    is_shown = form.is_displayed()
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert len(rows) > 100
+    assert not is_shown

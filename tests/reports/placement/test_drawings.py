@@ -1,0 +1,83 @@
+"""Charts of placements, from stored instances and schedules."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from brute_force_placement import instance
+from documented import append
+
+from boundmark.problems.errors import StoreError
+from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.problem import solution_document
+from boundmark.reports.folder_results import read_folder
+from boundmark.reports.placement.drawings import drawing_section
+from boundmark.reports.problem_part import ProblemPart, part_of
+from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.store import ResultStore
+
+SAMPLE = instance([[2, 3], [9, 3]], [(0, 1)], times=[[0, 4, 5, 0]])
+OTHER = instance([[2, 9], [2, 9]], [(0, 1)])
+BEST = PlacementSchedule(np.array([1, 1]), np.array([0, 3]), np.zeros((0, 3), np.int64))
+MOVED = PlacementSchedule(np.array([0, 1]), np.array([0, 6]), np.array([[0, 1, 2]]))
+ALONE = PlacementSchedule(np.array([0, 0]), np.array([0, 2]), np.zeros((0, 3), np.int64))
+
+
+def add(
+    store: ResultStore,
+    make_row: Callable[..., Any],
+    sample: PlacementInstance,
+    method: str,
+    schedule: PlacementSchedule,
+) -> Path:
+    """Store a schedule, and return where it is."""
+    write_document(store.instances, sample.to_json())
+    document = solution_document(sample, schedule, sample.objective(schedule))
+    row = {
+        "problem": "placement", "dataset": "made", "instance": f"up-{sample.sha256[:2]}",
+        "instance_sha256": sample.sha256, "instance_params": json.dumps(sample.parameters),
+        "nodes": 2, "edges": 1, "method": method, "method_kind": "heuristic",
+        "objective": document["objective"],
+        "solution_sha256": write_document(store.solutions, document),
+    }  # fmt: skip
+    append(store, make_row(f"task-{method}-{sample.sha256[:6]}", **row), [])
+    return store.solutions / f"{row['solution_sha256']}.json"
+
+
+def part(store: ResultStore) -> ProblemPart:
+    """Return the part of the report."""
+    return part_of(read_folder(store), "placement")
+
+
+def test_the_best_placements_on_several_devices_are_drawn(
+    tmp_path: Path, make_row: Callable[..., Any]
+) -> None:
+    """A chart per instance; the text says of how many one device is best."""
+    store = ResultStore.create_or_open(tmp_path)
+    add(store, make_row, SAMPLE, "heft", MOVED)
+    add(store, make_row, OTHER, "heft", ALONE)
+    found = part(store)
+    (section,) = (section for section in found.sections if section.title == "Placements")
+    (plot,) = section.plots
+    assert plot.caption == "By heft: makespan 9, no certified bound."
+    assert "Of 1 instance the best placement is on one device." in section.paragraphs[0]
+    assert plot.data[["device", "lane", "start", "end"]].to_numpy().tolist() == [
+        [0, "run", 0, 2], [0, "send", 2, 6], [1, "receive", 2, 6], [1, "run", 6, 9],
+    ]  # fmt: skip
+    assert f"plots/{plot.name}.svg" in found.files
+    # A better one on a single device leaves nothing to draw.
+    add(store, make_row, SAMPLE, "single-device", BEST)
+    assert "Placements" not in [section.title for section in part(store).sections]
+
+
+def test_a_damaged_schedule_is_named(tmp_path: Path, make_row: Callable[..., Any]) -> None:
+    """What the folder holds is read again."""
+    store = ResultStore.create_or_open(tmp_path)
+    path = add(store, make_row, SAMPLE, "heft", MOVED)
+    results = read_folder(store).of_problem("placement", None)
+    path.write_text("{}")
+    with pytest.raises(StoreError, match="was changed"):
+        drawing_section(results, {})

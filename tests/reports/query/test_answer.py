@@ -1,0 +1,84 @@
+"""Queries see the folder's tables, and nothing else."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documented import append
+
+from boundmark.problems.errors import BoundmarkError, StoreError
+from boundmark.reports.query import query_folder
+from boundmark.reports.report import write_report
+from boundmark.reports.stored.store import ResultStore
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> Path:
+    """Return a folder with a report, of which one task was stored again."""
+    pytest.importorskip("duckdb")
+    store = ResultStore.create_or_open(tmp_path_factory.mktemp("queried"))
+    run = synthetic(members=1, datasets=("zoo",), failing=0.0)
+    for row, trace in run:
+        append(store, row, trace)
+    store.compact()
+    append(store, run[0][0] | {"status": "oom"}, [])
+    write_report(store.directory, ["md"])
+    return store.directory
+
+
+def test_tables_are_those_of_the_folder(folder: Path) -> None:
+    """A task counts once, as it was stored last; reports' tables are there by their names."""
+    results = ResultStore.open(folder).results()
+    answer = query_folder(folder, "select status, count(*) n from results group by 1 order by 2")
+    assert answer.columns == ("status", "n")
+    assert answer.rows == (("oom", 1), ("ok", len(results) - 1))
+    known = query_folder(folder, "select objective from certified where param_k = 8").rows
+    best = results[(results["instance_params"] == '{"k": 8}')]["objective"].min()
+    assert known == ((best,),)
+    names = {row[0] for row in query_folder(folder, "show tables").rows}
+    assert {"results", "traces", "certified", "pipeline_gap_by_k"} <= names
+
+
+def test_times_need_no_other_package(folder: Path) -> None:
+    """They are in UTC."""
+    (row,) = query_folder(folder, "select min(started_at) from results").rows
+    assert str(row[0]) == "2026-01-02 03:04:05"
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("select * from certifed", "Did you mean .*certified"),
+        ("selec", "syntax error"),
+        ("select * from read_csv('/etc/passwd')", "disabled by configuration"),
+        ("copy results to 'x.csv'", "disabled by configuration"),
+        ("install httpfs", "disabled"),
+        ("", "^$"),
+    ],
+)
+def test_queries_that_fail(folder: Path, sql: str, told: str) -> None:
+    """The reason is DuckDB's, and the tables are named; a query of nothing has no answer."""
+    if not sql:
+        assert query_folder(folder, sql).columns == ()
+        return
+    with pytest.raises(StoreError, match=told) as caught:
+        query_folder(folder, sql)
+    assert "certified" in str(caught.value)
+
+
+def test_damaged_tables_are_named(folder: Path, tmp_path: Path, make_row: Any) -> None:
+    """By their path."""
+    store = ResultStore.create_or_open(tmp_path)
+    append(store, make_row("x", objective=3), [])
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "t.parquet").write_bytes(b"no")
+    with pytest.raises(StoreError, match=r"t\.parquet cannot be read as Parquet"):
+        query_folder(tmp_path, "select 1")
+
+
+def test_without_duckdb_the_extra_is_named(folder: Path, monkeypatch: Any) -> None:
+    """Before anything is read."""
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(BoundmarkError, match=r"boundmark\[query\]"):
+        query_folder(folder, "select 1")

@@ -1,0 +1,139 @@
+"""Files of the formats that came after `readers`, as small as they are of any use."""
+
+import json
+import struct
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from graphs import small_graph
+
+from boundmark.datasets import graph_json
+from boundmark.datasets.graph_file import to_parquet
+from boundmark.datasets.graph_rows import GraphOrigin
+from boundmark.problems.devices import measured_times
+from boundmark.reports.best_known.records import shipped, write_records
+from boundmark.reports.stored.baseline import read_baseline, write_baseline
+from boundmark.reports.stored.history import HISTORY, add_to_history
+
+ROOT = Path(__file__).parents[2]
+
+_ORIGIN = GraphOrigin("made by hand", {"batch": 2}, {"tool": "1.0"}, 7)
+
+
+def sheet_bytes(rows: Sequence[Sequence[Any]]) -> bytes:
+    """Return an Excel file of the second version, which has one sheet and no styles."""
+    records = [(0x0009, struct.pack("<HH", 2, 0x10))]
+    for row, cells in enumerate(rows):
+        for column, cell in enumerate(cells):
+            place = struct.pack("<HH3x", row, column)
+            if isinstance(cell, float):
+                records.append((0x0003, place + struct.pack("<d", cell)))
+            elif cell:
+                text = str(cell).encode()
+                records.append((0x0004, place + bytes([len(text)]) + text))
+    records.append((0x000A, b""))
+    return b"".join(struct.pack("<HH", kind, len(body)) + body for kind, body in records)
+
+
+def sheets() -> Sequence[bytes]:
+    """Return a sheet by Moirai: three operators on two devices."""
+    header = ["task", "c_task", "dir_succ", "p0", "p1", "pc00", "pc01", "pc10", "pc11"]
+    header += ["mi", "m0", "m1"]
+    first = [1.0, "2,3", "3,5", 0.5, 2.0, "0,0", "1,2.5", "3,4", "0,0", 4.0, 8.0, 9.0]
+    second = [3.0, 4.0, 5.0, 1.0, 0.25, 0.0, 7.0, 7.0, 0.0, 1.0, "", ""]
+    third = [5.0, "", "", 1.0, 1.0, "", "", "", "", 1.0, "", ""]
+    return [sheet_bytes([header, first, second, third])]
+
+
+def parquet_graphs() -> Sequence[bytes]:
+    """Return a graph in Parquet."""
+    return [to_parquet(small_graph(), _ORIGIN)]
+
+
+def json_graphs() -> Sequence[bytes]:
+    """Return a graph in JSON."""
+    return [graph_json.to_json(small_graph(), _ORIGIN).encode()]
+
+
+def planners() -> Sequence[bytes]:
+    """Return a graph of each of the other planners whose files are read."""
+    partitioning = {
+        "maxSizePerFPGA": 100, "maxFPGAs": 2, "maxCPUs": 1,
+        "nodes": [
+            {"id": number, "name": f"n{number}", "supportedOnFpga": 1, "cpuLatency": 4,
+             "fpgaLatency": 1, "size": 30}
+            for number in (7, 5)
+        ],
+        "edges": [{"sourceId": 7, "destId": 5, "cost": 0.5}],
+    }  # fmt: skip
+    piper = {
+        "maxDevices": 2, "maxMemoryPerDevice": 1000.0, "bandwidth": 1e9, "mbsInBatch": 8,
+        "nodes": [
+            {"id": number, "TMPCs": {"1": [
+                {"id": "plain", "timePerSample": 1e-6, "memoryUsageA": 3, "memoryUsageB": 4},
+            ]}}
+            for number in (0, 1)
+        ],
+        "edges": [{"sourceId": 0, "destId": 1, "communicationCost": 500.0}],
+    }  # fmt: skip
+    placeto = {
+        "directed": True,
+        "nodes": [{"id": one, "cost": 5, "out_size": 1200, "mem": 10} for one in "xy"],
+        "links": [{"source": "x", "target": "y"}],
+    }
+    return [json.dumps(one).encode() for one in (partitioning, piper, placeto)]
+
+
+def times() -> Sequence[bytes]:
+    """Return measured times."""
+    document = {
+        "format": measured_times.FORMAT,
+        "base": "nvidia-t4",
+        "source": "measured",
+        "operators": {"conv": 1200, "relu": 300},
+    }
+    return [json.dumps(document).encode()]
+
+
+@cache
+def records() -> Sequence[bytes]:
+    """Return some of the shipped best known results."""
+    return [_written(lambda path: write_records(path, shipped().head(3)))]
+
+
+@cache
+def baselines() -> Sequence[bytes]:
+    """Return a part of a shipped baseline."""
+    whole = read_baseline(ROOT / "benchmarks" / "baselines" / "smoke.parquet")
+    return [
+        _written(
+            lambda path: write_baseline(
+                path, whole.rows.head(3), whole.environments, whole.reference_seconds
+            )
+        )
+    ]
+
+
+@cache
+def histories() -> Sequence[bytes]:
+    """Return a history of one run."""
+    row: dict[str, Any] = dict.fromkeys(HISTORY.names)
+    row |= {"run": "a", "started_at": pd.Timestamp("2026-11-01", tz="UTC")}
+    row |= {"problem": "pipeline", "method": "share", "instances": 3, "mean_gap": 0.25}
+    return [_written(lambda path: add_to_history(path, [row]))]
+
+
+def thresholds() -> Sequence[bytes]:
+    """Return the thresholds of nightly comparisons."""
+    return [(ROOT / "benchmarks" / "baselines" / "thresholds.toml").read_bytes()]
+
+
+def _written(write: Any) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.parquet"
+        write(path)
+        return path.read_bytes()
