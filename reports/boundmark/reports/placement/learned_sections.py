@@ -123,7 +123,7 @@ def _sentence(row: "pd.Series[Any]") -> str:
         f"{row['makespan'] / MILLION:.3f} after {seconds(row['seconds'])} s"
     )
     if row["other"] is None or pd.isna(row["other"]):
-        return f"{learned}; no method that does not learn is as good."
+        return f"{learned}; no method of this run that does not learn is as good."
     return (
         f"{learned}; {row['other']}, which does not learn, has "
         f"{row['other_makespan'] / MILLION:.3f} after {seconds(row['other_seconds'])} s."
