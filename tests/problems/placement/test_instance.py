@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from boundmark.bounds import checker
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.placement import PROBLEM, PlacementInstance, PlacementSchedule
+from boundmark.problems.problem import solution_document
 
 SAMPLE = instance(
     [[2, 3], [1, -1], [4, 4]], [(0, 1), (0, 2)], times=[[0, 5, 6, 0]], memory=[1, 2, 3],
@@ -36,6 +38,50 @@ def test_parameters() -> None:
     assert per_edge.with_parameters(SAMPLE.parameters).sha256 == SAMPLE.sha256
     assert not per_edge.is_redundant
     assert instance([[1], [1]], [(0, 1)], transfers="per-edge").is_redundant
+
+
+DESCRIBED = PlacementInstance.of(
+    replace(
+        SAMPLE.graph, op_types=("Conv", "Relu", "Add"), output_shapes=((1, 8), (1, 8), ())
+    ),
+    "per-tensor", "none", "operators",
+)  # fmt: skip
+
+
+def test_descriptions_are_part_of_the_instance() -> None:
+    """Types and shapes are stored and read back, change the hash, and nothing else."""
+    document = DESCRIBED.to_json()
+    assert document["op_types"] == ["Conv", "Relu", "Add"]
+    assert document["output_shapes"] == [[1, 8], [1, 8], []]
+    read = PlacementInstance.from_json(json.loads(canonical_json(document)))
+    assert (read.sha256, read.parameters) == (DESCRIBED.sha256, DESCRIBED.parameters)
+    assert read.graph.output_shapes == ((1, 8), (1, 8), ())
+    assert DESCRIBED.with_parameters({"features": "costs"}).sha256 == SAMPLE.sha256
+    solution = PlacementSchedule([0, 0, 1], [0, 2, 7], [[0, 1, 2]])  # type: ignore[arg-type]
+    stored = solution_document(DESCRIBED, solution, 11)
+    assert checker.check_solution(document, stored) == SAMPLE.objective(solution) == 11
+
+
+def test_graphs_without_descriptions_have_none() -> None:
+    """The error says what was expected."""
+    with pytest.raises(BoundmarkError, match="does not say its operators' types and output shapes"):
+        SAMPLE.with_parameters({"features": "operators"})
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"op_types": ["Conv"]}, "op_types is not a list with an entry for each operator"),
+        ({"output_shapes": None}, "output_shapes is not a list with an entry for each operator"),
+        ({"op_types": ["Conv", 1, "Add"]}, "op_types has 1; expected texts"),
+        ({"output_shapes": [[1], [-1], []]}, r"output_shapes has \[-1\]; expected lists of non"),
+        ({"output_shapes": [[1], 1, []]}, "output_shapes has 1; expected lists of non-negative"),
+    ],
+)
+def test_malformed_descriptions(change: dict[str, Any], expected: str) -> None:
+    """Whatever a file may hold."""
+    with pytest.raises(BoundmarkError, match=expected):
+        PlacementInstance.from_json({**DESCRIBED.to_json(), **change})
 
 
 def test_names_are_given_back() -> None:

@@ -8,6 +8,7 @@ from boundmark.problems.parameter import ChoiceParameter
 from boundmark.problems.placement.by_name import NAMING, TABLE
 from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
+from boundmark.problems.placement.features import COSTS, OPERATORS
 from boundmark.problems.placement.fusion.rules import RULE_SETS
 from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
 from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
@@ -39,6 +40,12 @@ PROBLEM = Problem(
             "rules by which operators are fused first, and placed as one",
             (NO_FUSION, *RULE_SETS),
             NO_FUSION,
+        ),
+        ChoiceParameter(
+            "features",
+            "whether instances hold types and output shapes of operators, for methods that learn",
+            (COSTS, OPERATORS),
+            COSTS,
         ),
     ),
     instance=PlacementInstance.of,

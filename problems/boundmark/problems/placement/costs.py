@@ -55,6 +55,10 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
         device_names=hardware.members,
         tick="ns",
         op_types=graph.op_types,
+        output_shapes=tuple(
+            graph.tensors[operator.writes[0]].shape if operator.writes else ()
+            for operator in graph.operators
+        ),
     )
 
 

@@ -47,6 +47,9 @@ class PlacementGraph:
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
     op_types
         The type of each operator, e.g. ``"Conv"``, for fusion; none if they are not known.
+    output_shapes
+        The shape of what each operator writes, of the first tensor if there are several; none if
+        they are not known.
     """
 
     duration: IntArray
@@ -60,6 +63,7 @@ class PlacementGraph:
     device_names: tuple[str, ...]
     tick: str = "unit"
     op_types: tuple[str, ...] = ()
+    output_shapes: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         for field in ("duration", "producer", "size", "times"):
@@ -119,8 +123,10 @@ def _check_shapes(graph: PlacementGraph) -> None:
         # An empty list has one axis, whatever it is a list of.
         if found != shape and not (field == "times" and found == (0,)):
             raise InvalidInputError(f"{field} has the shape {found}; expected {shape}.")
-    if graph.op_types and len(graph.op_types) != n:
-        raise InvalidInputError(f"there are {len(graph.op_types)} op_types; expected {n} or none.")
+    for field in ("op_types", "output_shapes"):
+        given = len(getattr(graph, field))
+        if given not in (0, n):
+            raise InvalidInputError(f"there are {given} {field}; expected {n} or none.")
     if not len(graph.times):
         object.__setattr__(graph, "times", frozen(np.zeros((0, d, d), dtype=np.int64)))
 

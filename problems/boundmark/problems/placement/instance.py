@@ -10,7 +10,9 @@ import numpy as np
 from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.placement import features as described
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
+from boundmark.problems.placement.features import COSTS, OPERATORS, check_described
 from boundmark.problems.placement.fusion.coarse import CoarseGraph, coarsen
 from boundmark.problems.placement.fusion.rules import RULE_SETS
 from boundmark.problems.placement.graph import PlacementGraph
@@ -47,26 +49,35 @@ class PlacementInstance:
         a stored instance is about its graph as it is.
     fusion
         Name of the rules of fusion; ``"none"`` if `coarse` is None.
+    features
+        ``"operators"`` if the stored instance says types and output shapes of operators,
+        ``"costs"`` if it does not.
     """
 
     graph: PlacementGraph
     transfers: str = PER_TENSOR
     coarse: CoarseGraph | None = None
     fusion: str = NO_FUSION
+    features: str = COSTS
 
     @classmethod
-    def of(cls, graph: PlacementGraph, transfers: str, fusion: str) -> "PlacementInstance":
+    def of(
+        cls, graph: PlacementGraph, transfers: str, fusion: str, features: str = COSTS
+    ) -> "PlacementInstance":
         """Return the instance about a graph, its operators fused by the rules with a name if any.
 
         Raises
         ------
         InvalidInputError
-            If there are rules and the graph does not say what types its operators have.
+            If there are rules, or features of operators are asked for, and the graph does not say
+            what types its operators have.
         """
+        if features == OPERATORS:
+            check_described(graph)
         if fusion == NO_FUSION:
-            return cls(graph, transfers)
+            return cls(graph, transfers, features=features)
         coarse = coarsen(graph, RULE_SETS[fusion], transfers)
-        return cls(coarse.graph, transfers, coarse, fusion)
+        return cls(coarse.graph, transfers, coarse, fusion, features)
 
     def __post_init__(self) -> None:
         if self.transfers not in (PER_TENSOR, PER_EDGE):
@@ -91,10 +102,13 @@ class PlacementInstance:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Whether consumers share transfers, and which operators were fused, if any."""
-        if self.coarse is None:
-            return {"transfers": self.transfers}
-        return {"transfers": self.transfers, "fusion": self.fusion}
+        """Whether consumers share transfers; which operators were fused, and features, if any."""
+        said = {"transfers": self.transfers}
+        if self.coarse is not None:
+            said["fusion"] = self.fusion
+        if self.features != COSTS:
+            said["features"] = self.features
+        return said
 
     @property
     def is_redundant(self) -> bool:
@@ -114,17 +128,18 @@ class PlacementInstance:
         return self.graph if self.coarse is None else self.coarse.original
 
     def with_parameters(self, given: Mapping[str, Any]) -> "PlacementInstance":
-        """Return the instance with transfers shared or not and operators fused, as far as given.
+        """Return the instance with transfers, fusion and features changed, as far as given.
 
         Raises
         ------
         InvalidInputError
-            If operators are to be fused and the graph does not say what types they have.
+            If operators are to be fused or described, and the graph does not say their types.
         """
         return PlacementInstance.of(
             self._original,
             given.get("transfers", self.transfers),
             given.get("fusion", self.fusion),
+            given.get("features", self.features),
         )
 
     @cached_property
@@ -156,6 +171,7 @@ class PlacementInstance:
             "consumers": [list(readers) for readers in graph.consumers],
             "size": graph.size.tolist(),
             "times": graph.times.reshape(len(graph.times), graph.devices**2).tolist(),
+            **(described.to_json(graph) if self.features == OPERATORS else {}),
         }
 
     @classmethod
@@ -195,5 +211,7 @@ class PlacementInstance:
             times=frozen(tables or np.zeros((0, devices, devices)), "times"),
             names=tuple(map(str, range(len(value["duration"])))),
             device_names=tuple(map(str, range(devices))),
+            **described.from_json(value),
         )
-        return cls(graph, value["transfers"])
+        features = OPERATORS if graph.op_types else COSTS
+        return cls(graph, value["transfers"], features=features)

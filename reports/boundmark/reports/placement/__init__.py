@@ -1,11 +1,12 @@
-"""The report of `placement`: latencies, how long they take to find, and what fusion changes."""
+"""The report of `placement`: latencies, what is learned, search times, and what fusion changes."""
 
 from dataclasses import replace
 
 from boundmark.reports.default import DEFAULT
+from boundmark.reports.placement.all_tables import tables
 from boundmark.reports.placement.drawings import drawing_section
+from boundmark.reports.placement.learned_sections import curve_section, learned_section
 from boundmark.reports.placement.sections import fusion_section, latency_section, time_section
-from boundmark.reports.placement.tables import tables
 from boundmark.reports.problem_report import Grouping
 from boundmark.reports.sections.gaps import gap_section
 from boundmark.reports.sections.instances import instance_section
@@ -16,6 +17,8 @@ REPORT = replace(
     grouping=Grouping("transfers", "transfers"),
     tables=tables,
     sections=(
+        learned_section,
+        curve_section,
         latency_section,
         time_section,
         fusion_section,

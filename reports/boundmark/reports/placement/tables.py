@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from boundmark.reports.default import DEFAULT
-from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.statistics.geometric_mean import geometric_mean
 
 # Of the original graph and its fused forms, what they have in common.
@@ -12,16 +10,6 @@ MODEL = ["dataset", "instance", "device", "transfers"]
 
 NO_FUSION = "none"
 BASE = "single-device"
-
-
-def tables(results: ProblemResults) -> Tables:
-    """Return the default tables, and ours by the names of their files."""
-    latencies = latency_table(results.tasks, results.certified)
-    return {
-        **DEFAULT.tables(results),
-        "latencies": latencies,
-        "fusion": fusion_table(latencies),
-    }
 
 
 def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:

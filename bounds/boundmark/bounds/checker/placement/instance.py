@@ -10,6 +10,9 @@ from ..values import LARGEST_COST, Rejected, fields, integers, text
 UNSUPPORTED = -1
 MOST_DEVICES = 64
 
+# Fields that an instance may have for methods that learn from them.
+DESCRIPTIONS = ("op_types", "output_shapes")
+
 # What the checks make of each operator, and of each consumer of a tensor.
 ENTRY_BYTES = 500
 
@@ -33,6 +36,8 @@ class Instance(NamedTuple):
 
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed, or no schedule can be right."""
+    # What operators are called and write makes no difference to any schedule.
+    document = {name: value for name, value in document.items() if name not in DESCRIPTIONS}
     document = fields(document, "the instance", set(Instance._fields))
     if document["transfers"] != "per-edge":
         text(document["transfers"], "transfers of the instance", "per-tensor")

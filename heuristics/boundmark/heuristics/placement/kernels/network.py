@@ -64,7 +64,10 @@ NETWORK = types.NamedTuple(  # type: ignore[no-untyped-call]
 
 
 def kernel_network(instance: PlacementInstance) -> Network:
-    """Return the arrays of an instance as kernels take them."""
+    """Return the arrays of an instance as kernels take them.
+
+    They are read-only, which those of an instance are not when it comes from another process.
+    """
     graph = instance.graph
     lengths = [len(row) for row in graph.consumers]
     readers = np.array([v for row in graph.consumers for v in row], dtype=np.int64)
@@ -72,18 +75,18 @@ def kernel_network(instance: PlacementInstance) -> Network:
     inputs = tensor_of[np.argsort(readers, kind="stable")]
     ends = np.arange(graph.nodes + 1)
     return Network(
-        duration=graph.duration,
-        order=graph.dag.topological_order,
-        producer=graph.producer,
-        size=graph.size,
+        duration=frozen(graph.duration),
+        order=frozen(graph.dag.topological_order),
+        producer=frozen(graph.producer),
+        size=frozen(graph.size),
         reader_start=frozen(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])),
         readers=frozen(readers),
         output_start=frozen(np.searchsorted(np.sort(graph.producer), ends)),
         outputs=frozen(np.argsort(graph.producer, kind="stable")),
         input_start=frozen(np.searchsorted(np.sort(readers), ends)),
         inputs=frozen(inputs),
-        times=graph.times,
-        memory=graph.memory,
-        capacity=graph.capacity,
+        times=frozen(graph.times),
+        memory=frozen(graph.memory),
+        capacity=frozen(graph.capacity),
         is_shared=int(instance.transfers == PER_TENSOR),
     )

@@ -114,6 +114,10 @@ def coarsen(graph: PlacementGraph, rules: FusionRules, transfers: str) -> Coarse
         names=tuple(" + ".join(graph.names[v] for v in chain) for chain in chains),
         device_names=graph.device_names,
         tick=graph.tick,
+        op_types=tuple("+".join(graph.op_types[v] for v in chain) for chain in chains),
+        output_shapes=tuple(
+            graph.output_shapes[chain[-1]] for chain in chains if graph.output_shapes
+        ),
     )
     return CoarseGraph(graph, chains, coarse, frozen(tensor))
 

@@ -1,0 +1,182 @@
+"""Features of nodes ([HSDAG24], Section 2.3), each part of which can be left out."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boundmark.heuristics.placement.learned.colocation import ColocatedGraph
+from boundmark.heuristics.placement.learned.fractal import fractal_dimensions
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.placement.graph import PlacementGraph
+
+FloatTable = npt.NDArray[np.float32]
+
+# Size of the encoding of a node's position, which the paper leaves open.
+POSITION_WIDTH = 16
+
+
+@dataclass(frozen=True)
+class FeatureChoice:
+    """Which features nodes have: a switch for each ablation of [HSDAG24], Table 3, and one more.
+
+    Attributes
+    ----------
+    types
+        Operator types.
+    structure
+        Degrees and fractal dimension: "graph structural features".
+    shapes
+        Output shapes.
+    positions
+        Position in topological order: "node ID".
+    """
+
+    types: bool = True
+    structure: bool = True
+    shapes: bool = True
+    positions: bool = True
+
+
+@dataclass(frozen=True)
+class FeatureLayout:
+    """What the columns of a feature matrix mean.
+
+    Attributes
+    ----------
+    op_types
+        A column each; none if types are left out or not known.
+    in_degrees, out_degrees
+        A column for each number of producers and of consumers that occurs; none if left out.
+    rank
+        Columns for the extents of output shapes; 0 if left out or not known.
+    fractal
+        Whether there is a column for the fractal dimension.
+    positions
+        Columns for the position in topological order; 0 if left out.
+    raw_shapes
+        Whether extents are as they are, or their logarithms.
+    """
+
+    op_types: tuple[str, ...]
+    in_degrees: tuple[int, ...]
+    out_degrees: tuple[int, ...]
+    rank: int
+    fractal: bool
+    positions: int
+    raw_shapes: bool
+
+    @property
+    def width(self) -> int:
+        """Number of columns, d."""
+        one_hot = len(self.op_types) + len(self.in_degrees) + len(self.out_degrees)
+        return one_hot + self.rank + int(self.fractal) + self.positions
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "FeatureLayout":
+        """Read what `to_json` wrote."""
+        lists = ("op_types", "in_degrees", "out_degrees")
+        return cls(**{**value, **{name: tuple(value[name]) for name in lists}})
+
+
+def layout_of(
+    graph: PlacementGraph, sets: ColocatedGraph, choice: FeatureChoice, raw_shapes: bool
+) -> FeatureLayout:
+    """Return the layout for one graph, with a column for whatever occurs in it."""
+    degrees = _degrees(sets)
+    known = [sorted(set(row.tolist())) if choice.structure else [] for row in degrees]
+    return FeatureLayout(
+        op_types=tuple(sorted(set(graph.op_types))) if choice.types else (),
+        in_degrees=tuple(known[0]),
+        out_degrees=tuple(known[1]),
+        rank=max(map(len, graph.output_shapes), default=0) if choice.shapes else 0,
+        fractal=choice.structure,
+        positions=POSITION_WIDTH if choice.positions else 0,
+        raw_shapes=raw_shapes,
+    )
+
+
+def feature_matrix(
+    layout: FeatureLayout, graph: PlacementGraph, sets: ColocatedGraph
+) -> FloatTable:
+    """Return the features of each set, shape (N, d).
+
+    The type of a set is the mean of its operators' (Appendix G), and its shape that of what leaves
+    it. What is not known of a graph is 0.
+
+    Raises
+    ------
+    InvalidInputError
+        If the graph has a type, degree or rank without a column.
+    """
+    nodes = sets.nodes
+    parts: list[npt.NDArray[Any]] = [np.zeros((nodes, 0))]
+    if layout.op_types and graph.op_types:
+        shown = _one_hot(layout.op_types, graph.op_types, "operator type")
+        mean = np.zeros((nodes, len(layout.op_types)))
+        np.add.at(mean, sets.set_of, shown)
+        parts.append(mean / sets.sizes[:, None])
+    elif layout.op_types:
+        parts.append(np.zeros((nodes, len(layout.op_types))))
+    parts.append(_shapes(layout, graph, sets))
+    for known, degree, name in zip(
+        (layout.in_degrees, layout.out_degrees), _degrees(sets), ("in", "out"), strict=True
+    ):
+        if known:
+            parts.append(_one_hot(known, tuple(degree.tolist()), f"{name}-degree"))
+    if layout.fractal:
+        parts.append(fractal_dimensions(sets.dag)[:, None])
+    if layout.positions:
+        # The paper counts from 1.
+        position = np.empty(nodes, dtype=np.int64)
+        position[sets.dag.topological_order] = np.arange(1, nodes + 1)
+        parts.append(positional_encoding(position, layout.positions))
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def positional_encoding(positions: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.float64]:
+    """Return sines in even columns and cosines in odd ones, shape (n, width) (Equation 5)."""
+    wave = np.arange(width) // 2
+    angle = positions[:, None] / 10000.0 ** (2 * wave / width)
+    return np.where(np.arange(width) % 2 == 0, np.sin(angle), np.cos(angle))
+
+
+def _degrees(sets: ColocatedGraph) -> npt.NDArray[np.int64]:
+    """Return the numbers of producers and of consumers of each set, shape (2, N)."""
+    dag = sets.dag
+    return np.stack([np.bincount(ends, minlength=dag.nodes) for ends in (dag.targets, dag.sources)])
+
+
+def _one_hot(known: tuple[Any, ...], values: tuple[Any, ...], what: str) -> FloatTable:
+    column = {value: at for at, value in enumerate(known)}
+    for value in values:
+        if value not in column:
+            raise InvalidInputError(
+                f"the graph has the {what} {value!r}, for which the policy's features have no "
+                f"column; expected one of {', '.join(map(str, known))}."
+            )
+    return np.eye(len(known), dtype=np.float32)[[column[value] for value in values]]
+
+
+def _shapes(
+    layout: FeatureLayout, graph: PlacementGraph, sets: ColocatedGraph
+) -> npt.NDArray[np.float64]:
+    """Return the extents of what leaves each set, 0 behind the last one, shape (N, rank)."""
+    table = np.zeros((sets.nodes, layout.rank))
+    if not layout.rank or not graph.output_shapes:
+        return table
+    for row, operator in enumerate(sets.last.tolist()):
+        shape = graph.output_shapes[operator]
+        if len(shape) > layout.rank:
+            raise InvalidInputError(
+                f"the graph has an output with {len(shape)} dimensions; the policy's features have "
+                f"columns for {layout.rank}."
+            )
+        table[row, : len(shape)] = shape
+    return table if layout.raw_shapes else np.log1p(table)

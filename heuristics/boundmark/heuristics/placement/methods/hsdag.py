@@ -1,0 +1,90 @@
+"""`hsdag`: learns groups of operators and their devices by policy gradients ([HSDAG24]).
+
+Operators are co-located (Appendix G), described by features (Section 2.3), embedded by a graph
+convolutional network and grouped by the scores that edges are given; a perceptron draws a device
+for each group, and REINFORCE with the buffered loss of Equation 14 trains all of it (Algorithm 1,
+Table 6). The reward is that of the simulator all heuristics share. Nothing is started from: the
+first placements are those of a random policy.
+
+As printed, where the text says how, although it is not always for the best:
+
+- A step's weight is its own reward times gamma to the power of its number in the buffer, without a
+  baseline: every placement that is seen becomes likelier, good ones a little more.
+- Embeddings chain through the 20 steps of a buffer; the first step begins with the features again.
+- Updates repeat with one buffer although the policy has moved (K_epochs).
+- Convolution is along the edges' direction, and output shapes are features as they are.
+
+Where the text is silent: gamma is 0.99; a position has 16 features; scores are trained through the
+weight that nodes have in their group; a group's embedding is a mean; dropout leaves out edges when
+groups are formed and nowhere else; distances for the fractal dimension ignore directions.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.placement.learned.evaluations import Evaluations
+from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
+from boundmark.heuristics.placement.learned.settings import Settings
+from boundmark.problems.method import Budget, Method, ParameterValue, Progress
+from boundmark.problems.placement import PlacementInstance
+
+PARAMS: dict[str, ParameterValue] = {
+    "evaluations": 2000,
+    "steps": 20,
+    "updates": 4,
+    "learning_rate": 1e-4,
+    "hidden": 128,
+    "dropped_edges": 0.2,
+    "discount": 0.99,
+    "types": True,
+    "structure": True,
+    "shapes": True,
+    "positions": True,
+    "raw_shapes": True,
+    "load": "",
+    "save": "",
+    "train": True,
+}
+
+
+def run(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report each placement that is better than those before.
+
+    Raises
+    ------
+    UnsupportedError
+        If JAX is not installed, or no placement is found for which the devices have room.
+    InvalidInputError
+        If a parameter or the checkpoint is not what it should be.
+    """
+    settings = Settings.of(params)
+    evaluations = Evaluations(instance, budget, progress, settings.evaluations)
+    if instance.graph.devices == 1:
+        evaluations.latency(np.zeros(instance.nodes, dtype=np.int64))
+        evaluations.require_solution()
+        return
+    prepare_jax(budget.threads)
+    from boundmark.heuristics.placement.learned.hsdag_agent import Agent
+    from boundmark.heuristics.placement.learned.hsdag_training import train
+
+    agent = Agent(instance, settings, np.random.default_rng(seed))
+    if settings.load:
+        evaluations.latency(agent.greedy())
+    train(agent, evaluations)
+    evaluations.require_solution()
+    agent.save()
+
+
+HSDAG = Method(
+    name="hsdag",
+    problem="placement",
+    kind="heuristic",
+    summary="Learns groups and their devices by policy gradients, as printed in [HSDAG24].",
+    run=run,
+    params=PARAMS,
+    seeded=True,
+    requires=("jax",),
+)

@@ -1,0 +1,57 @@
+"""`placeto`: a graph network moves one set of operators at a time ([PLACETO19]).
+
+An episode begins with a random placement and gives every co-location set a turn. Each turn is an
+evaluation, and its reward is how much the latency falls; REINFORCE with a moving average for each
+turn trains the network in `learned/placeto_policy.py` after every episode. Sizes and rates are
+ours.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.placement.learned.evaluations import Evaluations
+from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.placement import PlacementInstance
+
+
+def run(
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    evaluations: int,
+    hidden: int,
+    learning_rate: float,
+    **params: Any,
+) -> None:
+    """Report each placement that is better than those before.
+
+    Raises
+    ------
+    UnsupportedError
+        If JAX is not installed, or no placement is found for which the devices have room.
+    """
+    counted = Evaluations(instance, budget, progress, evaluations)
+    if instance.graph.devices == 1:
+        counted.latency(np.zeros(instance.nodes, dtype=np.int64))
+        counted.require_solution()
+        return
+    prepare_jax(budget.threads)
+    from boundmark.heuristics.placement.learned.placeto_training import train
+
+    train(instance, counted, np.random.default_rng(seed), hidden, learning_rate)
+    counted.require_solution()
+
+
+PLACETO = Method(
+    name="placeto",
+    problem="placement",
+    kind="heuristic",
+    summary="A graph network moves one set of operators at a time ([PLACETO19]).",
+    run=run,
+    params={"evaluations": 2000, "hidden": 32, "learning_rate": 1e-3},
+    seeded=True,
+    requires=("jax",),
+)

@@ -1,0 +1,57 @@
+"""`rnn-seq2seq`: a sequence-to-sequence model names devices ([MIRHOSEINI17]).
+
+Operators are co-located and described as for `hsdag-advantage`; the network is in
+`learned/rnn_policy.py`. It is trained by REINFORCE with a moving average as baseline and the square
+root of latency as cost. Sizes and rates that the paper chose for clusters of workers are ours.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.placement.learned.evaluations import Evaluations
+from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.placement import PlacementInstance
+
+
+def run(
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    evaluations: int,
+    steps: int,
+    hidden: int,
+    learning_rate: float,
+    **params: Any,
+) -> None:
+    """Report each placement that is better than those before.
+
+    Raises
+    ------
+    UnsupportedError
+        If JAX is not installed, or no placement is found for which the devices have room.
+    """
+    counted = Evaluations(instance, budget, progress, evaluations)
+    if instance.graph.devices == 1:
+        counted.latency(np.zeros(instance.nodes, dtype=np.int64))
+        counted.require_solution()
+        return
+    prepare_jax(budget.threads)
+    from boundmark.heuristics.placement.learned.rnn_training import train
+
+    train(instance, counted, np.random.default_rng(seed), steps, hidden, learning_rate)
+    counted.require_solution()
+
+
+RNN_SEQ2SEQ = Method(
+    name="rnn-seq2seq",
+    problem="placement",
+    kind="heuristic",
+    summary="An LSTM with attention names a device for each set of operators ([MIRHOSEINI17]).",
+    run=run,
+    params={"evaluations": 2000, "steps": 20, "hidden": 64, "learning_rate": 1e-3},
+    seeded=True,
+    requires=("jax",),
+)
