@@ -46,5 +46,7 @@ def test_suffixes_of_formats_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once; stored instances can always be read."""
     known(monkeypatch, told("a", b"a"), told("b", b"b"))
     *others, last = known_suffixes()
-    assert sorted(others) == [".jobs", ".onnx", ".parquet", ".pbtxt", ".txt", ".xls", ".xml"]
+    assert sorted(others) == [
+        ".jobs", ".onnx", ".parquet", ".pbtxt", ".pt2", ".txt", ".xls", ".xml",
+    ]  # fmt: skip
     assert last == ".json"

@@ -10,7 +10,7 @@ from ..values import LARGEST_COST, Rejected, fields, integers, text
 UNSUPPORTED = -1
 MOST_DEVICES = 64
 
-# Fields that an instance may have for methods that learn from them.
+# Fields for methods that learn from them; they make no difference to any schedule.
 DESCRIPTIONS = ("op_types", "output_shapes")
 
 # What the checks make of each operator, and of each consumer of a tensor.
@@ -36,7 +36,6 @@ class Instance(NamedTuple):
 
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed, or no schedule can be right."""
-    # What operators are called and write makes no difference to any schedule.
     document = {name: value for name, value in document.items() if name not in DESCRIPTIONS}
     document = fields(document, "the instance", set(Instance._fields))
     if document["transfers"] != "per-edge":
@@ -105,13 +104,9 @@ def _check_costs(instance: Instance) -> None:
 
 
 def _check_order(instance: Instance) -> None:
-    pairs = sum(map(len, instance.consumers))
-    hold(ENTRY_BYTES * (pairs + len(instance.memory)))
-    spend(pairs)
-    edges = [
-        (producer, consumer)
-        for producer, row in zip(instance.producer, instance.consumers, strict=True)
-        for consumer in row
-    ]
-    if topological_order(edges) is None:
+    edges = sum(map(len, instance.consumers))
+    hold(ENTRY_BYTES * (edges + len(instance.memory)))
+    spend(edges)
+    tensors = zip(instance.producer, instance.consumers, strict=True)
+    if topological_order([(v, w) for v, row in tensors for w in row]) is None:
         raise Rejected("the instance's graph has a cycle")
