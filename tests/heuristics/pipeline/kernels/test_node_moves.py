@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
+from boundmark.heuristics.pipeline.kernels.move_costs import cost_changes
 from boundmark.heuristics.pipeline.kernels.node_moves import (
     DRAWS,
     MOST_CARRIED,
     Walk,
     anneal,
-    cost_changes,
 )
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline import Partition, PipelineInstance
