@@ -63,3 +63,15 @@ def test_query_prints_a_table_csv_or_json(tmp_path: Path) -> None:
     ]
     assert list(csv.reader(io.StringIO(text))) == [["method", "objective", "seed"], ["m", "5", ""]]
     assert json.loads(values) == [{"method": "m", "objective": 5, "seed": None}]
+
+
+def test_query_counts_what_it_leaves_out(tmp_path: Path) -> None:
+    """On the error output, so that programs that read the answer are not disturbed."""
+    pytest.importorskip("duckdb")
+    store = folder(tmp_path, 5)
+    for path in store.solutions.iterdir():
+        path.unlink()
+    sql = ["query", "select objective from results", str(tmp_path), "--json"]
+    found = CliRunner().invoke(main, sql)
+    assert json.loads(found.stdout) == [{"objective": None}]
+    assert found.stderr.startswith("0 certified bounds and 1 verified cost left out")

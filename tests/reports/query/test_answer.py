@@ -77,6 +77,47 @@ def test_damaged_tables_are_named(folder: Path, tmp_path: Path, make_row: Any) -
         query_folder(tmp_path, "select 1")
 
 
+BOUNDS = "select task_id, bound_certified, certificate_sha256 from results order by 1"
+
+
+@pytest.mark.parametrize("reported", ["before", "after", "never"])
+@pytest.mark.parametrize("spoil", ["altered", "deleted"])
+def test_bounds_need_their_certificates(
+    tmp_path: Path, make_row: Any, spoil: str, reported: str
+) -> None:
+    """A bound without one is left out of every table and counted; reports from before it too."""
+    pytest.importorskip("duckdb")
+    store = ResultStore.create_or_open(tmp_path)
+    for task, bound in (("honest", 7), ("spoilt", 12345)):
+        row = make_row(task, instance=task, method_kind="bound", bound_certified=bound)
+        append(store, row, [{"seconds": 0.1, "kind": "bound_certified", "value": float(bound)}])
+    if reported == "before":
+        write_report(tmp_path, ["md"])
+    assert query_folder(tmp_path, BOUNDS).notes == ()
+    (certificate,) = (path for path in store.certificates.iterdir() if "12345" in path.read_text())
+    if spoil == "deleted":
+        certificate.unlink()
+    else:
+        certificate.write_text(certificate.read_text().replace("12345", "12346"))
+    if reported == "after":
+        write_report(tmp_path, ["md"])
+
+    answer = query_folder(tmp_path, BOUNDS)
+    assert [row[:2] for row in answer.rows] == [("honest", 7), ("spoilt", None)]
+    assert answer.rows[1][2] is None
+    assert query_folder(tmp_path, "select value from traces").rows == ((7.0,),)
+    left_out = query_folder(tmp_path, 'select task_id, "column", value from unsupported').rows
+    assert left_out == (("spoilt", "bound_certified", 12345),)
+    assert answer.notes[0].startswith("1 certified bound and 0 verified costs left out")
+    if reported == "after":
+        known = query_folder(tmp_path, "select bound from certified order by 1").rows
+        assert known == ((7,), (None,))
+    else:
+        with pytest.raises(StoreError, match="certified does not exist"):
+            query_folder(tmp_path, "select bound from certified")
+    assert len(answer.notes) == (2 if reported == "before" else 1)
+
+
 def test_without_duckdb_the_extra_is_named(folder: Path, monkeypatch: Any) -> None:
     """Before anything is read."""
     monkeypatch.setitem(sys.modules, "duckdb", None)

@@ -22,11 +22,15 @@ def query(sql: str, directory: Path, form: str | None) -> None:
 
     Tables are results and traces, and what `boundmark report` made of them: certified, failures,
     and those of each problem, whose names begin with the problem's. SHOW TABLES lists them,
-    DESCRIBE results the columns of one. Needs the extra `query`.
+    DESCRIBE results the columns of one. Costs and bounds that no document of the folder supports
+    are left out, and counted on the error output. Needs the extra `query`.
     """
+    from boundmark.bounds.checker import printable
     from boundmark.reports.query import query_folder
 
     answer = query_folder(directory, sql)
+    for note in answer.notes:
+        click.echo(printable(note), err=True)
     if form == "json":
         rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
         click.echo(json.dumps(rows, indent=2, default=str))

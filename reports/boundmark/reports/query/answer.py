@@ -17,10 +17,11 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query returned: names of columns, and rows of values."""
+    """What a query returned: names of columns, rows of values, and what tables leave out."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    notes: tuple[str, ...]
 
 
 def query_folder(directory: Path, sql: str) -> Answer:
@@ -43,15 +44,16 @@ def query_folder(directory: Path, sql: str) -> Answer:
     views = views_of(ResultStore.open(directory))
     with duckdb.connect(":memory:", config=SETTINGS) as connection:
         try:
-            for name, table in views.items():
+            for name, table in views.tables.items():
                 connection.register(name, table)
             cursor = connection.execute(sql)
             # Nothing, or a comment, has no answer.
             columns = tuple(str(x[0]) for x in (cursor.description or ())) if cursor else ()
             rows = tuple(cursor.fetchall()) if columns else ()
         except duckdb.Error as error:
-            known = ", ".join(sorted(views))
+            known = ", ".join(sorted(views.tables))
+            told = "".join(f"\n{note}" for note in views.notes)
             raise StoreError(
-                f"the query failed: {error}\nTables of {directory}: {known}."
+                f"the query failed: {error}\nTables of {directory}: {known}.{told}"
             ) from error
-    return Answer(columns, rows)
+    return Answer(columns, rows, views.notes)
