@@ -19,6 +19,7 @@ from boundmark.reports.tables.parameters import (
     parameter_names,
     with_parameter_columns,
 )
+from boundmark.reports.tables.rows import is_among, values_of
 from boundmark.reports.tables.tasks import with_names
 
 
@@ -75,7 +76,7 @@ class FolderResults:
             tasks, certified = (
                 table.assign(**{grouping.column: group}) for table in (tasks, certified)
             )
-        traces = self.traces[self.traces["task_id"].isin(tasks["task_id"])]
+        traces = self.traces[is_among(self.traces["task_id"], values_of(tasks["task_id"]))]
         return ProblemResults(
             problem, tasks, certified, traces, self.store, grouping, self.history, self.highlight,
             self.baseline,

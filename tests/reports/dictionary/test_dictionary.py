@@ -1,5 +1,6 @@
 """Every column that is written has a type, a unit and a meaning, in the files and in the docs."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from documented import append
+from tiny_instances import larger
 
-from boundmark.reports.dictionary import column_of
+from boundmark.problems.catalog import problems
+from boundmark.reports.dictionary import about, column_of
 from boundmark.reports.dictionary.described import described
 from boundmark.reports.dictionary.page import page
 from boundmark.reports.report import write_report
+from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
@@ -47,6 +51,34 @@ def test_every_column_says_what_it_is(schemas: dict[str, pa.Schema]) -> None:
         for field in schema:
             assert (field.metadata or {}).get(b"meaning"), f"{name}.{field.name}"
     assert schemas["certified"].field("objective").metadata[b"unit"] == b"ticks"
+
+
+@pytest.mark.parametrize("problem", sorted(problems()))
+def test_every_column_of_every_problem_is_known(
+    tmp_path: Path, make_row: Any, problem: str
+) -> None:
+    """Tables have the same columns whatever is in them; so two failures and a bound do."""
+    store = ResultStore.create_or_open(tmp_path)
+    instance = larger(problem)
+    common = {
+        "problem": problem, "nodes": instance.nodes, "edges": instance.edges,
+        "instance_sha256": write_document(store.instances, instance.to_json()),
+        "instance_params": json.dumps(instance.parameters),
+    }  # fmt: skip
+    found = {"method": "b", "method_kind": "bound", "bound_certified": 1, "bound_kind": "b/1"}
+    for task, values in (("a", {"method": "a"}), ("b", found), ("c", {"method": "c"})):
+        append(store, make_row(task, **common, **values), [])
+    write_report(tmp_path, ["md"])
+    tables = sorted((tmp_path / "tables" / problem).glob("*.parquet"))
+    assert len(tables) > 5
+    unknown = [
+        f"{path.stem}.{field.name}"
+        for path in tables
+        for field in pq.read_schema(path)
+        if not (field.metadata or {}).get(b"meaning")
+    ]
+    assert unknown == []
+    assert [path.stem for path in tables if not about(f"{problem}/{path.stem}")] == []
 
 
 def test_types_do_not_depend_on_the_data(schemas: dict[str, pa.Schema]) -> None:

@@ -1,12 +1,11 @@
 """The table of all tasks of one instance."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Group, Table
-from boundmark.reports.tables.rows import rows
 from boundmark.reports.text.number_text import decimal, integer, seconds
 
 COLUMNS = ("method", "kind", "seed", "cost", "bound", "seconds", "status", "detail")
@@ -16,18 +15,19 @@ WITH_CLAIMS = (*COLUMNS[:5], "claimed", *COLUMNS[5:])
 LONGEST = 100
 
 
-def task_table(title: str, tasks: pd.DataFrame, marks: Mapping[str, int], dataset: str) -> Table:
+def task_table(title: str, tasks: Sequence[Any], marks: Mapping[str, int], dataset: str) -> Table:
     """Return one row per task, with links to its solution and its certificate.
 
     Parameters
     ----------
     tasks
-        Of one instance, in the order of the rows.
+        Rows of one instance, in their order.
     marks
         Number of the mark of each method.
     """
-    lowest, highest = tasks["objective"].min(), tasks["bound_certified"].max()
-    with_claims = bool(tasks["bound_claimed"].notna().any())
+    lowest = min(_known(task.objective for task in tasks), default=None)
+    highest = max(_known(task.bound_certified for task in tasks), default=None)
+    with_claims = any(not pd.isna(task.bound_claimed) for task in tasks)
     lines = tuple(
         (
             Cell(row.method, mark=marks[row.method]),
@@ -40,7 +40,7 @@ def task_table(title: str, tasks: pd.DataFrame, marks: Mapping[str, int], datase
             Cell(row.status),
             Cell(_detail(row)),
         )
-        for row in rows(tasks)
+        for row in tasks
     )
     return Table(
         title,
@@ -49,6 +49,10 @@ def task_table(title: str, tasks: pd.DataFrame, marks: Mapping[str, int], datase
         text_columns=2,
         text_columns_right=2,
     )
+
+
+def _known(values: Iterable[Any]) -> Iterator[Any]:
+    return (value for value in values if not pd.isna(value))
 
 
 def _value(value: Any, best: Any, folder: str, digest: Any) -> Cell:

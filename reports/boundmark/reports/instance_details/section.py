@@ -11,7 +11,8 @@ from boundmark.reports.instance_details.lines import task_table
 from boundmark.reports.pages.page import Cell, Detail, Section
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.problem_report import ProblemResults
-from boundmark.reports.tables.rows import rows, values_of
+from boundmark.reports.tables.events import Events, events_by_task
+from boundmark.reports.tables.rows import is_among, rows, values_of
 from boundmark.reports.text.natural_order import natural_order
 from boundmark.reports.text.number_text import count, integer, percent
 
@@ -25,6 +26,9 @@ TASK_BYTES, CURVE_BYTES, INSTANCE_BYTES = 320, 130, 700
 
 # A step of a curve is some 20 bytes.
 MOST_STEPS = 24
+
+# Of the events that curves show.
+KINDS = ("solution", "bound_certified")
 
 MEANING = (
     "Every task with its verified cost, certified bound, status and time; costs lead to the "
@@ -50,16 +54,18 @@ def detail_section(
     if chosen.empty:
         return None
     marks = {name: at for at, name in enumerate(natural_order(results.tasks["method"]))}
-    tasks = dict(iter(results.tasks.groupby("instance_sha256")))
-    events = _events(results.traces, results.tasks, set(chosen["instance_sha256"]))
+    are_shown = is_among(results.tasks["instance_sha256"], values_of(chosen["instance_sha256"]))
+    tasks = results.tasks[are_shown]
+    events = _events(results.traces, tasks)
+    of_instance = _ordered(tasks)
     drawn: dict[str, list[Cell]] = {}
     for plot in plots:
         if plot.instance and len(plot.data):
             link = Cell(f"drawing: {plot.title}", href=f"#plot-{plot.name}")
             drawn.setdefault(plot.instance, []).append(link)
     details = tuple(
-        _detail(row, tasks[row.instance_sha256], events, marks, drawn.get(row.instance_sha256, []))
-        for row in rows(chosen)
+        _detail(row, of_instance[sha256], events, marks, drawn.get(sha256, []))
+        for row, sha256 in zip(rows(chosen), chosen["instance_sha256"], strict=True)
     )
     paragraphs = [MEANING]
     left_out = len(results.certified) - len(chosen)
@@ -82,38 +88,39 @@ def _chosen(results: ProblemResults, most_bytes: int) -> pd.DataFrame:
     return certified[fits.reindex(certified.index)]
 
 
-def _events(
-    traces: pd.DataFrame, tasks: pd.DataFrame, instances: set[str]
-) -> Mapping[tuple[str, str], list[tuple[float, float]]]:
-    """Return seconds and values by task and kind, of the tasks of some instances."""
-    own = tasks.loc[tasks["instance_sha256"].isin(instances), "task_id"]
-    shown = traces[traces["task_id"].isin(own) & (traces["kind"] != "bound_claimed")]
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    columns = (values_of(shown[name]) for name in ("task_id", "kind", "seconds", "value"))
-    for task_id, kind, seconds, value in zip(*columns, strict=True):
-        found.setdefault((task_id, kind), []).append((seconds, value))
+def _events(traces: pd.DataFrame, tasks: pd.DataFrame) -> Mapping[str, Events]:
+    """Return what some tasks reported, by kind and task."""
+    own = traces[is_among(traces["task_id"], values_of(tasks["task_id"]))]
+    return {kind: events_by_task(own[own["kind"] == kind]) for kind in KINDS}
+
+
+def _ordered(tasks: pd.DataFrame) -> Mapping[str, list[Any]]:
+    """Return each instance's tasks as rows, the best solutions first and then the best bounds."""
+    ordered = tasks.assign(
+        by_cost=tasks["objective"].astype("float64").fillna(float("inf")),
+        by_bound=-tasks["bound_certified"].astype("float64").fillna(0.0),
+    ).sort_values(["by_cost", "by_bound", "method", "seed"], kind="stable")
+    found: dict[str, list[Any]] = {}
+    for task in rows(ordered):
+        found.setdefault(task.instance_sha256, []).append(task)
     return found
 
 
 def _detail(
     row: Any,
-    tasks: pd.DataFrame,
-    events: Mapping[tuple[str, str], list[tuple[float, float]]],
+    tasks: Sequence[Any],
+    events: Mapping[str, Events],
     marks: Mapping[str, int],
     drawn: Sequence[Cell],
 ) -> Detail:
     title = " ".join(filter(None, (f"{row.dataset}/{row.instance}", row.parameters)))
-    ordered = tasks.assign(
-        by_cost=tasks["objective"].astype("float64").fillna(float("inf")),
-        by_bound=-tasks["bound_certified"].astype("float64").fillna(0.0),
-    ).sort_values(["by_cost", "by_bound", "method", "seed"], kind="stable")
     return Detail(
         anchor_of(row.instance_sha256),
         title,
         _summary(row),
         str(row.dataset),
-        task_table(f"Tasks on {title}", ordered, marks, str(row.dataset)),
-        _curve(row, ordered, events, marks),
+        task_table(f"Tasks on {title}", tasks, marks, str(row.dataset)),
+        _curve(row, tasks, events, marks),
         (Cell("instance", href=f"instances/{row.instance_sha256}.json"), *drawn),
         _commands(row, tasks),
     )
@@ -124,38 +131,49 @@ def _summary(row: Any) -> str:
     return f"best cost {integer(row.objective)}, best bound {integer(row.bound)}, {gap}"
 
 
-def _commands(row: Any, tasks: pd.DataFrame) -> tuple[str, ...]:
+def _commands(row: Any, tasks: Sequence[Any]) -> tuple[str, ...]:
     """Return the command that checks the best solution and the best certificate."""
     files = [
-        f"{folder}/{digest}.json"
+        f"{folder}/{_first(tasks, column, best, hashes)}.json"
         for folder, column, best, hashes in (
             ("solutions", "objective", row.objective, "solution_sha256"),
             ("certificates", "bound_certified", row.bound, "certificate_sha256"),
         )
-        for digest in tasks.loc[(tasks[column] == best).fillna(False).astype(bool), hashes].head(1)
+        if not pd.isna(best)
     ]
     return (f"boundmark verify {' '.join(files)}",) if files else ()
 
 
+def _first(tasks: Sequence[Any], column: str, value: Any, wanted: str) -> Any:
+    """Return what a task with a value in one column has in another; the first by method of several."""
+    having = (task for task in tasks if not pd.isna(getattr(task, column)))
+    found = (task for task in having if getattr(task, column) == value)
+    return getattr(min(found, key=lambda task: task.method), wanted)
+
+
 def _curve(
     row: Any,
-    tasks: pd.DataFrame,
-    events: Mapping[tuple[str, str], list[tuple[float, float]]],
+    tasks: Sequence[Any],
+    events: Mapping[str, Events],
     marks: Mapping[str, int],
 ) -> str:
     reference = row.objective if not pd.isna(row.objective) else row.bound
     if pd.isna(reference) or reference <= 0:
         return ""
     steps = []
-    # The tasks are in order: the first of a method is its best.
-    for task in rows(tasks.drop_duplicates("method")):
-        for kind in ("solution", "bound_certified"):
+    best: dict[str, Any] = {}
+    for task in tasks:
+        # They are in order: the first of a method is its best.
+        best.setdefault(task.method, task)
+    for task in best.values():
+        for kind in KINDS:
             is_bound = kind == "bound_certified"
-            points = improving(events.get((task.task_id, kind), []), is_bound=is_bound)
+            points = improving(events[kind].get(task.task_id, []), is_bound=is_bound)
             look = marks[task.method]
             steps.append(Steps(task.method, look, is_bound, _thinned(points)))
-    limit = tasks["time_limit_seconds"].fillna(0.0).max()
-    return curve_svg(steps, float(reference), float(limit))
+    limits = (task.time_limit_seconds for task in tasks)
+    limit = max((float(one) for one in limits if not pd.isna(one)), default=0.0)
+    return curve_svg(steps, float(reference), limit)
 
 
 def _thinned(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:

@@ -1,14 +1,16 @@
 """Plots as figures, and figures as SVG and PNG."""
 
 import io
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure, SubplotParams
 
+from boundmark.reports.plots.hints import add_hints
 from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import INK, settings
+from boundmark.reports.plots.style import settings
+from boundmark.reports.plots.svg_text import page_svg
 from boundmark.reports.text.natural_order import natural_order
 from boundmark.reports.text.visible import visible
 
@@ -32,7 +34,7 @@ def drawing_of(plot: Plot, identifier: str) -> Drawing:
     """Draw a plot; the ids within its SVG begin with an identifier."""
     with settings():
         figure = figure_of(plot)
-        svg = _svg(figure, identifier)
+        svg = page_svg(_svg(figure), identifier)
         # What takes the most time, and would come to the same.
         figure.set_layout_engine("none")
         return Drawing(svg, _png(figure))
@@ -45,13 +47,20 @@ def figure_of(plot: Plot) -> Figure:
     )  # So that who draws knows how wide the axes will be.
     size = (plot.width, plot.height)
     figure = Figure(figsize=size, layout="constrained", subplotpars=margins)
-    plot = replace(plot, data=plot.data.map(_plain))
+    plot = replace(plot, data=plot.data.apply(_plain_texts))
     if plot.panels is None:
         plot.draw(plot.data, figure.subplots())
     else:
         _draw_panels(plot, figure)
+    for axes in figure.axes:
+        add_hints(axes)
     _add_legend(plot, figure)
     return figure
+
+
+def _plain_texts(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return a column with plain texts; there may be too many numbers to look at each."""
+    return column if pd.api.types.is_numeric_dtype(column) else column.map(_plain)
 
 
 def _plain(value: Any) -> Any:
@@ -94,13 +103,11 @@ def _add_legend(plot: Plot, figure: Figure) -> None:
     figure.legend(shown, labels, loc="outside lower center", ncols=columns)
 
 
-def _svg(figure: Figure, identifier: str) -> str:
-    """Return the figure as SVG text that takes its ink from the page."""
+def _svg(figure: Figure) -> str:
+    """Return the figure as matplotlib writes it."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue().replace(INK, "currentColor")
-    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{identifier}-", text)
-    return text[text.index("<svg") :]
+    return buffer.getvalue()
 
 
 def _png(figure: Figure) -> bytes:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from boundmark.reports.plots.axes import plain_log_ticks
+from boundmark.reports.plots.hints import hint
 from boundmark.reports.plots.style import Looks
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.tables.parameters import values_in_order
@@ -58,8 +59,9 @@ def draw_runtime_scatter(data: pd.DataFrame, axes: "Axes", looks: Looks | None =
         seconds = chosen["wall_seconds"].clip(lower=SMALLEST_SECONDS)
         for is_ok, fill in ((True, look.color), (False, "none")):
             shown = (chosen["status"] == "ok") == is_ok
-            axes.plot(
-                chosen["nodes"][shown].astype("float64"),
+            nodes = chosen["nodes"][shown].astype("float64")
+            (line,) = axes.plot(
+                nodes,
                 seconds[shown],
                 linestyle="none",
                 marker=look.marker,
@@ -68,6 +70,8 @@ def draw_runtime_scatter(data: pd.DataFrame, axes: "Axes", looks: Looks | None =
                 markeredgecolor=look.color,
                 alpha=0.8,
             )
+            pairs = zip(nodes, chosen["wall_seconds"][shown], strict=True)
+            hint(line, method, [f"{method}: {size:,g} nodes, {time:.3g} s" for size, time in pairs])
         # For the legend: a filled mark, whether or not there is one.
         axes.plot([], [], linestyle="none", color=look.color, marker=look.marker, label=method)
     axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel="wall-clock time (s)")

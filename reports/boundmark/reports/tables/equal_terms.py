@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from boundmark.reports.tables.rows import values_of
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -38,7 +40,7 @@ def comparisons(tasks: pd.DataFrame) -> Iterator[Comparison]:
     """
     treated = tasks[tasks["status"] != "unsupported"]
     sets = {
-        str(method): frozenset(part)
+        str(method): frozenset(values_of(part))
         for method, part in treated.groupby("method")["instance_sha256"]
     }
     for instances in sorted(set(sets.values()), key=lambda one: (-len(one), sorted(one))):

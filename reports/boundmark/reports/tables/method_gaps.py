@@ -5,12 +5,13 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.statistics.bootstrap import geometric_mean_interval
+from boundmark.reports.statistics.bootstrap import geometric_mean_intervals
 from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.statistics.wins import wins_and_ties
 from boundmark.reports.tables.charged_seconds import SHIFT_SECONDS, charged_seconds
 from boundmark.reports.tables.equal_terms import Comparison, comparisons
 from boundmark.reports.tables.grouping import per_instance, with_all
+from boundmark.reports.tables.rows import is_among
 
 # Of each role: the kinds of methods that have it, and the column of what they deliver.
 ROLES = {
@@ -82,8 +83,8 @@ def _compared(
     tasks: pd.DataFrame, comparison: Comparison, column: str, best: dict[str, "pd.Series[float]"]
 ) -> Iterator[dict[str, Any]]:
     own = tasks[
-        tasks["method"].isin(comparison.methods)
-        & tasks["instance_sha256"].isin(comparison.instances)
+        is_among(tasks["method"], comparison.methods)
+        & is_among(tasks["instance_sha256"], comparison.instances)
     ]
     places = list(comparison.instances)
     values = per_instance(own, column).reindex(places)
@@ -95,12 +96,14 @@ def _compared(
     same = best[column].reindex(places)
     to_best = values.div(same, axis=0) if upward else 1 / values.div(same, axis=0)
     shared = gaps.dropna(axis=1, how="all").dropna().index
+    members = gaps.loc[shared, gaps.columns[gaps.notna().any()]]
+    intervals = geometric_mean_intervals(members)
     counts = wins_and_ties(values if upward else -values)
     seconds = per_instance(own.assign(seconds=charged_seconds(own)), "seconds")
     proven = own[(own[column] == own["instance_sha256"].map(other)).fillna(False).astype(bool)]
     for method in sorted(comparison.methods):
         ratios = gaps.loc[shared, method].dropna()
-        low, high = geometric_mean_interval(ratios)
+        low, high = intervals.get(method, (float("nan"), float("nan")))
         of_method = own[own["method"] == method]
         yield {
             "method": method,

@@ -1,6 +1,6 @@
 """Times, progress and contribution of each method, over instances that all of them treated."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -9,9 +9,10 @@ from boundmark.reports.statistics.gap_integrals import mean_dual_gap, mean_prima
 from boundmark.reports.statistics.par10 import par10
 from boundmark.reports.statistics.virtual_best import contributions
 from boundmark.reports.tables.equal_terms import comparisons
+from boundmark.reports.tables.events import events_by_task
 from boundmark.reports.tables.grouping import per_instance
 from boundmark.reports.tables.method_gaps import ROLES
-from boundmark.reports.tables.rows import values_of
+from boundmark.reports.tables.rows import is_among, values_of
 
 # Values that differ by a thousandth count as equal.
 TOLERANCE = 0.001
@@ -29,8 +30,6 @@ COLUMNS = [
     "virtual_best_loss",
     "tolerance",
 ]
-
-Events = Mapping[str, Sequence[tuple[float, float]]]
 
 
 def method_statistics(
@@ -55,8 +54,8 @@ def method_statistics(
         chosen = chosen.assign(progress=_progress(chosen, traces, best, column))
         for number, comparison in enumerate(comparisons(chosen)):
             own = chosen[
-                chosen["method"].isin(comparison.methods)
-                & chosen["instance_sha256"].isin(comparison.instances)
+                is_among(chosen["method"], comparison.methods)
+                & is_among(chosen["instance_sha256"], comparison.instances)
             ]
             common = {"role": role, "comparison": number, "instances": len(comparison.instances)}
             found += [common | row for row in _of_comparison(own, column)]
@@ -90,7 +89,8 @@ def _progress(
     tasks: pd.DataFrame, traces: pd.DataFrame, best: "pd.Series[float]", column: str
 ) -> list[float]:
     """Return the primal or dual integral of each task, NaN without a reference."""
-    events = _events(traces, "solution" if column == "objective" else column)
+    kind = "solution" if column == "objective" else column
+    events = events_by_task(traces[traces["kind"] == kind])
     mean_gap = mean_primal_gap if column == "objective" else mean_dual_gap
     references = tasks["instance_sha256"].map(best)
     found = []
@@ -104,12 +104,3 @@ def _progress(
             else float("nan")
         )
     return found
-
-
-def _events(traces: pd.DataFrame, kind: str) -> Events:
-    chosen = traces[traces["kind"] == kind]
-    events: dict[str, list[tuple[float, float]]] = {}
-    columns = (values_of(chosen[name]) for name in ("task_id", "seconds", "value"))
-    for task_id, seconds, value in zip(*columns, strict=True):
-        events.setdefault(task_id, []).append((seconds, value))
-    return events

@@ -1,7 +1,7 @@
 """Rows of a data frame."""
 
 from collections import namedtuple
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pandas as pd
@@ -12,6 +12,14 @@ def rows(frame: pd.DataFrame) -> Iterable[Any]:
     made: Any = namedtuple
     row = made("Row", list(frame.columns), rename=True)
     return map(row._make, zip(*(values_of(frame[name]) for name in frame), strict=True))
+
+
+def is_among(column: "pd.Series[Any]", values: Collection[str]) -> "pd.Series[bool]":
+    """Return which texts of a column are among others.
+
+    As `isin` says too, which goes through the others one by one.
+    """
+    return column.astype(object).isin(list(values))
 
 
 def values_of(column: "pd.Series[Any]") -> list[Any]:

@@ -6,6 +6,8 @@ def visible(text: str) -> str:
 
     Lines stay lines.
     """
+    if text.isprintable():
+        return text
     return "".join(c if _is_visible(c) else ascii(c)[1:-1] for c in text)
 
 

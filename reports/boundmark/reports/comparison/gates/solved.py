@@ -7,6 +7,7 @@ import pandas as pd
 from boundmark.reports.comparison.finding import Finding, Verdict
 from boundmark.reports.comparison.pairs import Pairs
 from boundmark.reports.comparison.thresholds import Thresholds
+from boundmark.reports.tables.rows import values_of
 from boundmark.reports.text.number_text import count
 
 DELIVERED = (("objective", "a verified solution"), ("bound_certified", "a certified bound"))
@@ -54,7 +55,7 @@ def missing_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
 
 def _delivered(tasks: pd.DataFrame, column: str) -> set[str]:
-    return set(tasks.loc[tasks[column].notna(), "instance_sha256"])
+    return set(values_of(tasks.loc[tasks[column].notna(), "instance_sha256"]))
 
 
 def _optimal(tasks: pd.DataFrame, side: str) -> set[str]:

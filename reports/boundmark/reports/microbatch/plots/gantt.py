@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from boundmark.reports.microbatch.gantt.boxes import repetend_spans
+from boundmark.reports.plots.hints import hint
 from boundmark.reports.tables.rows import rows
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ def draw_gantt(data: pd.DataFrame, axes: "Axes") -> None:
     devices, length = int(data["device"].max()) + 1, int(data["end"].max())
     for kind in sorted(set(data["kind"]), key=list(KINDS).index):
         part = data[data["kind"] == kind]
-        axes.barh(
+        bars = axes.barh(
             part["device"], part["end"] - part["start"], 0.8, left=part["start"],
             color=KINDS[kind], edgecolor=EDGE, linewidth=0.5, label=kind,
         )  # fmt: skip
+        for bar, box in zip(bars, rows(part), strict=True):
+            hint(bar, f"{kind}, micro-batch {box.micro_batch}: {box.start:,} to {box.end:,}")
     _draw_numbers(data, axes, length)
     for at, (device, span) in enumerate(repetend_spans(data).items()):
         axes.vlines(

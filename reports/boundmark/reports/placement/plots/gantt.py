@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 
 from boundmark.reports.placement.gantt.spans import LANES, RECEIVE, RUN, SEND
+from boundmark.reports.plots.hints import hint
 from boundmark.reports.plots.style import COLOURS
+from boundmark.reports.tables.rows import rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,11 +77,14 @@ def draw_gantt(data: pd.DataFrame, axes: "Axes") -> None:
         if not len(part):
             continue
         below, height = PLACES[lane]
-        axes.barh(
+        bars = axes.barh(
             np.array([row[device] + below for device in part["device"]]),
             part["end"] - part["start"], height, left=part["start"],
             color=FILLS[lane], edgecolor=EDGE, linewidth=width, label=lane,
         )  # fmt: skip
+        for bar, box in zip(bars, rows(part), strict=True):
+            more = f" and {box.count - 1:,} more" if box.count > 1 else ""
+            hint(bar, f"{box.name}{more}: {box.start:,} to {box.end:,}")
     axes.set(xlim=(0, length), ylim=(len(row) - 0.45, -0.5), xlabel="tick", ylabel="device")
     axes.set_yticks(range(len(row)), [str(device) for device in row])
     axes.grid(visible=False)

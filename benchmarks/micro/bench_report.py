@@ -1,0 +1,161 @@
+"""Reports over large results folders, and their comparison."""
+
+import datetime as dt
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from boundmark.reports.comparison.compare import compare_runs
+from boundmark.reports.comparison.recorded_run import read_run
+from boundmark.reports.report import write_report
+from boundmark.reports.stored.schema import RESULTS
+from boundmark.reports.stored.shards import as_frame
+from boundmark.reports.stored.store import ResultStore
+
+SIZES = (1_000, 100_000)
+
+STAGES = (2, 4, 8, 16, 32)
+
+# Name, kind, and how far its values are from the optimum at most, relative to it.
+METHODS = (
+    ("max-work", "bound", 0.6),
+    ("node-cut", "bound", 0.5),
+    ("share", "bound", 0.2),
+    ("packing", "bound", 0.1),
+    ("uniform", "heuristic", 0.8),
+    ("slicegraph", "heuristic", 0.3),
+    ("random-100", "heuristic", 0.2),
+    ("brkga-100", "heuristic", 0.1),
+    ("memetic", "heuristic", 0.02),
+    ("exact", "exact", 0.05),
+)
+
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+def make_folder(directory: Path, size: int, seed: int) -> None:
+    """Fill a results folder with about so many made-up tasks and the documents they rest on.
+
+    Parameters
+    ----------
+    seed
+        Of the times; instances, costs and bounds depend on the size alone.
+    """
+    store = ResultStore.create_or_open(directory)
+    draw, clock = np.random.default_rng(1), np.random.default_rng(seed)
+    rows = []
+    for graph in range(size // (len(STAGES) * len(METHODS))):
+        for k in STAGES:
+            instance = f"{graph}/{k}"
+            digest = _write(store.instances, instance)
+            optimum = int(draw.integers(10**6, 10**7)) // k
+            common = {
+                "suite": "made-up",
+                "problem": "pipeline",
+                "dataset": ("onnx-light", "regal-style")[graph % 2],
+                "instance": f"graph-{graph}",
+                "instance_sha256": digest,
+                "instance_params": json.dumps({"k": k}),
+                "nodes": 50 + graph,
+                "edges": 100 + 2 * graph,
+                "time_limit_seconds": 60.0,
+                "threads": 1,
+                "started_at": START,
+                "seed": 1,
+                "params": "{}",
+                "method_version": 1,
+            }
+            for method, kind, distance in METHODS:
+                task = {"method": method, "method_kind": kind, "status": "ok"}
+                task["task_id"] = hashlib.sha256(f"{instance}/{method}".encode()).hexdigest()
+                task["wall_seconds"] = float(clock.lognormal(0, 0.1)) * len(method)
+                if draw.random() < 0.05:
+                    task["status"] = "timeout"
+                else:
+                    off = distance * float(draw.random())
+                    task |= _found(store, digest, kind, optimum, off)
+                rows.append(common | task)
+    results = as_frame(pa.Table.from_pylist(rows, RESULTS))
+    store.put(results, _traces(results))
+
+
+def _found(
+    store: ResultStore, instance: str, kind: str, optimum: int, off: float
+) -> dict[str, Any]:
+    """Return what a task found so far off the optimum, and write its document."""
+    if kind == "bound":
+        bound = int(optimum * (1 - off))
+        document = {"instance_sha256": instance, "bound": bound}
+        sha256 = _write(store.certificates, json.dumps(document))
+        return {"bound_certified": bound, "bound_kind": "share/1", "certificate_sha256": sha256}
+    cost = int(optimum * (1 + off))
+    document = {"instance_sha256": instance, "objective": cost}
+    found = {"objective": cost, "solution_sha256": _write(store.solutions, json.dumps(document))}
+    return found | ({"bound_claimed": optimum * (1 - off)} if kind == "exact" else {})
+
+
+def _write(folder: Path, content: str) -> str:
+    """Write a file named after its hash; what is made up need not survive a power cut."""
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    (folder / f"{digest}.json").write_text(content)
+    return digest
+
+
+def _traces(results: pd.DataFrame) -> pd.DataFrame:
+    """Return two events per value: a worse one first."""
+    parts = []
+    for column, kind, worse in (
+        ("objective", "solution", 1.3),
+        ("bound_certified", "bound_certified", 0.7),
+        ("bound_claimed", "bound_claimed", 0.7),
+    ):
+        having = results[results[column].notna()]
+        for share, factor in ((0.3, worse), (0.8, 1.0)):
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "task_id": having["task_id"],
+                        "seconds": share * having["wall_seconds"],
+                        "kind": kind,
+                        "value": factor * having[column].astype("float64"),
+                    }
+                )
+            )
+    return pd.concat(parts, ignore_index=True)
+
+
+class Folders:
+    """A report of a folder, and the comparison with a second one, by number of tasks."""
+
+    params = SIZES
+    param_names = ("tasks",)
+    timeout = 600
+
+    # Processor time, of one run a setup: seconds long, and files are read from memory.
+    timer = time.process_time
+    number = 1
+    repeat = 3
+    warmup_time = 0
+
+    def setup_cache(self) -> None:
+        for size in SIZES:
+            for seed in (1, 2):
+                make_folder(Path(f"{size}-{seed}"), size, seed)
+
+    def setup(self, tasks: int) -> None:
+        self.base, self.new = Path(f"{tasks}-1"), Path(f"{tasks}-2")
+
+    def time_report(self, tasks: int) -> None:
+        write_report(self.base, ["html"])
+
+    def peakmem_report(self, tasks: int) -> None:
+        write_report(self.base, ["html"])
+
+    def time_compare(self, tasks: int) -> None:
+        compare_runs(read_run(self.base), read_run(self.new))

@@ -1,0 +1,21 @@
+"""What tasks reported when, by task."""
+
+import numpy as np
+import pandas as pd
+
+from boundmark.reports.tables.rows import values_of
+
+Events = dict[str, list[tuple[float, float]]]
+
+
+def events_by_task(traces: pd.DataFrame) -> Events:
+    """Return each task's events as pairs of seconds and value, in the order of the traces."""
+    codes, tasks = pd.factorize(traces["task_id"])
+    order = np.argsort(codes, kind="stable")
+    seconds, values = (traces[name].to_numpy()[order].tolist() for name in ("seconds", "value"))
+    pairs = list(zip(seconds, values, strict=True))
+    ends = [0, *np.cumsum(np.bincount(codes)).tolist()]
+    return {
+        task: pairs[start:end]
+        for task, start, end in zip(values_of(tasks), ends[:-1], ends[1:], strict=True)
+    }
