@@ -145,7 +145,7 @@ def _commands(row: Any, tasks: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _first(tasks: Sequence[Any], column: str, value: Any, wanted: str) -> Any:
-    """Return what a task with a value in one column has in another; the first by method of several."""
+    """Return what a task with a value in one column has in another: the first by method."""
     having = (task for task in tasks if not pd.isna(getattr(task, column)))
     found = (task for task in having if getattr(task, column) == value)
     return getattr(min(found, key=lambda task: task.method), wanted)

@@ -24,7 +24,8 @@ def hint(artist: "Artist", text: str, marks: Sequence[str] = ()) -> None:
     marks
         What to show at each of a line's marks instead.
     """
-    lines = [visible(one).replace("\n", " ") for one in (text, *marks)]
+    # Lines separate the texts, and matplotlib writes ids with these quotes in others.
+    lines = [visible(one).replace("\n", " ").replace('"', "'") for one in (text, *marks)]
     artist.set_gid(PREFIX + "\n".join(lines))
 
 

@@ -71,7 +71,9 @@ def draw_runtime_scatter(data: pd.DataFrame, axes: "Axes", looks: Looks | None =
                 alpha=0.8,
             )
             pairs = zip(nodes, chosen["wall_seconds"][shown], strict=True)
-            hint(line, method, [f"{method}: {size:,g} nodes, {time:.3g} s" for size, time in pairs])
+            hint(
+                line, method, [f"{method}: {size:,.0f} nodes, {time:.3g} s" for size, time in pairs]
+            )
         # For the legend: a filled mark, whether or not there is one.
         axes.plot([], [], linestyle="none", color=look.color, marker=look.marker, label=method)
     axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel="wall-clock time (s)")

@@ -59,7 +59,7 @@ def page_svg(written: str, identifier: str) -> str:
 
 def _with_titles(group: re.Match[str]) -> str:
     """Return a group with what is to be shown at it, and at its marks if as many are drawn."""
-    text, *marks = group[1].split("&#10;")
+    text, *marks = group[1].split("\n")
     content = group[2]
     if marks and len(MARK.findall(content)) == len(marks):
         titles = iter(marks)
