@@ -148,6 +148,8 @@ class Folders:
             for seed in (1, 2):
                 make_folder(Path(f"{size}-{seed}"), size, seed)
 
+    setup_cache.timeout = 600
+
     def setup(self, tasks: int) -> None:
         self.base, self.new = Path(f"{tasks}-1"), Path(f"{tasks}-2")
 

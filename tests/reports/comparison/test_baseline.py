@@ -73,5 +73,5 @@ def test_other_files_are_no_baselines(folder: Path, tmp_path: Path) -> None:
         read_run(shard)
     text = tmp_path / "text.parquet"
     text.write_text("nothing")
-    with pytest.raises(StoreError, match="cannot be read as Parquet"):
+    with pytest.raises(StoreError, match=r"cannot be read as Parquet.*`boundmark baseline`"):
         read_run(text)

@@ -79,7 +79,7 @@ def read_baseline(path: Path) -> Baseline:
     StoreError
         If it cannot be read, or is of another schema version.
     """
-    with open_shard(path) as file:
+    with open_shard(path, "boundmark baseline") as file:
         metadata = file.schema_arrow.metadata or {}
         try:
             table = file.read(columns=RESULTS.names, use_threads=False).select(RESULTS.names)

@@ -25,8 +25,13 @@ def parquet_files(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda path: (path.name != MERGED, path.name))
 
 
-def open_shard(path: Path) -> pq.ParquetFile:
+def open_shard(path: Path, writer: str = "boundmark run") -> pq.ParquetFile:
     """Open a file of this schema version.
+
+    Parameters
+    ----------
+    writer
+        The command that writes such files, for who gave another one.
 
     Raises
     ------
@@ -38,7 +43,7 @@ def open_shard(path: Path) -> pq.ParquetFile:
         file = pq.ParquetFile(path, memory_map=True, pre_buffer=False)
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise StoreError(
-            f"{path} cannot be read as Parquet; expected a file that `boundmark run` wrote."
+            f"{path} cannot be read as Parquet; expected a file that `{writer}` wrote."
         ) from error
     found = (file.schema_arrow.metadata or {}).get(VERSION_KEY)
     if found != VERSION.encode():
