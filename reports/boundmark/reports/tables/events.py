@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from boundmark.reports.tables.rows import values_of
-
 Events = dict[str, list[tuple[float, float]]]
 
 
@@ -17,5 +15,5 @@ def events_by_task(traces: pd.DataFrame) -> Events:
     ends = [0, *np.cumsum(np.bincount(codes)).tolist()]
     return {
         task: pairs[start:end]
-        for task, start, end in zip(values_of(tasks), ends[:-1], ends[1:], strict=True)
+        for task, start, end in zip(tasks.tolist(), ends[:-1], ends[1:], strict=True)
     }
