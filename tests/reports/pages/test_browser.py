@@ -167,6 +167,20 @@ def test_instances_unfold(shown: Any) -> None:
     assert shown.execute_script("return !!document.querySelector('details[open] svg.curve');")
 
 
+def test_plots_tell_what_one_points_at(shown: Any) -> None:
+    """Some mark of the plot of times is what lies below the pointer, and says what it is."""
+    script = """
+      const plot = document.getElementById("plot-pipeline/runtime_scatter");
+      plot.scrollIntoView();
+      return [...plot.querySelectorAll("use > title")].map((title) => {
+        const box = title.parentElement.getBoundingClientRect();
+        const below = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        return below && below.tagName === "use" ? below.textContent : "";
+      });
+    """
+    assert any("brkga-100: 60 nodes, " in text for text in shown.execute_script(script))
+
+
 @pytest.mark.parametrize("width", [400, 1200])
 def test_page_is_as_wide_as_the_window(shown: Any, width: int) -> None:
     """Wide tables scroll within themselves."""
