@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.statistics.bootstrap import geometric_mean_interval
+from boundmark.reports.statistics.bootstrap import geometric_mean_interval, geometric_mean_intervals
 from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.statistics.performance_profile import performance_profile
 from boundmark.reports.statistics.primal_dual_integral import mean_gap_over_time
@@ -89,3 +89,13 @@ def test_primal_dual_integral_by_hand(
 ) -> None:
     """The area under the gap's step function, relative to the limit of 10 s."""
     assert mean_gap_over_time(solutions, bounds, 10.0) == pytest.approx(expected)
+
+
+def test_intervals_of_several_methods_at_once() -> None:
+    """Those of each alone, and none where there is one instance."""
+    ratios = pd.DataFrame({"a": [1.0, 1.5, 4.0, 2.0], "b": [1.0, 3.0, 1.1, 1.2]})
+    found = geometric_mean_intervals(ratios)
+    for name in ratios:
+        assert found[name] == pytest.approx(geometric_mean_interval(ratios[name]))
+    assert found["a"][0] < geometric_mean(ratios["a"]) < found["a"][1]
+    assert all(np.isnan(geometric_mean_intervals(ratios.iloc[:1])["b"]))
