@@ -1,5 +1,7 @@
 """The order that keeps few transfers open against its definition."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +17,7 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 def open_after(graph: PipelineGraph, taken: list[int]) -> int:
     """Return the transfers of the tensors of some nodes that others read."""
     dag, inside = graph.dag, set(taken)
-    return sum(
-        int(graph.transfer[u]) for u in taken if set(dag.consumers_of(u).tolist()) - inside
-    )
+    return sum(int(graph.transfer[u]) for u in taken if set(dag.consumers_of(u).tolist()) - inside)
 
 
 @given(data=st.data())
@@ -47,8 +47,8 @@ def training(layers: int, k: int) -> PipelineInstance:
     forward = list(range(layers))
     backward = [layers + i for i in range(layers)]
     update = [2 * layers + i for i in range(layers)]
-    edges = list(zip(forward, forward[1:], strict=False))
-    edges += list(zip(backward, backward[1:], strict=False))
+    edges = list(pairwise(forward))
+    edges += list(pairwise(backward))
     edges += [(v, backward[layers - 1 - v]) for v in forward]
     edges += list(zip(backward, update, strict=True))
     nodes = 3 * layers

@@ -1,11 +1,11 @@
 """`certify`: the mean work, then the exact method for narrow graphs, then what suits the graph.
 
-That is `reach` for long graphs, as models are; `share` comes after it, because its cuts take seconds
-on a thousand nodes, where `ideal-dp` often has the optimum in a tenth of one. Wide graphs begin with
-`share`. With few stages `mip-tree` follows: each of its programs has all stages in it. With more
-stages it is `packing`. Trees get the time that these leave when they end by themselves. Only what is
-better than everything before is reported, and nothing is begun once the best bound is the cost of the
-best partition, or of one that is known.
+That is `reach` for long graphs, as models are; `share` comes after it, because its cuts take
+seconds on a thousand nodes, where `ideal-dp` often has the optimum in a tenth of one. Wide graphs
+begin with `share`. With few stages `mip-tree` follows: each of its programs has all stages in it.
+With more stages it is `packing`. Trees get the time that these leave when they end by themselves.
+Only what is better than everything before is reported, and nothing is begun once the best bound is
+the cost of the best partition, or of one that is known.
 """
 
 from collections.abc import Callable

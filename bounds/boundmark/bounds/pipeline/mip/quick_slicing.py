@@ -67,9 +67,7 @@ def _sliced_by_thresholds(instance: PipelineInstance, order: IntArray) -> Partit
     return best
 
 
-def longest_stages(
-    instance: PipelineInstance, order: IntArray, threshold: int
-) -> list[int] | None:
+def longest_stages(instance: PipelineInstance, order: IntArray, threshold: int) -> list[int] | None:
     """Return stages of cost up to a threshold along an order, each as long as it can be, or None.
 
     None does not mean that there are no others: a shorter stage may hand less on to the next one.

@@ -1,8 +1,9 @@
 """`memetic`: genetic search over orders, then annealed moves of nodes and slicing anew.
 
-It begins with the better slicing of two orders: the graph's own, and one that keeps the transfers of
-open tensors low, which is far ahead where tensors live long, as in training. BRKGA searches orders and finds the rough shape of a partition, also where moves of single nodes
-would take long; `annealing.py` then has most of the time.
+It begins with the better slicing of two orders: the graph's own, and one that keeps the transfers
+of open tensors low, which is far ahead where tensors live long, as in training. BRKGA searches
+orders and finds the rough shape of a partition, also where moves of single nodes would take long;
+`annealing.py` then has most of the time.
 """
 
 import math
