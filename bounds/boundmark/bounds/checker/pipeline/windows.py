@@ -12,6 +12,9 @@ from .limits import TREE_SHARE_UNITS
 # First and last stage of each node.
 Windows = tuple[list[int], list[int]]
 
+# From the digits of a set to numbers.
+DIGITS = bytes.maketrans(b"01", b"\x00\x01")
+
 # Each node with its consumers, after all its producers.
 Order = list[tuple[int, list[int]]]
 
@@ -97,4 +100,4 @@ def weights_around(order: Order, weights: list[int]) -> tuple[list[int], list[in
 
 
 def _sum(members: int, weights: list[int]) -> int:
-    return sum(itertools.compress(weights, map(int, reversed(f"{members:b}"))))
+    return sum(itertools.compress(weights, f"{members:b}"[::-1].encode().translate(DIGITS)))
