@@ -1,4 +1,4 @@
-"""`certify`: the mean work, then the exact method for narrow graphs, then what suits the graph.
+"""`certify`: `separation`, then the exact method for narrow graphs, then what suits the graph.
 
 That is `reach` for long graphs, as models are; `share` comes after it, because its cuts take
 seconds on a thousand nodes, where `ideal-dp` often has the optimum in a tenth of one. Wide graphs
@@ -22,6 +22,7 @@ from boundmark.bounds.pipeline.methods import (
     mip_tree,
     packing,
     reach,
+    separation,
     share,
 )
 from boundmark.problems.dag import Dag
@@ -63,6 +64,8 @@ def run(
     if known_cost:
         best.objective = known_cost
     mean_work.run(instance, budget, seed, best)
+    with suppress(UnsupportedError):
+        separation.run(instance, budget, seed, best)
     # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
     with suppress(UnsupportedError):
         ideal_dp.run(instance, budget.part(IDEALS_FRACTION), seed, best, ideals=ideals)
@@ -100,5 +103,5 @@ METHOD = Method(
     run=run,
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=7,
+    version=8,
 )
