@@ -95,6 +95,7 @@ class PlainPython:
     def setup(self, nodes: int) -> None:
         from boundmark.heuristics.placement.kernels.simulation import time_to_end
         from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+
         from .plain_simulation import PlainSimulation
 
         sample = random_instance(nodes)

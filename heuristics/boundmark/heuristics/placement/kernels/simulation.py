@@ -22,6 +22,7 @@ from boundmark.problems.arrays import IntArray
 
 _ROW = types.int64[::1]
 _TABLE = types.int64[:, ::1]
+_PAIR = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
 _NEVER = 2**62
 
 # Less than all keys.
@@ -132,7 +133,7 @@ def time_to_end(net: Network, devices: IntArray) -> IntArray:
     return longest
 
 
-@compiled([types.UniTuple(types.int64, 2)(NETWORK, _ROW, _ROW, _ROW, _TABLE)])
+@compiled([_PAIR(NETWORK, _ROW, _ROW, _ROW, _TABLE)])
 def simulate(
     net: Network, devices: IntArray, priority: IntArray, starts: IntArray, moves: IntArray
 ) -> tuple[int, int]:
@@ -279,15 +280,15 @@ def simulate(
                     best = max(best, tops[source * span + target] | is_busy)
             if best == _NOTHING:
                 break
-            move = mask - (best & mask)
-            source, target = moves[move, 2], moves[move, 3]
+            chosen = mask - (best & mask)
+            source, target = moves[chosen, 2], moves[chosen, 3]
             pair = source * span + target
             _pop(move_heap, move_first[pair], move_size[pair])
             move_size[pair] -= 1
             tops[pair] = move_heap[move_first[pair]] if move_size[pair] > 0 else _NOTHING
-            moves[move, 5] = now
-            doing[span + source] = n + move
-            ends[span + source] = now + moves[move, 4]
+            moves[chosen, 5] = now
+            doing[span + source] = n + chosen
+            ends[span + source] = now + moves[chosen, 4]
             sends[source] = receives[target] = -1
 
         then = np.int64(_NEVER)
