@@ -17,6 +17,7 @@ from boundmark.bounds.placement.methods import (
     path_prices,
     series,
 )
+from boundmark.bounds.placement.series.closing_in import ClosingIn
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
@@ -34,8 +35,29 @@ CHEAP = (
     Step(assignment_load.run, 0.1),
     Step(interval_load.run, 0.25),
 )
-PRICES = Step(path_prices.run, 0.4)
-MODULES = Step(series.run, 1.0)
+PRICES = Step(path_prices.run, 0.3)
+
+# Of the time for modules, for searches where memory is short or the chain leaves something out.
+SEARCHING = 0.5
+
+
+def _search_and_price(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress
+) -> None:
+    """Search modules, then report what prices prove with what was found of them."""
+    best = Best.before(instance, progress)
+    closing = ClosingIn.of(instance, budget, best, series.METHOD.name)
+    series.search(closing, budget.part(1.0 if closing.sees_all else SEARCHING))
+    if not (closing.sees_all or best.is_proven or budget.is_spent()):
+        path_prices.report_with_modules(instance, closing, budget, best)
+
+
+MODULES = Step(_search_and_price, 1.0)
+
+
+def _is_short(graph: PlacementGraph) -> bool:
+    """Whether no device has room for all operators."""
+    return bool(graph.memory.sum() > graph.capacity.max())
 
 
 def steps(graph: PlacementGraph) -> tuple[Step, ...]:
@@ -43,8 +65,7 @@ def steps(graph: PlacementGraph) -> tuple[Step, ...]:
 
     Prices see that memory is short, which modules do not; else modules say more.
     """
-    is_short = graph.memory.sum() > graph.capacity.max()
-    return (*CHEAP, PRICES, MODULES) if is_short else (*CHEAP, MODULES, PRICES)
+    return (*CHEAP, PRICES, MODULES) if _is_short(graph) else (*CHEAP, MODULES, PRICES)
 
 
 def run(

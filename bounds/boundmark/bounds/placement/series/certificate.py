@@ -13,7 +13,7 @@ from boundmark.bounds.placement.series.adding_up import (
     least_rests,
     least_targets,
 )
-from boundmark.bounds.placement.series.parts import Pair, Part
+from boundmark.bounds.placement.series.parts import Pair, Part, Proof
 
 # How often a lower bound is tried if the searches take too long to be checked.
 MOST_TRIALS = 8
@@ -66,6 +66,28 @@ def _lower(part: Part, pair: Pair, needed: int) -> None:
         del part.proofs[pair]
     elif needed < part.least[pair] and not proof.weights:
         part.refute_less(pair, needed - 1, proof.steps)
+
+
+def affordable(parts: Sequence[Part], most_steps: int) -> list[Part]:
+    """Return the parts of which more is proven than by paths, without the longest searches."""
+    by_steps = sorted(
+        (proof.steps, at, pair)
+        for at, part in enumerate(parts)
+        for pair, proof in part.proofs.items()
+    )
+    kept: dict[int, dict[Pair, Proof]] = {}
+    for steps, at, pair in by_steps:
+        most_steps -= steps
+        if most_steps >= 0:
+            kept.setdefault(at, {})[pair] = parts[at].proofs[pair]
+    return [
+        replace(
+            parts[at],
+            least={**parts[at].by_paths, **{pair: parts[at].least[pair] for pair in proofs}},
+            proofs=proofs,
+        )
+        for at, proofs in sorted(kept.items())
+    ]
 
 
 def payload(

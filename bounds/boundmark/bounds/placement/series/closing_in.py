@@ -79,6 +79,24 @@ class ClosingIn:
         return cls(instance, budget, best, producer, read, network, parts)
 
     @property
+    def sees_all(self) -> bool:
+        """Whether all operators and tensors are in the chain or a module, and memory is no limit.
+
+        If so, no other bound says more than what modules can prove.
+        """
+        graph = self.instance.graph
+        place: dict[int, int] = {}
+        for at, part in enumerate(self.parts):
+            place.update(dict.fromkeys(part.body, 2 * at))
+            place[part.last] = 2 * at + 1
+        reach = [place.get(v, NEVER) + 1 + place.get(v, 0) % 2 for v in range(graph.nodes)]
+        return (
+            len(place) == graph.nodes + 1
+            and all(place[w] <= reach[u] for u, w in graph.dag.edge_pairs().tolist())
+            and bool(graph.memory.sum() <= graph.capacity.max())
+        )
+
+    @property
     def bound(self) -> int:
         """What is proven along the chain, in ticks."""
         return min(
