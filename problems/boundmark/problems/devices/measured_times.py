@@ -3,15 +3,14 @@
 The times are a device's; its link and memory are those of a device that is known by name.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.json_object import json_object
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.stored_fields import check_fields, check_format
@@ -46,12 +45,7 @@ def load_times(path: Path, find: Callable[[str], Device | Cluster]) -> Device:
     """
     content = read_bytes(path, expected="measured times")
     with naming(path):
-        try:
-            document: Any = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(f"expected JSON, found {error}.") from error
-        if not isinstance(document, dict):
-            raise InvalidInputError(f"expected an object, found {quoted(document)}.")
+        document = json_object(content)
         check_format(document, FORMAT)
         check_fields(document, ("base", "operators", "source"))
         times, base = document["operators"], document["base"]

@@ -1,5 +1,6 @@
 """Hyper-parameters of HSDAG ([HSDAG24], Table 6) and of its variant."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -72,7 +73,7 @@ class Settings:
             )
 
     @classmethod
-    def of(cls, params: dict[str, Any]) -> "Settings":
+    def of(cls, params: Mapping[str, Any]) -> "Settings":
         """Return the settings in a method's parameters; others are left out."""
         names = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in params.items() if name in names})

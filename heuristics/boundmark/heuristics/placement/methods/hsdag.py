@@ -19,15 +19,15 @@ weight that nodes have in their group; a group's embedding is a mean; dropout le
 groups are formed and nowhere else; distances for the fractal dimension ignore directions.
 """
 
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from boundmark.heuristics.placement.learned.evaluations import Evaluations
-from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
-from boundmark.heuristics.placement.learned.settings import Settings
+from boundmark.heuristics.placement.learned.learning import learn_groups
 from boundmark.problems.method import Budget, Method, ParameterValue, Progress
 from boundmark.problems.placement import PlacementInstance
+
+if TYPE_CHECKING:
+    from boundmark.heuristics.placement.learned.hsdag_agent import Agent
 
 PARAMS: dict[str, ParameterValue] = {
     "evaluations": 2000,
@@ -48,34 +48,17 @@ PARAMS: dict[str, ParameterValue] = {
 }
 
 
+def _train(agent: "Agent", evaluations: Evaluations) -> None:
+    from boundmark.heuristics.placement.learned.hsdag_training import train
+
+    train(agent, evaluations)
+
+
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report each placement that is better than those before.
-
-    Raises
-    ------
-    UnsupportedError
-        If JAX is not installed, or no placement is found for which the devices have room.
-    InvalidInputError
-        If a parameter or the checkpoint is not what it should be.
-    """
-    settings = Settings.of(params)
-    evaluations = Evaluations(instance, budget, progress, settings.evaluations)
-    if instance.graph.devices == 1:
-        evaluations.latency(np.zeros(instance.nodes, dtype=np.int64))
-        evaluations.require_solution()
-        return
-    prepare_jax(budget.threads)
-    from boundmark.heuristics.placement.learned.hsdag_agent import Agent
-    from boundmark.heuristics.placement.learned.hsdag_training import train
-
-    agent = Agent(instance, settings, np.random.default_rng(seed))
-    if settings.load:
-        evaluations.latency(agent.greedy())
-    train(agent, evaluations)
-    evaluations.require_solution()
-    agent.save()
+    """Report each placement that is better than those before; raises as `learn_groups` does."""
+    learn_groups(instance, budget, seed, progress, params, _train)
 
 
 HSDAG = Method(

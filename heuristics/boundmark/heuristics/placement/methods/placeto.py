@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from boundmark.heuristics.placement.learned.evaluations import Evaluations
-from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
+from boundmark.heuristics.placement.learned.learning import learn
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementInstance
 
@@ -26,23 +26,14 @@ def run(
     learning_rate: float,
     **params: Any,
 ) -> None:
-    """Report each placement that is better than those before.
+    """Report each placement that is better than those before; raises as `learn` does."""
 
-    Raises
-    ------
-    UnsupportedError
-        If JAX is not installed, or no placement is found for which the devices have room.
-    """
-    counted = Evaluations(instance, budget, progress, evaluations)
-    if instance.graph.devices == 1:
-        counted.latency(np.zeros(instance.nodes, dtype=np.int64))
-        counted.require_solution()
-        return
-    prepare_jax(budget.threads)
-    from boundmark.heuristics.placement.learned.placeto_training import train
+    def train_policy(counted: Evaluations) -> None:
+        from boundmark.heuristics.placement.learned.placeto_training import train
 
-    train(instance, counted, np.random.default_rng(seed), hidden, learning_rate)
-    counted.require_solution()
+        train(instance, counted, np.random.default_rng(seed), hidden, learning_rate)
+
+    learn(instance, budget, progress, evaluations, train_policy)
 
 
 PLACETO = Method(
