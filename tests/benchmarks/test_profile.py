@@ -52,6 +52,31 @@ def test_measured_times_are_a_device(boundmark: Boundmark, tmp_path: Path) -> No
     assert solved["objective"] == sum(stored["operators"].values())
 
 
+def test_measured_times_are_those_of_one_device(boundmark: Boundmark, tmp_path: Path) -> None:
+    """A placement on the processor alone takes what was measured, in a suite and in `solve`."""
+    path, times = model(tmp_path / "m.onnx"), tmp_path / "times.json"
+    boundmark("profile", path, "--dim", "batch=8", "--repeats", 3, "--out", times)
+    total = sum(json.loads(times.read_text())["operators"].values())
+    (tmp_path / "mine.toml").write_text(SUITE)
+    boundmark("run", tmp_path / "mine.toml", "--out", tmp_path / "results", "--workers", 1)
+    query = "SELECT device, objective FROM results"
+    rows = json.loads(boundmark("query", query, tmp_path / "results", "--json").stdout)
+    assert rows == [{"device": "hsdag-server+CPU=measured:times", "objective": total}]
+
+
+SUITE = """
+description = "One model."
+problem = "placement"
+time_limit_seconds = 60
+memory_limit_gib = 4
+device = "hsdag-server+CPU=times.json"
+methods = [{ name = "preferred-device", params = { first = 0 } }]
+
+[[instances]]
+file = "m.onnx"
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -67,7 +67,7 @@ def profile(
     correlation = rank_correlation(estimated.tolist(), list(times.values()))
     source = (
         f"{runtime}, {threads} thread{'s' * (threads > 1)}, {cpu_name()}: median of "
-        f"{repeats} runs of {model.name}; link and memory of {device.name}"
+        f"{repeats} runs of {model.name}"
     )
     document = {
         "format": TIMES_FORMAT,
@@ -108,4 +108,4 @@ def _print(
     shown = "undefined, all are equal" if correlation is None else f"{correlation:.2f}"
     click.echo(f"rank correlation with the roofline model on {device}: {shown}")
     if out is not None:
-        click.echo(printable(f"stored in {out}; use it as --device {out}"))
+        click.echo(printable(f"stored in {out}; use it as --device {out}, or CLUSTER+MEMBER={out}"))
