@@ -8,7 +8,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 import onnx  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 
-from boundmark.benchmarks.cli.profile import rank_correlation  # noqa: E402
+from boundmark.benchmarks.cli.profile import profile, rank_correlation  # noqa: E402
+from boundmark.problems.errors import MissingFileError  # noqa: E402
 
 
 def model(path: Path, op_type: str = "Relu") -> Path:
@@ -84,6 +85,7 @@ file = "m.onnx"
         (["m.onnx", "--out", "times.csv"], "expected .json"),
         (["m.onnx", "--base", "moirai-intra-server"], "expected a device with rates"),
         (["missing.onnx"], "does not exist"),
+        (["m.onnx", "--runtime", "torch"], "'torch' is not one of 'onnxruntime', 'openvino'"),
     ],
 )
 def test_mistakes(
@@ -96,6 +98,20 @@ def test_mistakes(
     assert done.returncode == 2
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_without_the_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command says what to install."""
+
+    def version(package: str) -> str:
+        raise ModuleNotFoundError(package)
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    path = model(tmp_path / "m.onnx")
+    with pytest.raises(
+        MissingFileError, match=r"OpenVINO is not installed; .*boundmark\[openvino\]"
+    ):
+        profile.main([str(path), "--runtime", "openvino"], standalone_mode=False)
 
 
 def test_rank_correlation() -> None:
