@@ -46,7 +46,7 @@ def test_measured_times_are_a_device(boundmark: Boundmark, tmp_path: Path) -> No
     solved = json.loads(
         boundmark(
             "solve", path, "--dim", "batch=8", "-k", 1, "--device", times, "--json",
-            "--time-limit", 5, "--method", "slicegraph",
+            "--time-limit", 60, "--method", "slicegraph",
         ).stdout
     )  # fmt: skip
     # One stage does everything, and nothing is moved.

@@ -51,7 +51,7 @@ def test_bad_solutions(tmp_path: Path, changes: dict[str, Any], text: str) -> No
         load_solution(path, "microbatch", INSTANCE.sha256)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000])
 def test_files_that_are_no_solution(tmp_path: Path, text: str) -> None:
     """Broken files are no solutions."""
     path = tmp_path / "solution.json"

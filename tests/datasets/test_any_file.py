@@ -78,9 +78,10 @@ def test_stored_instances_are_read_back(tmp_path):
         ("graph.onnx", b"not a model", "expected a complete ONNX model"),
         ("graph.onnx", b"\x08\x07", "graph is missing; expected a complete ONNX model"),
         ("graph.pbtxt", b'node { name: "a', "expected a complete CostGraphDef as text, found 1:"),
-        ("graph.json", b'{"format": ', "expected JSON, found Expecting value"),
-        ("graph.json", b"\xff\xff", "expected JSON, found"),
-        ("graph.json", b"[1, 2]", "expected an instance, found a list"),
+        ("graph.json", b'{"format": ', "expected JSON; line 1, column 12: Expecting value"),
+        ("graph.json", b"\xff\xff", "expected JSON; "),
+        ("graph.json", b"[1, 2]", r"expected an object, found \[1, 2\]"),
+        ("graph.json", b'{"a":' + b"[" * 100_000, "the JSON is nested too deeply to be read"),
         ("graph.json", b"{}", "problem is None; expected pipeline or microbatch or placem"),
         ("graph.json", b'{"problem": "pipeline"}', "format is None; expected"),
         (

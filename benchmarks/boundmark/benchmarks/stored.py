@@ -1,13 +1,12 @@
 """Instances and solutions in files, as `boundmark solve --out` and `run` leave them."""
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from boundmark.datasets.any_file import load_file
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_object import json_object
 from boundmark.problems.problem import SOLUTION_FORMAT, Solution
 from boundmark.problems.source_file import naming, read_bytes
 
@@ -40,13 +39,9 @@ def load_solution(path: Path, problem: str, instance_sha256: str) -> Solution:
     """
     content = read_bytes(path)
     with naming(path):
-        try:
-            value = json.loads(content)
-        except ValueError as error:
-            raise InvalidInputError(f"expected JSON, found {error}.") from error
-        if not isinstance(value, dict) or value.get("format") != SOLUTION_FORMAT:
+        document = json_object(content)
+        if document.get("format") != SOLUTION_FORMAT:
             raise InvalidInputError(f"format is not {SOLUTION_FORMAT!r}; expected a solution.")
-        document: Mapping[str, Any] = value
         if document.get("problem") != problem:
             raise InvalidInputError(
                 f"problem is {document.get('problem')!r}; expected {problem!r}."

@@ -1,6 +1,5 @@
 """Models and instances in files, told apart by suffix, and by how they begin if need be."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from boundmark.datasets.file_format import NO_DIMS, FileFormat, formats
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_object import json_object
 from boundmark.problems.labels import labels_path, read_labels
 from boundmark.problems.problem import Instance, Problem
 from boundmark.problems.source_file import naming, read_bytes
@@ -93,12 +93,7 @@ def _of_content(path: Path, candidates: list[FileFormat]) -> FileFormat:
 def _load_instance(path: Path) -> Instance:
     content = read_bytes(path)
     with naming(path):
-        try:
-            value = json.loads(content)
-        except ValueError as error:
-            raise InvalidInputError(f"expected JSON, found {error}.") from error
-        if not isinstance(value, dict):
-            raise InvalidInputError(f"expected an instance, found a {type(value).__name__}.")
+        value = json_object(content)
         name = value.get("problem")
         if not isinstance(name, str) or name not in problems():
             raise InvalidInputError(f"problem is {name!r}; expected {' or '.join(problems())}.")

@@ -4,14 +4,14 @@ No objective depends on them, so they are not in an instance's canonical JSON an
 hash. A results folder keeps them beside its instances, in ``labels/<hash of the instance>.json``.
 """
 
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_object import json_object
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.stored_fields import check_format
@@ -147,10 +147,7 @@ def read_labels(path: Path, *, problem: str, instance_sha256: str, nodes: int) -
     with naming(path):
         if path.stat().st_size > LARGEST_FILE:
             raise InvalidInputError(f"the file has more than {LARGEST_FILE >> 20} MiB.")
-        try:
-            value: Mapping[str, Any] = json.loads(read_bytes(path, "labels"))
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError("expected JSON.") from error
+        value = json_object(read_bytes(path, "labels"))
         return Labels.from_json(
             value, problem=problem, instance_sha256=instance_sha256, nodes=nodes
         )

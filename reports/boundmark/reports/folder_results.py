@@ -121,7 +121,7 @@ def _environment(store: ResultStore) -> dict[str, Any] | None:
         return None
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
     if not isinstance(value, dict):
         raise StoreError(f"{path} holds a {type(value).__name__}; expected a JSON object.")

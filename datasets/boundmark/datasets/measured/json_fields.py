@@ -1,11 +1,11 @@
 """Reading the fields of other people's JSON, whatever may be in them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_object import json_object
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 
@@ -23,20 +23,15 @@ def read_object(path: Path) -> Mapping[str, Any]:
     """
     content = read_bytes(path)
     with naming(path):
-        try:
-            value = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(f"expected JSON, found {error}.") from error
-        return an_object(value, "the file")
+        return json_object(content)
 
 
 def fields_of(content: bytes) -> set[str]:
     """Return the names of the fields of an object; none if it is no object."""
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
+        return set(json_object(content))
+    except InvalidInputError:
         return set()
-    return set(value) if isinstance(value, dict) else set()
 
 
 def an_object(value: Any, what: str) -> Mapping[str, Any]:

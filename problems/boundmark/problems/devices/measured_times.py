@@ -4,15 +4,15 @@ The times are a device's; its link and memory are those of a device that is know
 of a cluster can have such times, too, and has the memory and links that it has in the cluster then.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.json_object import json_object
 from boundmark.problems.lookup import find as find_named
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
@@ -102,12 +102,7 @@ def with_times(cluster: Cluster, member: str, path: Path) -> Cluster:
 def _read(path: Path) -> Times:
     content = read_bytes(path, expected="measured times")
     with naming(path):
-        try:
-            document: Any = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(f"expected JSON, found {error}.") from error
-        if not isinstance(document, dict):
-            raise InvalidInputError(f"expected an object, found {quoted(document)}.")
+        document = json_object(content)
         check_format(document, FORMAT)
         check_fields(document, ("base", "operators", "source"))
         times, base, source = document["operators"], document["base"], document["source"]

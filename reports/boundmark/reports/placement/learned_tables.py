@@ -63,7 +63,8 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns `dataset`, `instance`, `device`, `transfers`, `method` with those of its other
-        parameters that differ between tasks, `evaluations`, `seeds`; `makespan`, the median over seeds, `least`, `most`; and `gap`.
+        parameters that differ between tasks, `evaluations`, `seeds`; `makespan`, the median over
+        seeds, `least`, `most`; and `gap`.
     """
     found = _placed(tasks).dropna(subset=["evaluations"])
     found = found.assign(curve=_curves(found))

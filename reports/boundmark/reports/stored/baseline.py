@@ -85,7 +85,14 @@ def read_baseline(path: Path) -> Baseline:
             table = file.read(columns=RESULTS.names, use_threads=False).select(RESULTS.names)
             environments = json.loads(metadata[ENVIRONMENTS_KEY])
             reference = tuple(float(value) for value in json.loads(metadata[REFERENCE_KEY]))
-        except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
+        except (
+            OSError,
+            KeyError,
+            ValueError,
+            TypeError,
+            RecursionError,
+            pa.ArrowException,
+        ) as error:
             raise StoreError(
                 f"{path} is no baseline; expected a file that `boundmark baseline` wrote."
             ) from error

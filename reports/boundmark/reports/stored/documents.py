@@ -28,7 +28,7 @@ def read_document(directory: Path, digest: str) -> dict[str, Any] | None:
         document = json.loads(text)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
     if not isinstance(document, dict) or sha256_hex(canonical_json(document)) != digest:
         raise StoreError(f"{path} was changed; expected the content with the hash that names it.")

@@ -19,7 +19,7 @@ def read_environments(store: ResultStore) -> dict[str, dict[str, Any]]:
     for path in sorted(store.environments.glob("*.json")):
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
         if not isinstance(record, dict):
             raise StoreError(f"{path} holds a {type(record).__name__}; expected a JSON object.")

@@ -45,7 +45,7 @@ def reference_seconds(store: ResultStore) -> tuple[float, ...]:
     for path in sorted(Path(store.machine).glob("*.json")):
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
         if not isinstance(values, list) or not all(_is_time(value) for value in values):
             raise StoreError(f"{path} holds {values!r:.80}; expected a list of seconds.")

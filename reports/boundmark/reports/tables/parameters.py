@@ -78,10 +78,10 @@ def json_object(column: str, text: Any) -> dict[str, Any]:
     """
     try:
         value = json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise StoreError(f"{column} of a result is {text!r}; expected a JSON object.")
+        raise StoreError(f"{column} of a result is {text!r:.80}; expected a JSON object.")
     return value
 
 

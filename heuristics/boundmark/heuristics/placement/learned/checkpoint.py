@@ -16,6 +16,16 @@ from boundmark.problems.quoted import quoted
 
 FORMAT = "boundmark-policy/1"
 
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RecursionError,
+    zipfile.BadZipFile,
+)
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -91,7 +101,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
             arrays = {name: archive[name] for name in archive.files}
         head = json.loads(str(arrays.pop("head")))
         return _read(head, arrays)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise InvalidInputError(
             f"{path}: cannot be read as a policy: {error}; expected a file that a learned method "
             "has saved."
