@@ -115,6 +115,26 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             cache=0,
         ),
     ),
+    "separation": (
+        "separation",
+        instance(
+            [6, 4, 0, 4, 3, 1],
+            [(0, 2), (1, 3), (1, 4), (1, 5), (2, 4), (3, 4), (3, 5), (4, 5)],
+            2,
+            transfer=[0, 6, 0, 5, 2, 2],
+        ),
+    ),
+    "separation, overflow": (
+        "separation",
+        instance(
+            [0, 2, 1, 2, 2],
+            [(0, 4), (2, 3), (3, 4)],
+            3,
+            transfer=[4, 1, 5, 1, 0],
+            param_load=[2, 1, 1, 5, 5],
+            cache=4,
+        ),
+    ),
     "share, overflow": ("share", instance([1, 1], [], 2, param_load=[5, 5], cache=2)),
     "ideal-dp": (
         "ideal-dp",

@@ -86,7 +86,7 @@ def test_the_method_suits_the_graph(
     monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: next(looks) / 100))
     sample = layers(width, depth, k)
     reports = certified(sample, 5, ideals=100)
-    assert reports.bounds[0].kind == "share/1"
+    assert reports.bounds[0].kind == "separation/1"
     assert reports.bounds[-1].kind == kind
 
 

@@ -5,13 +5,19 @@ import pytest
 from brute_force import all_edge_sets, instance, stage_cost
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.methods import max_work, mean_work, node_cut, share
+from boundmark.bounds.pipeline.methods import max_work, mean_work, node_cut, separation, share
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-CERTIFYING = (max_work.METHOD, mean_work.METHOD, node_cut.METHOD, share.METHOD)
+CERTIFYING = (
+    max_work.METHOD,
+    mean_work.METHOD,
+    node_cut.METHOD,
+    separation.METHOD,
+    share.METHOD,
+)
 
 WEIGHTS = [
     {

@@ -69,6 +69,7 @@ from .ideals import ideal_dp
 from .instance import objective, read_instance
 from .packing import packing
 from .reach import reach
+from .separation import separation
 from .single_stage import max_work, mean_work, node_cut, share
 from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
 
@@ -85,6 +86,7 @@ KINDS = {
     "reach/1": reach,
     "ideal-dp/1": ideal_dp,
     "packing/1": packing,
+    "separation/1": separation,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -29,6 +29,10 @@ MOST_IDEAL_BITS = 2**31
 MOST_IDEAL_PAIRS = 20_000_000
 NODES_PER_UNIT = 2**13
 
+# Nodes of an instance that separated pairs are about: the sets of what is before and after each
+# node have a bit for each pair of nodes.
+LARGEST_SEPARATION_GRAPH = 2**15
+
 
 def most_ideal_steps(nodes: int) -> int:
     """Return how many steps a graph may have."""

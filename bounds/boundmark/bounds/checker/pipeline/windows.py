@@ -3,7 +3,7 @@
 import itertools
 from typing import Any, NamedTuple
 
-from ..budget import spend
+from ..budget import hold, spend
 from ..graph import topological_order
 from .flows import io_bounds
 from .instance import Instance
@@ -84,7 +84,15 @@ def share_windows(k: int, order: Order, shares: list[int]) -> Windows:
 def weights_around(order: Order, weights: list[int]) -> tuple[list[int], list[int]]:
     """Return what all that a node depends on weighs, and all that depends on it, with itself."""
     spend(len(order) ** 2 // 4)
-    # Sets of nodes, as bits.
+    before, after = nodes_around(order)
+    return [total(members, weights) for members in before], [
+        total(nodes, weights) for nodes in after
+    ]
+
+
+def nodes_around(order: Order) -> tuple[list[int], list[int]]:
+    """Return all that a node depends on, and all that depends on it, with itself, as bits."""
+    hold(len(order) * (len(order) // 4 + 100))
     before = [1 << u for u, _ in sorted(order)]
     after = list(before)
     for u, consumers in order:
@@ -93,8 +101,9 @@ def weights_around(order: Order, weights: list[int]) -> tuple[list[int], list[in
     for u, consumers in reversed(order):
         for w in consumers:
             after[u] |= after[w]
-    return [_sum(members, weights) for members in before], [_sum(nodes, weights) for nodes in after]
+    return before, after
 
 
-def _sum(members: int, weights: list[int]) -> int:
+def total(members: int, weights: list[int]) -> int:
+    """Return what the members of a set of bits weigh."""
     return sum(itertools.compress(weights, map(int, reversed(f"{members:b}"))))

@@ -16,6 +16,7 @@ from boundmark.bounds.pipeline.methods import (
     node_cut,
     packing,
     reach,
+    separation,
     share,
 )
 from boundmark.problems.method import Method
@@ -25,6 +26,7 @@ METHODS: tuple[Method, ...] = (
     mean_work.METHOD,
     node_cut.METHOD,
     share.METHOD,
+    separation.METHOD,
     packing.METHOD,
     mip_tree.METHOD,
     bottleneck_tree.METHOD,

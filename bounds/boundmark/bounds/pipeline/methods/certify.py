@@ -20,6 +20,7 @@ from boundmark.bounds.pipeline.methods import (
     mip_tree,
     packing,
     reach,
+    separation,
     share,
 )
 from boundmark.problems.dag import Dag
@@ -60,6 +61,8 @@ def run(
     best = Best(instance, progress, passes_claims=False)
     if known_cost:
         best.objective = known_cost
+    with suppress(UnsupportedError):
+        separation.run(instance, budget, seed, best)
     share.run(instance, budget, seed, best)
     # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
     with suppress(UnsupportedError):
@@ -98,5 +101,5 @@ METHOD = Method(
     run=run,
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=6,
+    version=7,
 )
