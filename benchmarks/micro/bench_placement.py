@@ -95,7 +95,8 @@ class PlainPython:
     def setup(self, nodes: int) -> None:
         from boundmark.heuristics.placement.kernels.simulation import time_to_end
         from boundmark.heuristics.placement.schedules.incumbent import Incumbent
-        from boundmark.heuristics.placement.schedules.plain_simulation import PlainSimulation
+
+        from .plain_simulation import PlainSimulation
 
         sample = random_instance(nodes)
         devices = np.random.default_rng(2).integers(0, 4, nodes)

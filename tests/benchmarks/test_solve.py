@@ -97,10 +97,16 @@ def test_own_files(boundmark: Boundmark, tmp_path: Path) -> None:
     assert again["instance_sha256"] == answer["instance_sha256"]
 
 
-def test_default_methods_prove_a_narrow_model_optimal(boundmark: Boundmark) -> None:
-    """Where down-sets are few, the default methods leave no gap."""
-    done = boundmark("solve", "onnx-light/alexnet", "-k", 4, "--quiet")
+def test_default_methods_prove_a_narrow_model_optimal(boundmark: Boundmark, tmp_path: Path) -> None:
+    """Where down-sets are few, no gap is left, and what cannot find more does not go on."""
+    done = boundmark(
+        "solve", "zoo/bert-base", "-k", 4, "--quiet", "--workers", 2, "--out", tmp_path
+    )
     assert "0 (optimal, certified)" in done.stdout
+    assert "note" not in done.stdout
+    results = ResultStore.open(tmp_path).results().set_index("method")
+    assert results["status_detail"]["memetic"] == "ended because the optimum was proven"
+    assert results["status"]["certify"] == "ok"
 
 
 def test_nothing_found_is_said(boundmark: Boundmark) -> None:

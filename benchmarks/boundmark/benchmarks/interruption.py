@@ -16,9 +16,10 @@ METHOD_JOB = "boundmark.benchmarks.execution.method_job"
 # After Ctrl-C, for checking what the methods have found.
 PATIENCE_SECONDS = 5.0
 
-# The reasons to stop, as they follow "because": the user's wish, and the clock.
+# The reasons to stop, as they follow "because": the user's wish, the clock, and success.
 INTERRUPT = "of Ctrl-C"
 TIME_IS_UP = "the time was up"
+PROVEN = "the optimum was proven"
 
 
 class TimeIsUpError(Exception):

@@ -14,8 +14,15 @@ from boundmark.benchmarks.engines import make_engine
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
-from boundmark.benchmarks.interruption import INTERRUPT, TimeIsUpError, ending_gently
+from boundmark.benchmarks.interruption import (
+    INTERRUPT,
+    PROVEN,
+    TimeIsUpError,
+    end_running_methods,
+    ending_gently,
+)
 from boundmark.benchmarks.method_rounds import MethodRounds
+from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.runner import run_as_they_come
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
@@ -166,7 +173,8 @@ def solve(
 ) -> Answer:
     """Run methods on an instance and return the best of what was verified.
 
-    Ctrl-C ends the methods that run; what they have found by then counts.
+    Methods that still run when the optimum is proven are ended. Ctrl-C ends all that run; what they
+    have found by then counts.
 
     Parameters
     ----------
@@ -219,9 +227,15 @@ def _run(
 
     def told(outcome: Outcome) -> Outcome:
         if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
-            detail = f"ended because {going.why_stopped}"
+            detail = _ended_because(going.why_stopped)
             return replace(outcome, status="timeout", status_detail=detail)
         return outcome
+
+    def finished(planned: PlannedTask, outcome: Outcome) -> None:
+        going.finished(planned, outcome)
+        if going.is_proven and going.running and not going.why_stopped:
+            going.stop(PROVEN)
+            end_running_methods()
 
     try:
         with ending_gently(going.stop, clock.kill_at, clock.end_at):
@@ -230,7 +244,7 @@ def _run(
                 going.tasks(),
                 directory,
                 engine,
-                on_finish=going.finished,
+                on_finish=finished,
                 on_error=lambda: going.stop("an outcome could not be stored"),
                 told=told,
             )
@@ -283,10 +297,15 @@ def _best(
     )
 
 
+def _ended_because(why: str) -> str:
+    return f"ended because {why}"
+
+
 def _failures(rows: pd.DataFrame) -> tuple[str, ...]:
     """Return a sentence for each method whose latest attempt did not end well."""
     latest = rows.sort_values("started_at").drop_duplicates("method", keep="last")
-    failed = latest[latest["status"] != "ok"]
+    is_failed = (latest["status"] != "ok") & (latest["status_detail"] != _ended_because(PROVEN))
+    failed = latest[is_failed]
     return tuple(
         f"{row['method']}: {row['status']}: {row['status_detail']}" for _, row in failed.iterrows()
     )

@@ -5,10 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from brute_force import instance
 from brute_force_prefixes import stages
 from certified import certified
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.limits import (
+    LARGEST_REACH_GRAPH,
+    LARGEST_TREE_GRAPH,
+    TREE_SHARE_UNITS,
+)
+from boundmark.problems.certificate import Certificate
 
 Payload = dict[str, Any]
 
@@ -134,3 +141,25 @@ def test_weights_beyond_a_stage_prove_less() -> None:
 
     with pytest.raises(checker.Rejected, match="the steps do not refute the threshold"):
         checker.check_certificate(document, changed(double))
+
+
+@pytest.mark.parametrize("nodes", [LARGEST_TREE_GRAPH + 1, LARGEST_REACH_GRAPH + 1])
+def test_graphs_may_be_larger_than_those_of_trees(nodes: int) -> None:
+    """Steps are about some thousand nodes more; beyond that, nothing is looked at."""
+    sample = instance([1] * nodes, [], 2)
+    mean = -(-nodes // 2)
+    # Two stages of the threshold would lack a node or two, so that no step is needed.
+    payload = {
+        "threshold": mean - 1,
+        "weights": [TREE_SHARE_UNITS // (mean - 1)] * nodes,
+        "moves": [],
+        "flows": [],
+        "steps": [],
+    }
+    document = Certificate.of(sample, "reach/1", mean, payload, "test").to_json()
+    if nodes <= LARGEST_REACH_GRAPH:
+        assert checker.check_certificate(sample.to_json(), document) == mean
+        document["kind"] = "mip-tree/1"
+        document["payload"] = {"threshold": mean - 1, "flows": [], "nodes": [{}]}
+    with pytest.raises(checker.Rejected, match="the instance is too large for a tree"):
+        checker.check_certificate(sample.to_json(), document)

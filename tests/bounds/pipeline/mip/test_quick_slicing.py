@@ -1,6 +1,7 @@
 from itertools import combinations_with_replacement
 
-from brute_force import all_dags, instance
+import pytest
+from brute_force import all_dags, instance, stage_cost
 
 from boundmark.bounds.pipeline.mip import quick_slicing
 from boundmark.problems.arrays import frozen
@@ -34,3 +35,47 @@ def test_other_orders_find_what_one_misses() -> None:
     quick = quick_slicing.quick_partition(sample, 1, Budget(20), 6)
     assert sample.objective(plain) == 12
     assert sample.objective(quick) == 6
+
+
+def test_longest_stages_are_the_longest_that_fit() -> None:
+    """Each stage ends at the last place at which its cost is within the threshold."""
+    for number, edges in enumerate(list(all_dags(5))[::10]):
+        sample = instance(
+            [3, 1, 4, 1, 5],
+            edges,
+            k=1 + number % 4,
+            transfer=[2, 7, 1, 3, 2],
+            param_load=[0, 6, 2, 0, 5],
+            cache=(100, 6)[number % 2],
+        )
+        order = sample.graph.dag.topological_order
+        nodes = order.tolist()
+        for threshold in range(0, 30, 3):
+            expected: list[int] | None = [0] * 5
+            start = 0
+            for stage in range(sample.k):
+                ends = [
+                    end
+                    for end in range(start + 1, 6)
+                    if stage_cost(sample, set(nodes[start:end])) <= threshold
+                ]
+                for v in nodes[start : max(ends, default=start)]:
+                    assert expected is not None
+                    expected[v] = stage
+                start = max(ends, default=start)
+            if start < 5:
+                expected = None
+            assert quick_slicing.longest_stages(sample, order, threshold) == expected
+
+
+def test_large_graphs_are_sliced_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Along a chain, stages as long as possible lose nothing but the precision."""
+    work = [1 + v * v % 17 for v in range(200)]
+    edges = [(v, v + 1) for v in range(199)]
+    sample = instance(work, edges, 7, transfer=[v * v % 13 for v in range(200)])
+    order = sample.graph.dag.topological_order
+    best = sample.objective(quick_slicing.sliced(sample, order))
+    monkeypatch.setattr(quick_slicing, "MOST_NODES", 100)
+    monkeypatch.setattr(quick_slicing, "_segment_costs", None)
+    found = sample.objective(quick_slicing.quick_partition(sample, 1, Budget(20), 0))
+    assert best <= found <= 1.05 * best

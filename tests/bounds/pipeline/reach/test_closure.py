@@ -1,10 +1,12 @@
 import itertools
 
 import numpy as np
+import pytest
 from brute_force import all_dags, instance
 from hypothesis import given
 from hypothesis import strategies as st
 
+from boundmark.bounds.pipeline.reach import closure as closures
 from boundmark.bounds.pipeline.reach.closure import Closure
 from boundmark.bounds.pipeline.shares.windows import Windows, branch, narrowed
 
@@ -21,6 +23,18 @@ def test_the_closure_has_all_paths() -> None:
             for _ in range(4):
                 known |= {u for u, w in edges if w in known}
             assert set(np.flatnonzero(before[v]).tolist()) == known
+
+
+@pytest.mark.parametrize("rows", [1, 3, 1024])
+def test_weights_are_those_of_the_closure(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """However many rows are taken at a time, sums are those of the matrix."""
+    monkeypatch.setattr(closures, "ROWS", rows)
+    weights = np.array([1, 10, 100, 1000])
+    for edges in all_dags(4):
+        closure = Closure.of(instance([1] * 4, edges, 2).graph.dag)
+        matrix = closure.before.astype(np.int64)
+        assert closure.weights_before(weights).tolist() == (matrix @ weights).tolist()
+        assert closure.weights_after(weights).tolist() == (weights @ matrix).tolist()
 
 
 @given(data=st.data(), edges=st.sampled_from(DAGS), stages=st.integers(2, 4))

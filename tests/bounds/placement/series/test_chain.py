@@ -37,6 +37,15 @@ def test_without_a_chain_all_is_one_module() -> None:
     assert chain.best_chain(instance([[1]] * 3, []).graph, 40).work_kept == pytest.approx(1)
 
 
+def test_of_too_many_candidates_every_second_one_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to the end of the model, so that no module is large."""
+    monkeypatch.setattr(chain, "MOST_CANDIDATES", 4)
+    edges = [(v, v + 1) for v in range(7)]
+    found = chain.best_chain(instance([[1]] * 8, edges).graph, 3)
+    assert found.operators == (0, 2, 4, 6)
+    assert found.work_kept == pytest.approx(1)
+
+
 def test_too_many_operators(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets of operators take memory that grows with the square."""
     monkeypatch.setattr(chain, "MOST_OPERATORS", 6)

@@ -121,6 +121,28 @@ def test_a_certificate_searches_no_more_than_its_bound_needs() -> None:
     assert closing.bound == 16
 
 
+def test_long_chains_are_lowered_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All ways along the chain still take the bound, and it needs all proofs that are left."""
+    monkeypatch.setattr(certificate, "MOST_SUMS", -1)
+    closing, _ = closed(TWO)
+    duration = closing.network.duration
+    steps = []
+    for bound in (16, 15, 14, 0):
+        parts = certificate.lowered(closing.parts, duration, bound)
+        way = shortest_way(parts, duration)
+        chosen = sum(part.least[pair] for part, pair in zip(parts, way, strict=True))
+        inside = sum(
+            duration[part.last][pair[1]] for part, pair in zip(parts[:-1], way, strict=False)
+        )
+        assert chosen + inside >= bound
+        proven, payload = certificate.payload(closing.read, closing.parts, duration, bound)
+        assert proven >= bound
+        searches = [row for interval in payload["intervals"] for row in interval["searches"]]
+        steps.append(sum(row[3] for row in searches))
+    assert steps == sorted(steps, reverse=True)
+    assert steps[0] > steps[-1] == 0
+
+
 def test_a_certificate_that_would_take_too_long_proves_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

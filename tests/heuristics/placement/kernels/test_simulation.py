@@ -3,13 +3,13 @@ from brute_force_placement import instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_strategies import instances
+from plain_simulation import PlainSimulation
 from recording import Recorder
 from slow_simulation import simulated
 
 from boundmark.bounds import checker
 from boundmark.heuristics.placement.kernels.simulation import time_to_end
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
-from boundmark.heuristics.placement.schedules.plain_simulation import PlainSimulation
 from boundmark.problems.placement import PlacementInstance
 from boundmark.problems.problem import solution_document
 
@@ -31,6 +31,44 @@ def test_simulation_is_that_of_a_slow_one(sample: PlacementInstance, data: st.Da
     assert sample.objective(schedule) == makespan
     stored = solution_document(sample, schedule, makespan)
     assert checker.check_solution(sample.to_json(), stored) == makespan
+
+
+@settings(deadline=None, max_examples=30)
+@given(instances(), st.data())
+def test_only_the_order_of_priorities_counts(
+    sample: PlacementInstance, data: st.DataObject
+) -> None:
+    """However far apart they are, negative ones included."""
+    span = sample.graph.devices
+    sizes = {"min_size": sample.nodes, "max_size": sample.nodes}
+    devices = np.array(data.draw(st.lists(st.integers(0, span - 1), **sizes)))
+    priority = np.array(data.draw(st.lists(st.integers(-3, 3), **sizes)))
+    documents = []
+    for factor, offset in ((1, 0), (10**6, -(2**61)), (2**60, -1)):
+        recorder = Recorder()
+        Incumbent(sample, recorder).offer(devices, factor * priority + offset)
+        documents.append(recorder.solutions[0].to_json())
+    assert documents[1:] == documents[:1] * 2
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 2**32), st.sampled_from(["per-tensor", "per-edge"]))
+def test_crowds_are_scheduled_as_in_python(seed: int, transfers: str) -> None:
+    """Hundreds of operators wait at a time, with many equal priorities."""
+    dice = np.random.default_rng(seed)
+    nodes, span = 300, int(dice.integers(2, 6))
+    edges = sorted({tuple(sorted(pair)) for pair in dice.integers(0, nodes, (500, 2)).tolist()})
+    sample = instance(
+        dice.integers(0, 20, (nodes, span)).tolist(),
+        [(u, v) for u, v in edges if u != v],
+        times=[(dice.integers(0, 20, (span, span)) * (1 - np.eye(span, dtype=int))).ravel()],
+        transfers=transfers,
+    )
+    devices, priority = dice.integers(0, span, nodes), dice.integers(0, 50, nodes)
+    recorder = Recorder()
+    Incumbent(sample, recorder).offer(devices, priority)
+    expected = PlainSimulation(sample).run(devices.tolist(), priority.tolist())
+    assert recorder.solutions[0].to_json() == expected.to_json()
 
 
 def test_default_priority_is_the_longest_path() -> None:

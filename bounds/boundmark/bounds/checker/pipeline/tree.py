@@ -39,10 +39,18 @@ def bottleneck_guess_tree(graph: Instance, payload: Any) -> int:
     return _trees(graph, payload, {"demand"}, programs)
 
 
-def read_threshold(graph: Instance, payload: Any, fields: set[str]) -> int:
-    """Return the threshold of a payload that has trees; raise `Rejected` if it has other fields."""
+def read_threshold(
+    graph: Instance, payload: Any, fields: set[str], largest: int = LARGEST_TREE_GRAPH
+) -> int:
+    """Return the threshold of a payload that has trees.
+
+    Raises
+    ------
+    Rejected
+        If the payload has other fields, or the instance more than `largest` nodes or stages.
+    """
     payload = read_fields(payload, "the payload", {"threshold", "flows"} | fields)
-    if len(graph.work) > LARGEST_TREE_GRAPH or graph.k > LARGEST_TREE_GRAPH:
+    if len(graph.work) > largest or graph.k > largest:
         raise Rejected("the instance is too large for a tree")
     return integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
 

@@ -12,6 +12,9 @@ from .limits import TREE_SHARE_UNITS
 # First and last stage of each node.
 Windows = tuple[list[int], list[int]]
 
+# From the digits of a set to numbers.
+DIGITS = bytes.maketrans(b"01", b"\x00\x01")
+
 # Each node with its consumers, after all its producers.
 Order = list[tuple[int, list[int]]]
 
@@ -106,4 +109,4 @@ def nodes_around(order: Order) -> tuple[list[int], list[int]]:
 
 def total(members: int, weights: list[int]) -> int:
     """Return what the members of a set of bits weigh."""
-    return sum(itertools.compress(weights, map(int, reversed(f"{members:b}"))))
+    return sum(itertools.compress(weights, f"{members:b}"[::-1].encode().translate(DIGITS)))

@@ -1,6 +1,7 @@
 """Finds a partition to start from: the best slicing of a few topological orders.
 
-Bounds do not depend on heuristics, so this is small and plain: all segments' costs as a matrix.
+Bounds do not depend on heuristics, so this is small and plain: all segments' costs as a matrix or,
+of graphs that are too large for one, stages as long as a threshold allows.
 """
 
 import heapq
@@ -17,15 +18,18 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 # A matrix of this many nodes squared takes 32 MB; a program of that size is out of reach anyway.
 MOST_NODES = 2000
 
+# Thresholds are bisected up to this part of them.
+PRECISION = 0.0005
+
 # Reslicings in a row without gain after which there is little hope of any.
 PATIENCE = 60
 
 
 def sliced(instance: PipelineInstance, order: IntArray) -> Partition:
-    """Return the best slicing of a topological order, or one stage if the graph is too large."""
+    """Return the best slicing of a topological order, or a good one if the graph is too large."""
     nodes = instance.nodes
     if nodes > MOST_NODES:
-        return Partition(frozen(np.zeros(nodes)))
+        return _sliced_by_thresholds(instance, order)
     costs = _segment_costs(instance.graph, order)
     # Of the first r + 1 nodes in at most b + 1 stages: least[b][r] is the cost, and cuts[b][r] is
     # where the last stage starts.
@@ -45,6 +49,66 @@ def sliced(instance: PipelineInstance, order: IntArray) -> Partition:
         stages[order[start:end]] = stage
         end = start
     return Partition(frozen(stages))
+
+
+def _sliced_by_thresholds(instance: PipelineInstance, order: IntArray) -> Partition:
+    """Return what the least threshold leads to at which each stage is as long as it can be."""
+    best = Partition(frozen(np.zeros(instance.nodes)))
+    cost = instance.objective(best)
+    unmet = -(-int(instance.graph.work.sum()) // instance.k) - 1
+    while cost - unmet > max(1, PRECISION * cost):
+        threshold = (cost + unmet) // 2
+        stages = longest_stages(instance, order, threshold)
+        if stages is None:
+            unmet = threshold
+        else:
+            best = Partition(frozen(stages))
+            cost = instance.objective(best)
+    return best
+
+
+def longest_stages(instance: PipelineInstance, order: IntArray, threshold: int) -> list[int] | None:
+    """Return stages of cost up to a threshold along an order, each as long as it can be, or None.
+
+    None does not mean that there are no others: a shorter stage may hand less on to the next one.
+    """
+    graph, dag = instance.graph, instance.graph.dag
+    work, load, transfer = graph.work.tolist(), graph.param_load.tolist(), graph.transfer.tolist()
+    producers = [dag.producers_of(v).tolist() for v in range(dag.nodes)]
+    nodes = order.tolist()
+    position = {v: i for i, v in enumerate(nodes)}
+    last = [-1] * dag.nodes
+    for v in nodes:
+        for u in producers[v]:
+            last[u] = position[v]
+    stages = [0] * dag.nodes
+    start = 0
+    for stage in range(instance.k):
+        end, kept, parameters, leaving = start, 0, 0, 0
+        read: set[int] = set()
+        for i in range(start, dag.nodes):
+            v = nodes[i]
+            kept += work[v]
+            parameters += load[v]
+            leaving += transfer[v] if last[v] >= 0 else 0
+            for u in producers[v]:
+                if position[u] >= start:
+                    leaving -= transfer[u] if last[u] == i else 0
+                elif u not in read:
+                    read.add(u)
+                    kept += transfer[u]
+            # What is kept does not become less as the stage grows, nor does overflow.
+            cost = kept + max(0, parameters - graph.cache)
+            if cost > threshold:
+                break
+            if cost + leaving <= threshold:
+                end = i + 1
+        for v in nodes[start:end]:
+            stages[v] = stage
+        start = end
+        if start == dag.nodes:
+            return stages
+    return None
 
 
 def quick_partition(instance: PipelineInstance, seed: int, budget: Budget, floor: int) -> Partition:

@@ -113,8 +113,8 @@ class Greedy:
         )
         weights = scaled(instance.graph.work, threshold)
         is_upper = self.side == "upper"
-        depends = closure.before if is_upper else closure.before.T
-        is_far = depends @ np.where(rest, weights, 0) > SHARE_UNITS
+        weights_to = closure.weights_before if is_upper else closure.weights_after
+        is_far = weights_to(np.where(rest, weights, 0)) > SHARE_UNITS
         if is_upper:
             windows = Windows(np.where(rest, 1 + is_far, 0), np.where(rest, 2, 0))
         else:

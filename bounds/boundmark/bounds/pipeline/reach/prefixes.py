@@ -60,8 +60,8 @@ class Prefixes:
         self.at_most = [min(self.total, s * heaviest) for s in range(k)] + [self.total]
         self.at_least = [0] + [max(0, self.total - (k - s) * heaviest) for s in range(1, k + 1)]
         self._closure = closure
-        self._before = closure.before @ weights
-        self._after = weights @ closure.before
+        self._before = closure.weights_before(weights)
+        self._after = closure.weights_after(weights)
 
     @property
     def are_refuted(self) -> bool:

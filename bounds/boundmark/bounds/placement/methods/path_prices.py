@@ -17,6 +17,8 @@ from boundmark.bounds.placement.methods.interval_load import proven_inside
 from boundmark.bounds.placement.prices.arcs import arcs_of
 from boundmark.bounds.placement.prices.program import best_prices
 from boundmark.bounds.placement.prices.rounding import rounded
+from boundmark.bounds.placement.series.certificate import affordable
+from boundmark.bounds.placement.series.closing_in import ClosingIn
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.placement import PlacementInstance
@@ -25,6 +27,9 @@ KIND = "path-prices/1"
 
 # Of the time, for intervals.
 INSIDE = 0.3
+
+# Of searches in a certificate with modules: some seconds of the checker's time.
+MOST_STEPS = 2**23
 
 
 def run(
@@ -36,12 +41,35 @@ def run(
     _report(instance, read, [], [], budget, best)
     if budget.is_spent() or best.is_proven:
         return
-    network = Network(read)
-    intervals = proven_inside(instance.graph, network, budget.part(INSIDE))
-    if intervals:
-        documents = [{**interval.to_json(), "searches": []} for interval in intervals]
-        jumps = [interval.jump for interval in intervals]
+    jumps, documents = _inside(instance, read, budget)
+    if jumps:
         _report(instance, read, jumps, documents, budget, best)
+
+
+def report_with_modules(
+    instance: PlacementInstance, closing: ClosingIn, budget: Budget, best: Best
+) -> None:
+    """Report what prices prove when paths also lead over modules that were searched.
+
+    They see what a chain of modules does not: tensors that run past modules, operators beside the
+    chain, and memory.
+    """
+    parts = affordable(closing.parts, MOST_STEPS)
+    if parts:
+        inside, proofs = _inside(instance, closing.read, budget)
+        # Modules first: their searches were made without other intervals inside.
+        jumps = [*(part.jump() for part in parts), *inside]
+        documents = [*(part.to_json() for part in parts), *proofs]
+        _report(instance, closing.read, jumps, documents, budget, best)
+
+
+def _inside(
+    instance: PlacementInstance, read: Instance, budget: Budget
+) -> tuple[list[Jump], list[dict[str, Any]]]:
+    """Return what loads prove of intervals, and their documents."""
+    intervals = proven_inside(instance.graph, Network(read), budget.part(INSIDE))
+    documents = [{**interval.to_json(), "searches": []} for interval in intervals]
+    return [interval.jump for interval in intervals], documents
 
 
 def _report(

@@ -1,9 +1,10 @@
-"""`placement-certify`: the cheap bounds first, then prices and modules; no more than it takes.
+"""`placement-certify`: the cheap bounds first, then modules and prices; no more than it takes.
 
 Only what is better than everything before is reported, and nothing is begun once the best bound is
 the makespan of the best schedule, or of one that is known.
 """
 
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
@@ -16,25 +17,55 @@ from boundmark.bounds.placement.methods import (
     path_prices,
     series,
 )
+from boundmark.bounds.placement.series.closing_in import ClosingIn
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 
 class Step(NamedTuple):
-    """A method, and the part of the time that is left which it gets at most."""
+    """A method, and the part of the time that is left which it gets at first."""
 
     run: Callable[[PlacementInstance, Budget, int, Progress], None]
     fraction: float
 
 
-STEPS = (
+CHEAP = (
     Step(critical_path.run, 1.0),
     Step(assignment_load.run, 0.1),
     Step(interval_load.run, 0.25),
-    Step(path_prices.run, 0.4),
-    Step(series.run, 1.0),
 )
+PRICES = Step(path_prices.run, 0.3)
+
+# Of the time for modules, for searches where memory is short or the chain leaves something out.
+SEARCHING = 0.5
+
+
+def _search_and_price(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress
+) -> None:
+    """Search modules, then report what prices prove with what was found of them."""
+    best = Best.before(instance, progress)
+    closing = ClosingIn.of(instance, budget, best, series.METHOD.name)
+    series.search(closing, budget.part(1.0 if closing.sees_all else SEARCHING))
+    if not (closing.sees_all or best.is_proven or budget.is_spent()):
+        path_prices.report_with_modules(instance, closing, budget, best)
+
+
+MODULES = Step(_search_and_price, 1.0)
+
+
+def _is_short(graph: PlacementGraph) -> bool:
+    """Whether no device has room for all operators."""
+    return bool(graph.memory.sum() > graph.capacity.max())
+
+
+def steps(graph: PlacementGraph) -> tuple[Step, ...]:
+    """Return the methods in the order in which they are worth their time.
+
+    Prices see that memory is short, which modules do not; else modules say more.
+    """
+    return (*CHEAP, PRICES, MODULES) if _is_short(graph) else (*CHEAP, MODULES, PRICES)
 
 
 def run(
@@ -44,12 +75,18 @@ def run(
     best = Best(instance, progress, passes_claims=False)
     if known_cost:
         best.objective = known_cost
-    for step in STEPS:
-        if best.is_proven or (step is not STEPS[0] and budget.is_spent()):
+    waiting = deque(steps(instance.graph))
+    while waiting:
+        step = waiting.popleft()
+        if best.is_proven or (step is not CHEAP[0] and budget.is_spent()):
             return
+        part = budget.part(step.fraction)
         # A graph beyond the checker's limits: what came before stands.
         with suppress(UnsupportedError):
-            step.run(instance, budget.part(step.fraction), seed, best)
+            step.run(instance, part, seed, best)
+        if part.is_spent() and step.fraction < 1:
+            # Where modules are too large to be searched, there may be time left for it.
+            waiting.append(step._replace(fraction=1.0))
 
 
 METHOD = Method(
@@ -59,6 +96,7 @@ METHOD = Method(
     summary="The best certificate in the time given: paths, loads, prices, then modules.",
     run=run,
     params={"known_cost": 0},
+    version=2,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )

@@ -26,7 +26,13 @@ def run(
     best = Best.before(instance, progress)
     if known_cost:
         best.objective = min(best.objective, known_cost)
-    ClosingIn.of(instance, budget.part(SEARCHING), best, METHOD.name).run()
+    search(ClosingIn.of(instance, budget, best, METHOD.name), budget)
+
+
+def search(closing: ClosingIn, budget: Budget) -> None:
+    """Report what modules prove in the time given."""
+    closing.budget = budget.part(SEARCHING)
+    closing.run()
 
 
 METHOD = Method(

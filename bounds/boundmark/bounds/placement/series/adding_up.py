@@ -25,17 +25,19 @@ def least_ends(parts: Sequence[Part], duration: Durations, ticks: Ticks = least)
     """
     ends = [[0]]
     for part in parts[:-1]:
-        ends.append(
-            [
-                duration[part.last][target]
-                + min(
-                    ends[-1][source] + ticks(part, (source, target))
-                    for source in range(part.sources)
-                )
-                for target in range(part.targets)
-            ]
-        )
+        ends.append(least_targets(part, duration, ends[-1], ticks))
     return ends
+
+
+def least_targets(
+    part: Part, duration: Durations, ends: Sequence[int], ticks: Ticks = least
+) -> list[int]:
+    """Return the least end of a part's last operator on each device, from those of its first."""
+    return [
+        duration[part.last][target]
+        + min(ends[source] + ticks(part, (source, target)) for source in range(part.sources))
+        for target in range(part.targets)
+    ]
 
 
 def least_rests(

@@ -7,11 +7,19 @@ from typing import Any
 from boundmark.bounds.checker.placement import limits
 from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
-from boundmark.bounds.placement.series.adding_up import Durations, least_ends, least_rests
-from boundmark.bounds.placement.series.parts import Part
+from boundmark.bounds.placement.series.adding_up import (
+    Durations,
+    least_ends,
+    least_rests,
+    least_targets,
+)
+from boundmark.bounds.placement.series.parts import Pair, Part, Proof
 
 # How often a lower bound is tried if the searches take too long to be checked.
 MOST_TRIALS = 8
+
+# Sums, about, in which pairs are lowered one by one: some seconds.
+MOST_SUMS = 10_000_000
 
 WHOLE = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": []}
 
@@ -20,7 +28,8 @@ def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part
     """Return parts that prove no more than the bound needs, searches first that take longest.
 
     What a pair of devices has to take is what the rest leaves of the bound. So as one pair after
-    the other is lowered, all ways along the chain still take at least the bound.
+    the other is lowered, all ways along the chain still take at least the bound. Of long chains,
+    pairs are lowered from the beginning to the end, in one go.
     """
     parts = [replace(part, least=dict(part.least), proofs=dict(part.proofs)) for part in parts]
     proofs = [
@@ -28,16 +37,57 @@ def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part
         for at, part in enumerate(parts)
         for pair, proof in part.proofs.items()
     ]
-    for steps, at, (source, target) in sorted(proofs, reverse=True):
-        part, pair = parts[at], (source, target)
+    if len(proofs) * sum(len(part.least) for part in parts) > MOST_SUMS:
+        _sweep(parts, duration, bound)
+        return parts
+    for _, at, (source, target) in sorted(proofs, reverse=True):
         ahead = least_ends(parts, duration)[at][source]
         needed = bound - ahead - least_rests(parts, duration)[at][target]
-        if needed <= part.by_paths[pair]:
-            part.least[pair] = part.by_paths[pair]
-            del part.proofs[pair]
-        elif needed < part.least[pair] and not part.proofs[pair].weights:
-            part.refute_less(pair, needed - 1, steps)
+        _lower(parts[at], (source, target), needed)
     return parts
+
+
+def _sweep(parts: Sequence[Part], duration: Durations, bound: int) -> None:
+    """Lower all pairs, those of a part by the ends that the lowered parts before it have."""
+    rests = least_rests(parts, duration)
+    ends = [0]
+    for part, rest in zip(parts, rests, strict=True):
+        for source, target in list(part.proofs):
+            _lower(part, (source, target), bound - ends[source] - rest[target])
+        if part is not parts[-1]:
+            ends = least_targets(part, duration, ends)
+
+
+def _lower(part: Part, pair: Pair, needed: int) -> None:
+    """Prove no more of a pair than is needed, by fewer steps or without any proof."""
+    proof = part.proofs[pair]
+    if needed <= part.by_paths[pair]:
+        part.least[pair] = part.by_paths[pair]
+        del part.proofs[pair]
+    elif needed < part.least[pair] and not proof.weights:
+        part.refute_less(pair, needed - 1, proof.steps)
+
+
+def affordable(parts: Sequence[Part], most_steps: int) -> list[Part]:
+    """Return the parts of which more is proven than by paths, without the longest searches."""
+    by_steps = sorted(
+        (proof.steps, at, pair)
+        for at, part in enumerate(parts)
+        for pair, proof in part.proofs.items()
+    )
+    kept: dict[int, dict[Pair, Proof]] = {}
+    for steps, at, pair in by_steps:
+        most_steps -= steps
+        if most_steps >= 0:
+            kept.setdefault(at, {})[pair] = parts[at].proofs[pair]
+    return [
+        replace(
+            parts[at],
+            least={**parts[at].by_paths, **{pair: parts[at].least[pair] for pair in proofs}},
+            proofs=proofs,
+        )
+        for at, proofs in sorted(kept.items())
+    ]
 
 
 def payload(

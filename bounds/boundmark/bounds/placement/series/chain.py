@@ -17,8 +17,9 @@ from boundmark.problems.placement import PlacementGraph
 # Operators of a module that a search mostly masters. Of the work in larger ones, less counts.
 WELL_SEARCHED = 40
 
-# Operators that may be in the chain; those with most operators before and behind them are.
-MOST_CANDIDATES = 1200
+# Operators that may be in the chain: those with most operators before and behind them, and of these
+# every second one, or third and so on.
+MOST_CANDIDATES = 5000
 
 # Sets of operators are bits: what each one waits for takes n^2 / 8 bytes.
 MOST_OPERATORS = 20_000
@@ -70,7 +71,11 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
     beside = [graph.nodes - before[v].bit_count() - behind[v].bit_count() for v in order]
     limit = sorted(beside)[min(len(order), MOST_CANDIDATES) - 1]
     chosen = [v for v, count in zip(order, beside, strict=True) if count <= limit]
-    chosen = chosen[:MOST_CANDIDATES]
+    chosen = chosen[:: -(-len(chosen) // MOST_CANDIDATES)]
+    # Of all that each operator waits for: how many, and their work.
+    count, weight = [found.bit_count() for found in before], [0] * graph.nodes
+    for v in chosen:
+        weight[v] = _weight(before[v], planes)
     everything = (1 << graph.nodes) - 1
     # Of each operator, the best chain that ends there: value, smoothness, work, operator before.
     best: dict[int, tuple[float, int, int, int]] = {}
@@ -86,7 +91,11 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
             if size > most_operators:
                 continue
             value, smooth, kept, _ = best[u] if u != OUTSIDE else (0.0, 0, 0, OUTSIDE)
-            inside = _weight(body, planes)
+            if OUTSIDE not in (u, v) and size == count[v] - count[u] - 1:
+                # None of them is beside u, so this is what lies between.
+                inside = weight[v] - weight[u] - work[u]
+            else:
+                inside = _weight(body, planes)
             counted = inside * min(1.0, WELL_SEARCHED / max(1, size))
             total = (value + counted + own, smooth - size * size, kept + inside + own, u)
             if found is None or total[:2] > found[:2]:

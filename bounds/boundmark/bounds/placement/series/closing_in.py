@@ -8,7 +8,6 @@ searches are fastest.
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,6 +79,24 @@ class ClosingIn:
         return cls(instance, budget, best, producer, read, network, parts)
 
     @property
+    def sees_all(self) -> bool:
+        """Whether all operators and tensors are in the chain or a module, and memory is no limit.
+
+        If so, no other bound says more than what modules can prove.
+        """
+        graph = self.instance.graph
+        place: dict[int, int] = {}
+        for at, part in enumerate(self.parts):
+            place.update(dict.fromkeys(part.body, 2 * at))
+            place[part.last] = 2 * at + 1
+        reach = [place.get(v, NEVER) + 1 + place.get(v, 0) % 2 for v in range(graph.nodes)]
+        return (
+            len(place) == graph.nodes + 1
+            and all(place[w] <= reach[u] for u, w in graph.dag.edge_pairs().tolist())
+            and bool(graph.memory.sum() <= graph.capacity.max())
+        )
+
+    @property
     def bound(self) -> int:
         """What is proven along the chain, in ticks."""
         return min(
@@ -104,20 +121,21 @@ class ClosingIn:
 
     def _close(self, limit: int) -> None:
         """Prove what searches of as many steps can of all short ways."""
+        duration = self.network.duration
         while not self.budget.is_spent() and self.bound < self.best.objective:
             is_open = False
-            for at, pair in self._shortest_way():
+            ends, rests = least_ends(self.parts, duration), least_rests(self.parts, duration)
+            for at, pair in enumerate(shortest_way(self.parts, duration)):
                 if (at, pair) not in self.settled and not self.budget.is_spent():
                     is_open = True
-                    self._prove(at, pair, limit)
+                    # What is proven on the way makes these longer: a little too much is asked for.
+                    others = ends[at][pair[0]] + rests[at][pair[1]]
+                    self._prove(at, pair, self.best.objective - others, limit)
                     self.settled.add((at, pair))
             if not is_open:
                 return
 
-    def _shortest_way(self) -> Iterator[tuple[int, Pair]]:
-        return iter(list(enumerate(shortest_way(self.parts, self.network.duration))))
-
-    def _prove(self, at: int, pair: Pair, limit: int) -> None:
+    def _prove(self, at: int, pair: Pair, needed: float, limit: int) -> None:
         """Prove as much of a pair as searches can, and as the best solution leaves to it."""
         part = self.parts[at]
         if part.module is None:
@@ -125,11 +143,6 @@ class ClosingIn:
             return
         if pair not in part.best:
             part.attempt(pair, LARGEST_TOTAL, limit)
-        needed = math.inf
-        if self.best.objective < math.inf:
-            ends = least_ends(self.parts, self.network.duration)[at][pair[0]]
-            rest = least_rests(self.parts, self.network.duration)[at][pair[1]]
-            needed = self.best.objective - ends - rest
         high = min(needed, part.best[pair].ticks if pair in part.best else math.inf)
         if high == math.inf:
             self._prove_by_loads(part, pair)

@@ -29,7 +29,6 @@ class Incumbent:
         self.makespan = NO_MAKESPAN
         self.devices: IntArray = np.empty(0, np.int64)
         self._progress = progress
-        self._all = np.arange(instance.nodes)
         self._starts = np.empty(instance.nodes, np.int64)
         self._moves = np.empty((len(self.network.readers), 6), np.int64)
 
@@ -46,8 +45,13 @@ class Incumbent:
         """
         if priority is None:
             priority = time_to_end(self.network, devices)
-        self._count = simulate(self.network, devices, priority, self._starts, self._moves)
-        return int((self._starts + self.instance.graph.duration[self._all, devices]).max())
+        into = self._starts, self._moves
+        makespan, self._count = simulate(self.network, devices, priority, *into)
+        if makespan < 0:
+            # Their order is all that counts, and these take the fewest bits.
+            ranks = np.unique(priority, return_inverse=True)[1].astype(np.int64)
+            makespan, self._count = simulate(self.network, devices, ranks, *into)
+        return makespan
 
     def offer(self, devices: IntArray, priority: IntArray | None = None) -> int:
         """Return the makespan of a placement, and keep and report it if it is the best."""
