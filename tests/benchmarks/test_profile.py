@@ -8,7 +8,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 import onnx  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 
-from boundmark.benchmarks.cli.profile import rank_correlation  # noqa: E402
+from boundmark.benchmarks.cli.profile import profile, rank_correlation  # noqa: E402
+from boundmark.problems.errors import MissingFileError  # noqa: E402
 
 
 def model(path: Path, op_type: str = "Relu") -> Path:
@@ -52,6 +53,31 @@ def test_measured_times_are_a_device(boundmark: Boundmark, tmp_path: Path) -> No
     assert solved["objective"] == sum(stored["operators"].values())
 
 
+def test_measured_times_are_those_of_one_device(boundmark: Boundmark, tmp_path: Path) -> None:
+    """A placement on the processor alone takes what was measured, in a suite and in `solve`."""
+    path, times = model(tmp_path / "m.onnx"), tmp_path / "times.json"
+    boundmark("profile", path, "--dim", "batch=8", "--repeats", 3, "--out", times)
+    total = sum(json.loads(times.read_text())["operators"].values())
+    (tmp_path / "mine.toml").write_text(SUITE)
+    boundmark("run", tmp_path / "mine.toml", "--out", tmp_path / "results", "--workers", 1)
+    query = "SELECT device, objective FROM results"
+    rows = json.loads(boundmark("query", query, tmp_path / "results", "--json").stdout)
+    assert rows == [{"device": "hsdag-server+CPU=measured:times", "objective": total}]
+
+
+SUITE = """
+description = "One model."
+problem = "placement"
+time_limit_seconds = 60
+memory_limit_gib = 4
+device = "hsdag-server+CPU=times.json"
+methods = [{ name = "preferred-device", params = { first = 0 } }]
+
+[[instances]]
+file = "m.onnx"
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -59,6 +85,7 @@ def test_measured_times_are_a_device(boundmark: Boundmark, tmp_path: Path) -> No
         (["m.onnx", "--out", "times.csv"], "expected .json"),
         (["m.onnx", "--base", "moirai-intra-server"], "expected a device with rates"),
         (["missing.onnx"], "does not exist"),
+        (["m.onnx", "--runtime", "torch"], "'torch' is not one of 'onnxruntime', 'openvino'"),
     ],
 )
 def test_mistakes(
@@ -71,6 +98,20 @@ def test_mistakes(
     assert done.returncode == 2
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_without_the_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command says what to install."""
+
+    def version(package: str) -> str:
+        raise ModuleNotFoundError(package)
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    path = model(tmp_path / "m.onnx")
+    with pytest.raises(
+        MissingFileError, match=r"OpenVINO is not installed; .*boundmark\[openvino\]"
+    ):
+        profile.main([str(path), "--runtime", "openvino"], standalone_mode=False)
 
 
 def test_rank_correlation() -> None:

@@ -230,7 +230,7 @@ def _device(read: _Reader, problem: Problem, folder: Path | None) -> Device | Cl
                 f"device is {name!r}; expected the name of one that comes with boundmark, because "
                 "only suites in files of their own have a folder to look in."
             )
-        return find_device(str(folder / name))
+        return find_device(name, folder)
 
 
 def _members(read: _Reader, problem: Problem) -> Members:

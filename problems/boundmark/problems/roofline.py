@@ -67,6 +67,14 @@ def _measured_seconds(
                 f"device {device!r} has no time for operator {quoted(name)}; expected times that "
                 "were measured on this model."
             )
+    # Models whose operators have no names of their own are numbered alike.
+    others = measured.keys() - set(graph.names)
+    if others:
+        raise InvalidInputError(
+            f"device {device!r} has times for {len(measured)} operators, one of them "
+            f"{quoted(min(others))}, and the model has {len(graph.names)} without it; expected "
+            "times that were measured on this model."
+        )
     return np.array([measured[name] for name in graph.names])
 
 

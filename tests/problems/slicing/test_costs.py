@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from boundmark.datasets.onnx_light import load
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Cluster, Device, Link, shipped
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import Operator
 from boundmark.problems.roofline import operation_seconds
 from boundmark.problems.slicing import CHANNELS, HEIGHT, SlicingInstance, SlicingPlan
@@ -201,3 +203,14 @@ def test_router_of_a_cluster() -> None:
     made = slicing_graph(model(("Relu", ["x"], IMAGE, {}), x=IMAGE), cluster)
     assert (made.point_to_point, made.broadcast, made.delay) == ((8, 1), (8, 1), 2_000_000)
     assert made.device_names == ("a", "b")
+
+
+def test_measured_times_are_refused() -> None:
+    """They are of whole operators, and devices compute parts."""
+    first, *others = CLUSTER.devices
+    measured = replace(first, measured={"n0": 1.0})
+    with pytest.raises(InvalidInputError, match="has measured times, which are of whole operators"):
+        slicing_graph(
+            model(("Relu", ["x"], IMAGE, {}), x=IMAGE),
+            replace(CLUSTER, devices=(measured, *others)),
+        )

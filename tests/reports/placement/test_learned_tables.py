@@ -68,6 +68,25 @@ def test_curves_of_methods_with_several_limits() -> None:
     assert table["gap"].tolist() == pytest.approx([2.75, 0.5])
 
 
+def test_curves_of_methods_with_other_parameters() -> None:
+    """What was trained before is a curve of its own; one limit is none."""
+    more = [
+        task("hsdag (evaluations=10, load=policy)", 11_000_000, evaluations=10, load="policy"),
+        task("hsdag (evaluations=90, load=policy)", 9_000_000, evaluations=90, load="policy"),
+        task("hsdag (evaluations=10)", 30_000_000, evaluations=10, load=""),
+        task("hsdag (evaluations=90)", 12_000_000, evaluations=90, load=""),
+        task("random-sets (odd=1)", 9_000_000, samples=10, odd=1),
+        task("random-sets (odd=2)", 9_000_000, samples=90, odd=2),
+    ]
+    table = curve_table(pd.DataFrame(more), CERTIFIED)
+    assert table[["method", "evaluations", "makespan"]].values.tolist() == [
+        ["hsdag (load=)", 10, 30e6],
+        ["hsdag (load=)", 90, 12e6],
+        ["hsdag (load=policy)", 10, 11e6],
+        ["hsdag (load=policy)", 90, 9e6],
+    ]
+
+
 def test_sections() -> None:
     """Sorted by makespan, with a sentence on what matches."""
     tables = {"learned": learned_table(TASKS, CERTIFIED), "curves": curve_table(TASKS, CERTIFIED)}

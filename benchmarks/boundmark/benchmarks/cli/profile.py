@@ -21,6 +21,10 @@ SHOWN = 5
 @click.option(
     "--base", metavar="NAME", help="Device whose link and memory go with the times.",
 )  # fmt: skip
+@click.option(
+    "--runtime", type=click.Choice(["onnxruntime", "openvino"]), default="onnxruntime",
+    show_default=True, help="What runs the model: operators as they are, or fused by OpenVINO.",
+)  # fmt: skip
 @click.option("--repeats", type=click.IntRange(1, 10_000), default=20, show_default=True)
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
 @as_json
@@ -29,11 +33,12 @@ def profile(
     dims: dict[str, int],
     out: Path | None,
     base: str | None,
+    runtime: str,
     repeats: int,
     threads: int,
     as_json: bool,
 ) -> None:
-    """Run an ONNX MODEL with onnxruntime on the processor, and time every operator.
+    """Run an ONNX MODEL on the processor, and time every operator.
 
     Prints how well the roofline model orders the operators: the rank correlation of its times on
     the base device with those measured.
@@ -41,7 +46,7 @@ def profile(
     from importlib.metadata import version
 
     from boundmark.benchmarks.environment import cpu_name
-    from boundmark.benchmarks.operator_times import measured_times, of_graph
+    from boundmark.benchmarks.operator_times import RUNTIMES, measured_times, of_graph
     from boundmark.datasets.onnx_file import load
     from boundmark.problems.devices import TIMES_FORMAT, Cluster, default_device, find_device
     from boundmark.problems.errors import InvalidInputError, MissingFileError
@@ -52,22 +57,24 @@ def profile(
         raise InvalidInputError(f"{model} is no ONNX file; expected the suffix .onnx.")
     if out is not None and out.suffix.lower() != ".json":
         raise InvalidInputError(f"{out} has the suffix {out.suffix!r}; expected .json.")
+    title = RUNTIMES[runtime].title
     try:
-        runtime = f"onnxruntime {version('onnxruntime')}"
+        title = f"{title} {version(runtime)}"
     except ModuleNotFoundError as error:
         raise MissingFileError(
-            "onnxruntime is not installed; pip install 'boundmark[onnxruntime]'."
+            f"{title} is not installed; pip install 'boundmark[{runtime}]'."
         ) from error
     device = default_device() if base is None else find_device(base)
     if isinstance(device, Cluster) or device.measured is not None:
         raise InvalidInputError(f"base is {base!r}; expected a device with rates.")
     graph = load(model, dims)
-    times = of_graph(graph, measured_times(model, dims, repeats, threads), model)
+    measured = measured_times(model, dims, repeats, threads, runtime)
+    times = of_graph(graph, measured, model, runtime)
     estimated = operation_seconds(graph, device)
     correlation = rank_correlation(estimated.tolist(), list(times.values()))
     source = (
-        f"{runtime}, {threads} thread{'s' * (threads > 1)}, {cpu_name()}: median of "
-        f"{repeats} runs of {model.name}; link and memory of {device.name}"
+        f"{title}, {threads} thread{'s' * (threads > 1)}, {cpu_name()}: median of "
+        f"{repeats} runs of {model.name}"
     )
     document = {
         "format": TIMES_FORMAT,
@@ -108,4 +115,4 @@ def _print(
     shown = "undefined, all are equal" if correlation is None else f"{correlation:.2f}"
     click.echo(f"rank correlation with the roofline model on {device}: {shown}")
     if out is not None:
-        click.echo(printable(f"stored in {out}; use it as --device {out}"))
+        click.echo(printable(f"stored in {out}; use it as --device {out}, or CLUSTER+MEMBER={out}"))

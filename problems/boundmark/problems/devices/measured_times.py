@@ -1,16 +1,19 @@
 """Measured times of a model's operations, as `boundmark profile` stores them: a kind of device.
 
-The times are a device's; its link and memory are those of a device that is known by name.
+The times are a device's; its link and memory are those of a device that is known by name. A device
+of a cluster can have such times, too, and has the memory and links that it has in the cluster then.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.json_object import json_object
+from boundmark.problems.lookup import find as find_named
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.stored_fields import check_fields, check_format
@@ -30,6 +33,23 @@ def is_times_file(name: str) -> bool:
     return name.lower().endswith(TIMES_SUFFIX)
 
 
+class Times(NamedTuple):
+    """Measured times of a model's operations.
+
+    Attributes
+    ----------
+    seconds
+        Of each operation, by name.
+    base
+        Name of the device whose link and memory go with them where they are a device by themselves.
+    """
+
+    name: str
+    seconds: Mapping[str, float]
+    base: str
+    source: str
+
+
 def load_times(path: Path, find: Callable[[str], Device | Cluster]) -> Device:
     """Read measured times as a device.
 
@@ -43,12 +63,49 @@ def load_times(path: Path, find: Callable[[str], Device | Cluster]) -> Device:
     InvalidInputError
         If the file does not hold times, or no device whose link and memory to use.
     """
+    times = _read(path)
+    with naming(path):
+        try:
+            device = find(times.base)
+        except UnknownNameError as error:
+            raise InvalidInputError(f"base: {error}") from error
+        if isinstance(device, Cluster):
+            raise InvalidInputError(f"base is the cluster {times.base!r}; expected a device.")
+        source = f"{times.source}; link and memory of {device.name}"
+        return replace(device, name=times.name, source=source, measured=times.seconds)
+
+
+def with_times(cluster: Cluster, member: str, path: Path) -> Cluster:
+    """Return the cluster with one device that takes the times in a file, under another name.
+
+    Memory and links stay as they are.
+
+    Raises
+    ------
+    UnknownNameError
+        If the cluster has no such member.
+    InvalidInputError
+        If the file does not hold times.
+    """
+    known = dict(zip(cluster.members, cluster.devices, strict=True))
+    own = find_named(f"device (of cluster {cluster.name})", member, known)
+    times = _read(path)
+    known[member] = replace(own, name=times.name, source=times.source, measured=times.seconds)
+    return replace(
+        cluster,
+        name=f"{cluster.name}+{member}={times.name}",
+        devices=tuple(known.values()),
+        source=f"{cluster.source} Times of {member}: {times.source}",
+    )
+
+
+def _read(path: Path) -> Times:
     content = read_bytes(path, expected="measured times")
     with naming(path):
         document = json_object(content)
         check_format(document, FORMAT)
         check_fields(document, ("base", "operators", "source"))
-        times, base = document["operators"], document["base"]
+        times, base, source = document["operators"], document["base"], document["source"]
         if not isinstance(times, dict) or not times:
             raise InvalidInputError("operators is no object with times; expected some.")
         for name, time in times.items():
@@ -57,17 +114,7 @@ def load_times(path: Path, find: Callable[[str], Device | Cluster]) -> Device:
                     f"the time of operator {quoted(name)} is {quoted(time)}; "
                     "expected nanoseconds, a whole number from 0 to a day."
                 )
-        if not isinstance(base, str) or not isinstance(document["source"], str):
+        if not isinstance(base, str) or not isinstance(source, str):
             raise InvalidInputError("base or source is no text; expected a device and a sentence.")
-        try:
-            device = find(base)
-        except UnknownNameError as error:
-            raise InvalidInputError(f"base: {error}") from error
-        if isinstance(device, Cluster):
-            raise InvalidInputError(f"base is the cluster {base!r}; expected a device.")
-        return replace(
-            device,
-            name=f"measured:{path.stem}",
-            source=document["source"],
-            measured={name: time * NANOSECOND for name, time in times.items()},
-        )
+        seconds = {name: time * NANOSECOND for name, time in times.items()}
+        return Times(f"measured:{path.stem}", seconds, base, source)

@@ -1,6 +1,7 @@
 """Devices and clusters by name: those that come with boundmark, and those in a user's file."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -9,7 +10,7 @@ from pathlib import Path
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
 from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
-from boundmark.problems.devices.measured_times import is_times_file, load_times
+from boundmark.problems.devices.measured_times import is_times_file, load_times, with_times
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.lookup import find
 from boundmark.problems.source_file import naming
@@ -20,6 +21,9 @@ DEFAULT_DEVICE = "nvidia-t4"
 
 # Behind the name of a device or cluster: its runtime fuses operations.
 FUSION = "+fusion"
+
+# Behind the name of a cluster, before each ``MEMBER=FILE``.
+TIMES_OF_MEMBER = re.compile(r"\+(?=[^+=/\\]+=)")
 
 
 @dataclass(frozen=True)
@@ -78,32 +82,43 @@ def load_device_file(path: Path) -> Registry:
 
 
 def is_device_file(name: str) -> bool:
-    """Whether a user means a file by a name: ``.toml``, perhaps with ``+fusion``, or ``.json``."""
-    return name.lower().removesuffix(FUSION).endswith(SUFFIX) or is_times_file(name)
+    """Whether a user's name of a device or cluster has files in it, ``.toml`` or ``.json``."""
+    bare = name.removesuffix(FUSION)
+    return bare.lower().endswith(SUFFIX) or is_times_file(bare)
 
 
-def find_device(name: str) -> Device | Cluster:
+def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     """Return the device or cluster that a user names: by its name, or by a file that has one.
 
     Of a file, it is the only cluster or, if there is none, the only device. With ``+fusion`` behind
     the name or file, it is the same hardware with a runtime that fuses operations.
 
-    A file that ends in ``.json`` has measured times of one model, see `measured_times`.
+    A file that ends in ``.json`` has measured times of one model, see `measured_times`. With
+    ``+MEMBER=FILE`` behind the name or file of a cluster, that one of its devices has these times.
+
+    Parameters
+    ----------
+    folder
+        What files are relative to; by default, the current folder.
 
     Raises
     ------
     UnknownNameError
-        If nothing of this name comes with boundmark.
+        If nothing of this name comes with boundmark, or a cluster has no such member.
     InvalidInputError
-        If the file is not what it should be, or has several clusters, or several devices only.
+        If the file is not what it should be, or has several clusters, or several devices only; or
+        if times are for a member of what is no cluster, or twice for one.
     """
     if name.endswith(FUSION):
-        return _fusing(find_device(name.removesuffix(FUSION)))
-    if is_times_file(name):
-        return load_times(Path(name), find_device)
+        return _fusing(find_device(name.removesuffix(FUSION), folder))
+    head, *measured = TIMES_OF_MEMBER.split(name)
+    if measured:
+        return _with_times(find_device(head, folder), measured, folder or Path())
     if not is_device_file(name):
         return find("device or cluster", name, shipped().all)
-    path = Path(name)
+    path = (folder or Path()) / name
+    if is_times_file(name):
+        return load_times(path, find_device)
     found = load_device_file(path)
     chosen: list[Device | Cluster] = [*(found.clusters or found.devices).values()]
     if len(chosen) > 1:
@@ -112,6 +127,27 @@ def find_device(name: str) -> Device | Cluster:
             f"{path} has {names}; expected one cluster, or else one device, in a file."
         )
     return chosen[0]
+
+
+def _with_times(item: Device | Cluster, measured: Sequence[str], folder: Path) -> Device | Cluster:
+    """Return a cluster with measured times of some devices, each as ``MEMBER=FILE``."""
+    if isinstance(item, Device):
+        raise InvalidInputError(
+            f"{measured[0]!r} is for a device of a cluster, and {item.name!r} is a single device; "
+            "expected a cluster, or the file of times alone."
+        )
+    files = [text.split("=", 1) for text in measured]
+    members = [member for member, _ in files]
+    for member, file in files:
+        if not is_times_file(file):
+            raise InvalidInputError(
+                f"{member} has the times {file!r}; expected a file that ends in .json, as "
+                "`boundmark profile` stores it."
+            )
+        if members.count(member) > 1:
+            raise InvalidInputError(f"{member} has times twice; expected one file.")
+        item = with_times(item, member, folder / file)
+    return item
 
 
 def _fusing(item: Device | Cluster) -> Device | Cluster:

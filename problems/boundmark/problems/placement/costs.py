@@ -64,7 +64,8 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
 
 def _durations(graph: ComputationGraph, device: Device) -> IntArray:
     """Return the ticks of each operator, shape (n,)."""
-    if graph.dtype in device.peak_rate:
+    # What was measured has run, whatever the dtype.
+    if device.measured is not None or graph.dtype in device.peak_rate:
         return to_nanoseconds(operation_seconds(graph, device))
     # Any rate will do for those without arithmetic.
     other = replace(device, peak_rate={graph.dtype: 1.0})

@@ -37,12 +37,18 @@ def slicing_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Slicin
     Raises
     ------
     InvalidInputError
-        If the hardware is a single device, or its links are not those of one router.
+        If the hardware is a single device, its links are not those of one router, or a device has
+        measured times.
     """
     if isinstance(hardware, Device):
         raise InvalidInputError(
             f"{hardware.name!r} is a single device; problem 'slicing' needs a cluster, "
             f"e.g. {DEFAULT_CLUSTER}."
+        )
+    if any(device.measured is not None for device in hardware.devices):
+        raise InvalidInputError(
+            f"cluster {hardware.name!r} has measured times, which are of whole operators; problem "
+            "'slicing' needs those of parts, from rates."
         )
     rate, delay = _router(hardware)
     order = graph.dag.topological_order.tolist()

@@ -62,16 +62,18 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `transfers`, `method` without its parameters,
-        `evaluations`, `seeds`; `makespan`, the median over seeds, `least`, `most`; and `gap`.
+        Columns `dataset`, `instance`, `device`, `transfers`, `method` with those of its other
+        parameters that differ between tasks, `evaluations`, `seeds`; `makespan`, the median over
+        seeds, `least`, `most`; and `gap`.
     """
     found = _placed(tasks).dropna(subset=["evaluations"])
-    several = found.groupby([*MODEL, "name"])["evaluations"].transform("nunique") > 1
+    found = found.assign(curve=_curves(found))
+    several = found.groupby([*MODEL, "curve"])["evaluations"].transform("nunique") > 1
     found = found[several.astype(bool)]
     if not len(found):
         return pd.DataFrame(columns=CURVE_COLUMNS)
     table = (
-        found.groupby([*MODEL, "name", "evaluations"], sort=True)
+        found.groupby([*MODEL, "curve", "evaluations"], sort=True)
         .agg(
             seeds=("objective", "size"),
             makespan=("objective", "median"),
@@ -79,7 +81,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
             most=("objective", "max"),
         )
         .reset_index()
-        .rename(columns={"name": "method"})
+        .rename(columns={"curve": "method"})
         .astype({"evaluations": "int64"})
         .join(_bounds(certified), on=MODEL)
     )
@@ -122,6 +124,22 @@ def _placed(tasks: pd.DataFrame) -> pd.DataFrame:
         is_base=[_is_base(*pair) for pair in zip(name, params, strict=True)],
         evaluations=[_limit(given) for given in params],
     )
+
+
+def _curves(found: pd.DataFrame) -> list[str]:
+    """Return each task's method, with the parameters that differ and are no limits."""
+    names = found["name"].tolist()
+    given = [json_object("params", text) for text in found["params"]]
+    values: dict[tuple[str, str], set[str]] = {}
+    for name, params in zip(names, given, strict=True):
+        for key, value in params.items():
+            values.setdefault((name, key), set()).add(str(value))
+    curves = []
+    for name, params in zip(names, given, strict=True):
+        others = [key for key in sorted(params) if key not in LIMITS]
+        told = [f"{key}={params[key]}" for key in others if len(values[name, key]) > 1]
+        curves.append(f"{name} ({', '.join(told)})" if told else name)
+    return curves
 
 
 def _is_base(name: str, params: dict[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from boundmark.heuristics.placement.learned.features import (
     layout_of,
     positional_encoding,
 )
+from boundmark.heuristics.placement.learned.shared_columns import OP_TYPES, RANK, shared_layout
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement import PlacementGraph
 
@@ -112,3 +113,34 @@ def test_degrees_of_other_graphs() -> None:
     star = instance([[1, 1]] * 4, [(0, 1), (0, 2), (0, 3)]).graph
     with pytest.raises(InvalidInputError, match="out-degree 3"):
         feature_matrix(layout, star, colocated(star.dag))
+
+
+def test_shared_columns_take_what_has_none() -> None:
+    """Types and degrees without a column share the last one; extents beyond the rank are cut."""
+    odd = replace(
+        GRAPH,
+        op_types=("Conv", "Conv", "Odd", "Pool", "Concat"),
+        output_shapes=(*GRAPH.output_shapes[:4], tuple(range(1, 9))),
+    )
+    choice = replace(NOTHING, types=True, shapes=True)
+    layout = shared_layout(choice, raw_shapes=True)
+    sets = colocated(odd.dag)
+    found = feature_matrix(layout, odd, sets)
+    assert found.shape == (4, layout.width) == (4, len(OP_TYPES) + 1 + RANK)
+    # The second set is a Conv and something odd; Pool is no ONNX type, either.
+    assert found[1, OP_TYPES.index("Conv")] == 0.5
+    assert found[:3, len(OP_TYPES)].tolist() == [0, 0.5, 1]
+    assert found[3, -RANK:].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_shared_columns_are_as_wide_for_every_graph() -> None:
+    """A node with eleven consumers has the last column of out-degrees, and the rest fits, too."""
+    layout = shared_layout(FeatureChoice(), raw_shapes=False)
+    star = instance([[1, 1]] * 12, [(0, v) for v in range(1, 12)]).graph
+    found = feature_matrix(layout, star, colocated(star.dag))
+    assert found.shape == (12, layout.width)
+    assert feature_matrix(layout, GRAPH, colocated(GRAPH.dag)).shape == (4, layout.width)
+    first_out = len(OP_TYPES) + 1 + RANK + 10
+    assert found[0, first_out : first_out + 10].tolist() == [0] * 9 + [1]
+    assert type(layout).from_json(layout.to_json()) == layout
+    assert not shared_layout(NOTHING, raw_shapes=False).width

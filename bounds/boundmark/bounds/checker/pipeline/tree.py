@@ -42,13 +42,7 @@ def bottleneck_guess_tree(graph: Instance, payload: Any) -> int:
 def read_threshold(
     graph: Instance, payload: Any, fields: set[str], largest: int = LARGEST_TREE_GRAPH
 ) -> int:
-    """Return the threshold of a payload that has trees.
-
-    Raises
-    ------
-    Rejected
-        If the payload has other fields, or the instance more than `largest` nodes or stages.
-    """
+    """Return the threshold of a payload that has trees, unless the graph is too large for them."""
     payload = read_fields(payload, "the payload", {"threshold", "flows"} | fields)
     if len(graph.work) > largest or graph.k > largest:
         raise Rejected("the instance is too large for a tree")

@@ -58,6 +58,9 @@ class FeatureLayout:
         Columns for the position in topological order; 0 if left out.
     raw_shapes
         Whether extents are as they are, or their logarithms.
+    has_others
+        Whether types and degrees each have one more column, for all without a column of their own,
+        and extents beyond the rank are left out; otherwise graphs that have such are refused.
     """
 
     op_types: tuple[str, ...]
@@ -67,11 +70,13 @@ class FeatureLayout:
     fractal: bool
     positions: int
     raw_shapes: bool
+    has_others: bool = False
 
     @property
     def width(self) -> int:
         """Number of columns, d."""
-        one_hot = len(self.op_types) + len(self.in_degrees) + len(self.out_degrees)
+        known = (self.op_types, self.in_degrees, self.out_degrees)
+        one_hot = sum(len(columns) + self.has_others for columns in known if columns)
         return one_hot + self.rank + int(self.fractal) + self.positions
 
     def to_json(self) -> dict[str, Any]:
@@ -113,23 +118,23 @@ def feature_matrix(
     Raises
     ------
     InvalidInputError
-        If the graph has a type, degree or rank without a column.
+        If the graph has a type, degree or rank without a column, and there is none for others.
     """
     nodes = sets.nodes
     parts: list[npt.NDArray[Any]] = [np.zeros((nodes, 0))]
-    if layout.op_types and graph.op_types:
-        shown = _one_hot(layout.op_types, graph.op_types, "operator type")
-        mean = np.zeros((nodes, len(layout.op_types)))
-        np.add.at(mean, sets.set_of, shown)
+    if layout.op_types:
+        mean = np.zeros((nodes, len(layout.op_types) + layout.has_others))
+        if graph.op_types:
+            shown = _one_hot(layout.op_types, graph.op_types, "operator type", layout.has_others)
+            np.add.at(mean, sets.set_of, shown)
         parts.append(mean / sets.sizes[:, None])
-    elif layout.op_types:
-        parts.append(np.zeros((nodes, len(layout.op_types))))
     parts.append(_shapes(layout, graph, sets))
     for known, degree, name in zip(
         (layout.in_degrees, layout.out_degrees), _degrees(sets), ("in", "out"), strict=True
     ):
         if known:
-            parts.append(_one_hot(known, tuple(degree.tolist()), f"{name}-degree"))
+            given = tuple(degree.tolist())
+            parts.append(_one_hot(known, given, f"{name}-degree", layout.has_others))
     if layout.fractal:
         parts.append(fractal_dimensions(sets.dag)[:, None])
     if layout.positions:
@@ -153,15 +158,19 @@ def _degrees(sets: ColocatedGraph) -> npt.NDArray[np.int64]:
     return np.stack([np.bincount(ends, minlength=dag.nodes) for ends in (dag.targets, dag.sources)])
 
 
-def _one_hot(known: tuple[Any, ...], values: tuple[Any, ...], what: str) -> FloatTable:
+def _one_hot(
+    known: tuple[Any, ...], values: tuple[Any, ...], what: str, has_others: bool
+) -> FloatTable:
     column = {value: at for at, value in enumerate(known)}
     for value in values:
-        if value not in column:
+        if value not in column and not has_others:
             raise InvalidInputError(
                 f"the graph has the {what} {value!r}, for which the policy's features have no "
                 f"column; expected one of {', '.join(map(str, known))}."
             )
-    return np.eye(len(known), dtype=np.float32)[[column[value] for value in values]]
+    others = len(known)
+    table = np.eye(others + has_others, dtype=np.float32)
+    return table[[column.get(value, others) for value in values]]
 
 
 def _shapes(
@@ -173,10 +182,10 @@ def _shapes(
         return table
     for row, operator in enumerate(sets.last.tolist()):
         shape = graph.output_shapes[operator]
-        if len(shape) > layout.rank:
+        if len(shape) > layout.rank and not layout.has_others:
             raise InvalidInputError(
                 f"the graph has an output with {len(shape)} dimensions; the policy's features have "
                 f"columns for {layout.rank}."
             )
-        table[row, : len(shape)] = shape
+        table[row, : len(shape)] = shape[: layout.rank]
     return table if layout.raw_shapes else np.log1p(table)

@@ -14,6 +14,7 @@ from boundmark.heuristics.placement.learned.graph_arrays import graph_arrays
 from boundmark.heuristics.placement.learned.network import Parameters
 from boundmark.heuristics.placement.learned.parsing import Parse, parse
 from boundmark.heuristics.placement.learned.settings import Settings
+from boundmark.heuristics.placement.learned.shared_columns import shared_layout
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
 
@@ -40,13 +41,15 @@ class Agent:
         self.sets = colocated(instance.graph.dag)
         self.edges = self.sets.dag.edge_pairs()
         given = load_checkpoint(Path(settings.load)) if settings.load else None
-        if given is None:
+        if given is not None:
+            given.require(NAME, self.devices)
+            self.layout = given.layout
+        elif settings.shared_columns:
+            self.layout = shared_layout(settings.features, settings.raw_shapes)
+        else:
             self.layout = layout_of(
                 instance.graph, self.sets, settings.features, settings.raw_shapes
             )
-        else:
-            given.require(NAME, self.devices)
-            self.layout = given.layout
         features = feature_matrix(self.layout, instance.graph, self.sets)
         self.graph = graph_arrays(self.sets, features)
         self.high = len(self.graph.is_node)

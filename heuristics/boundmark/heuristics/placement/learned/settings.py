@@ -34,6 +34,9 @@ class Settings:
         Which features nodes have.
     raw_shapes
         Whether extents of output shapes are features as they are, or their logarithms.
+    shared_columns
+        Whether features have columns for whatever graph, so that a policy can place others, or for
+        this one only; a loaded policy keeps its own.
     load, save
         Files to start from and to keep the policy in; empty for none.
     train
@@ -51,6 +54,7 @@ class Settings:
     shapes: bool
     positions: bool
     raw_shapes: bool
+    shared_columns: bool
     load: str
     save: str
     train: bool

@@ -42,6 +42,7 @@ PARAMS: dict[str, ParameterValue] = {
     "shapes": True,
     "positions": True,
     "raw_shapes": True,
+    "shared_columns": False,
     "load": "",
     "save": "",
     "train": True,

@@ -1,0 +1,1 @@
+"""Runtimes that time the operators of models."""
