@@ -1,4 +1,4 @@
-"""What the runner adds to a task: fork, limits, streaming and verification.
+"""The runner's own time for a task: fork, limits, streaming and verification.
 
 The methods below run in the runner's own warm processes, which import this module.
 """

@@ -11,7 +11,7 @@ from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 
 
 class PlainSimulation:
-    """What can be known of an instance before devices are: lists, as Python reads them fastest."""
+    """An instance as lists, which Python reads fastest, and all that depends on no device."""
 
     def __init__(self, instance: PlacementInstance) -> None:
         graph = instance.graph

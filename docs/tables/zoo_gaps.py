@@ -12,6 +12,7 @@ import pandas as pd
 
 from boundmark.datasets.zoo import index
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.supported import supported_results
 
 
 def gap_table(rows: pd.DataFrame) -> str:
@@ -46,4 +47,4 @@ def _cell(cost: float, bound: float) -> str:
 
 
 if __name__ == "__main__":
-    print(gap_table(ResultStore.open(Path(sys.argv[1])).results()))
+    print(gap_table(supported_results(ResultStore.open(Path(sys.argv[1]))).results))

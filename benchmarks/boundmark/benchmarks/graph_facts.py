@@ -1,4 +1,4 @@
-"""What there is to say about a graph: its size, its shape and what its operators do."""
+"""Describes a graph: its size, its shape and what its operators do."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ LARGEST_MODEL = 2**30
 
 
 class Runtime(NamedTuple):
-    """What runs models, and tells how long their operators took.
+    """A library that runs models, and tells how long their operators took.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ class PlannedTask:
 
     @property
     def label(self) -> str:
-        """What filters match and progress shows, e.g. ``"onnx-light/resnet50 k=8 share"``."""
+        """The task in words, for filters and progress, e.g. ``"onnx-light/resnet50 k=8 share"``."""
         return f"{self.source.label} {self.task.method}"
 
     def matches(self, pattern: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a run stores of an outcome: a row, its trace, and the documents that the row names."""
+"""Stores an outcome: a row, its trace, and the documents that the row names."""
 
 import json
 from collections.abc import Mapping, Sequence

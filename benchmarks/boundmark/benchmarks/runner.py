@@ -27,7 +27,7 @@ ROWS_A_COMPACTION = 1000
 
 @dataclass
 class RunSummary:
-    """What a run did.
+    """Counts of the tasks of a run, by how they ended.
 
     Attributes
     ----------

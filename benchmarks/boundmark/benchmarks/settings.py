@@ -1,4 +1,4 @@
-"""What all tasks of a run share."""
+"""Settings that all tasks of a run share."""
 
 import math
 from collections.abc import Sequence

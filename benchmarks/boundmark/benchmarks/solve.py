@@ -40,7 +40,7 @@ GIVEN = "given"
 
 @dataclass(frozen=True)
 class Answer:
-    """What `solve` found out about an instance.
+    """The answer of `solve` about an instance.
 
     Attributes
     ----------

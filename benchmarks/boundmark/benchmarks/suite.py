@@ -163,7 +163,7 @@ class NamedInstance:
 
 @dataclass(frozen=True)
 class Suite:
-    """What `boundmark run` runs.
+    """The instances and methods of one `boundmark run`.
 
     Attributes
     ----------

@@ -50,12 +50,12 @@ class WallClock:
 
     @property
     def checking_seconds(self) -> float:
-        """What is kept for checking at the end."""
+        """Seconds that are kept for checking at the end."""
         return min(CHECKING_FRACTION * self.seconds, MOST_CHECKING_SECONDS)
 
     @property
     def starting_seconds(self) -> float:
-        """What passes until the processes that run methods are ready."""
+        """Seconds until the processes that run methods are ready."""
         return min(STARTING_FRACTION * self.seconds, MOST_STARTING_SECONDS)
 
     @property

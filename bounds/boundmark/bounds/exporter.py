@@ -35,7 +35,7 @@ class Exporter:
 
     @property
     def name(self) -> str:
-        """What it is looked up by: kinds of different problems may be called the same."""
+        """The key in the registry: kinds of different problems may be called the same."""
         return f"{self.problem} {self.kind}"
 
 

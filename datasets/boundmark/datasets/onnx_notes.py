@@ -1,4 +1,4 @@
-"""What was taken for granted when an ONNX model was read, counted and with examples."""
+"""Notes on assumptions made when an ONNX model was read, counted and with examples."""
 
 from collections.abc import Iterable
 

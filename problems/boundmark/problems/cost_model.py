@@ -1,4 +1,4 @@
-"""What turns a graph without costs into one with costs."""
+"""Cost models, which turn a graph without costs into one with costs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

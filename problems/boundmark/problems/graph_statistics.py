@@ -1,4 +1,4 @@
-"""What a graph looks like: its depth, its width, and how many down-sets it has."""
+"""Statistics of a graph: its depth, its width, and how many down-sets it has."""
 
 from dataclasses import dataclass
 

@@ -49,7 +49,7 @@ class Naming:
 
 @dataclass(frozen=True)
 class Labels:
-    """What an instance and its parts are called.
+    """Names of an instance and of its parts.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ class Parameter(Protocol):
 
     @property
     def summary(self) -> str:
-        """What it says, as a clause for `--help`, e.g. ``"number of stages"``."""
+        """The meaning of the parameter, as a clause for `--help`, e.g. ``"number of stages"``."""
 
     @property
     def default(self) -> int | str | None:
@@ -39,7 +39,7 @@ class Parameter(Protocol):
 
     @property
     def metavar(self) -> str:
-        """What stands for a value in `--help`."""
+        """The placeholder of a value in `--help`."""
 
     def read(self, text: str) -> int | str:
         """Return the value that is meant by a text on the command line.

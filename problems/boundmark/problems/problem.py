@@ -48,7 +48,7 @@ class Instance(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, int | str]:
-        """What turns the source into this instance, e.g. ``{"k": 8}``.
+        """Parameters that turn the source into this instance, e.g. ``{"k": 8}``.
 
         Parameters that say nothing here may be left out.
         """
@@ -154,7 +154,7 @@ class Problem:
 
     @property
     def source_names(self) -> str:
-        """What instances can be made of, in words for errors."""
+        """The kinds of source that instances can be made of, in words for errors."""
         return " or ".join(kind.__name__ for kind in self.sources)
 
     def read_parameters(self, given: Mapping[str, str]) -> dict[str, int | str]:

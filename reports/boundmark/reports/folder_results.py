@@ -1,4 +1,4 @@
-"""What a results folder holds, of all problems together and of each."""
+"""Reads a results folder, of all problems together and of each."""
 
 import json
 from dataclasses import dataclass

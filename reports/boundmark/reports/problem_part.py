@@ -31,7 +31,7 @@ from boundmark.reports.text.number_text import count
 
 @dataclass(frozen=True)
 class ProblemPart:
-    """What is stored and shown of one problem.
+    """One problem's part of a report.
 
     Attributes
     ----------

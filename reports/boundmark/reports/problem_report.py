@@ -1,4 +1,4 @@
-"""What a problem has to say in a report, and what it is given to say it.
+"""The interface between a report and each problem: results in, tables and sections out.
 
 A problem brings one `ProblemReport`: which tables are stored and which sections stand on the page.
 A package names it in an entry point whose name is the problem's::
@@ -54,7 +54,7 @@ class Grouping:
 
     @property
     def axis_label(self) -> str:
-        """What an axis over the groups says."""
+        """The label of an axis over the groups."""
         return self.label or self.parameter or ""
 
     def heading(self, value: Value) -> str:
@@ -76,7 +76,7 @@ ALL_INSTANCES = "all instances"
 
 @dataclass(frozen=True)
 class ProblemResults:
-    """What a results folder holds of one problem.
+    """The results of one problem in a folder.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def nothing(results: ProblemResults, tables: Tables) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class ProblemReport:
-    """What a report says of one problem.
+    """The tables and sections that one problem adds to a report.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What `boundmark solve` and `boundmark evaluate` print."""
+"""Prints the answers of `boundmark solve` and `boundmark evaluate`."""
 
 import json
 import textwrap

@@ -1,4 +1,4 @@
-"""What `solve` and `evaluate` share: options, and a search with its results folder."""
+"""Options that `solve` and `evaluate` share, and their search with its results folder."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What a forked child is: an isolated process that does one job, says how it went, and exits."""
+"""Runs one job in a forked, isolated child, which says how it went and exits."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""What runs inside the workers and the scheduler of a Dask cluster."""
+"""Functions that run inside the workers and the scheduler of a Dask cluster."""
 
 import asyncio
 import threading

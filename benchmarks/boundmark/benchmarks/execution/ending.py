@@ -29,7 +29,7 @@ SERVER_HANGS = _unmeasured("watch")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a child may use: wall time from its start, resident memory, threads."""
+    """Limits of a child: wall time from its start, resident memory, threads."""
 
     seconds: float
     memory_bytes: int

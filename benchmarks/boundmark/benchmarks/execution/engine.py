@@ -1,4 +1,4 @@
-"""What the runner asks of whatever executes its tasks."""
+"""The interface between the runner and the engines that execute its tasks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias

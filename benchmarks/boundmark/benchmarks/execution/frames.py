@@ -22,7 +22,7 @@ MOST_BYTES = 2**32
 
 
 class BadReportError(Exception):
-    """What came is not what the other side may send; the message is a clause about one report."""
+    """A report that the other side may not send came; the message is a clause about one report."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Frame:
 
     @property
     def kind(self) -> str:
-        """What the frame is about."""
+        """The kind of the message in the frame."""
         kind: str = self.header["kind"]
         return kind
 

@@ -1,4 +1,4 @@
-"""What processes hold in memory together, shared memory that nobody has mapped included.
+"""Measures the memory that processes hold together, with shared memory that nobody has mapped.
 
 Resident pages alone are not enough: a file in memory (memfd, ``/dev/shm``, System V) fills up
 without being mapped, and pages that were swapped out are still a task's. Linux knows the exact sum,
@@ -22,7 +22,7 @@ _SHARED = ("/memfd:", "/dev/shm/", "/SYSV")
 
 @dataclass(frozen=True)
 class Bounds:
-    """What processes hold, in bytes.
+    """Bounds on the memory that processes hold, in bytes.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a task's process does: load the instance, run the method, stream what it reports."""
+"""The job of a task's process: load the instance, run the method, stream its reports."""
 
 import hashlib
 import importlib

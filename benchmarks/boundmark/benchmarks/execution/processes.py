@@ -1,4 +1,4 @@
-"""What Linux knows about processes, and how to make sure that they end."""
+"""Asks Linux about processes, and makes sure that they end."""
 
 import contextlib
 import ctypes

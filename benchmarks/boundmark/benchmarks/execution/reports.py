@@ -1,4 +1,4 @@
-"""What a method has reported: taken in frame by frame, believed in nothing but its form."""
+"""Takes in the reports of a method frame by frame, and believes nothing but their form."""
 
 import math
 import time
@@ -29,7 +29,7 @@ class _Arrival:
 
 
 class Reports:
-    """What a task has streamed, as far as it is still of interest."""
+    """The reports of a task, as far as they are still of interest."""
 
     def __init__(self) -> None:
         self.claim: tuple[float, str] | None = None

@@ -23,7 +23,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class SharedMemory(Protocol):
-    """What a server asks of shared memory while a task runs."""
+    """The shared memory of a task, as a server watches and frees it."""
 
     def begin(self) -> None:
         """Note that a task begins."""

@@ -98,7 +98,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task.
+    """The outcome of a task.
 
     Attributes
     ----------

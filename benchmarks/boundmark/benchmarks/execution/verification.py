@@ -25,7 +25,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Verified:
-    """What verification leaves of a task's candidates.
+    """The outcome of verification: the best accepted candidates of a task.
 
     Attributes
     ----------

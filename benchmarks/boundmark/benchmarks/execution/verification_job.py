@@ -1,4 +1,4 @@
-"""What a verifying process does: ask the checker about reported documents.
+"""The job of a verifying process: ask the checker about reported documents.
 
 It imports the standard library and the checker, and nothing of what produced the documents.
 """

@@ -1,4 +1,4 @@
-"""What a picture of a graph shows: boxes with a label and a colour, and lines between them."""
+"""The contents of a picture of a graph: boxes with a label and a colour, and lines between them."""
 
 import colorsys
 from collections import Counter

@@ -1,1 +1,1 @@
-"""What the command line does for `microbatch` alone, and the execution of schedules."""
+"""Commands for `microbatch` alone, and the execution of schedules."""

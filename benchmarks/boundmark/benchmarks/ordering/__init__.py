@@ -1,1 +1,1 @@
-"""What the command line says of `ordering`."""
+"""Answers of `ordering` on the command line."""

@@ -1,1 +1,1 @@
-"""What the command line does for `pipeline` alone."""
+"""Commands for `pipeline` alone."""

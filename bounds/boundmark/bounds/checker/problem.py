@@ -1,11 +1,11 @@
-"""What the checker knows of a problem."""
+"""The interface between the checker and the folder of a problem."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 
 class Problem(NamedTuple):
-    """What a problem's folder knows.
+    """The functions of one problem that the checker calls.
 
     Attributes
     ----------

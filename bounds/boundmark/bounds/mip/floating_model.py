@@ -1,4 +1,4 @@
-"""What solvers get: a linear model in floating point, scaled by powers of two.
+"""Scales a linear model by powers of two into floating point, for solvers.
 
 Costs of real models are millions of ticks, while solvers accept absolute errors of 1e-6 and dislike
 coefficients that differ by more. Powers of two change no digit.

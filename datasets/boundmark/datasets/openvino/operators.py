@@ -1,4 +1,4 @@
-"""What OpenVINO's operators are called in ONNX, what they are set to, and what they compute."""
+"""Translates OpenVINO's operators to ONNX: names, attributes, and the arithmetic they do."""
 
 from collections.abc import Mapping, Sequence
 from math import prod

@@ -78,7 +78,7 @@ class OrderingInstance:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What counts: the metric, and how overwritten tensors and parameters are treated."""
+        """The metric, and how overwritten tensors and parameters count."""
         return {"metric": self.metric, "in_place": self.in_place, "weights": self.weights}
 
     @property

@@ -1,4 +1,4 @@
-"""What the memory of an order is made of, for people."""
+"""Describes the memory of an order for people: what it is made of, and when."""
 
 from typing import NamedTuple
 

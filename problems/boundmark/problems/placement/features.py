@@ -1,4 +1,4 @@
-"""What an instance says of its operators beside their costs: types and shapes of what they write.
+"""Features of operators beside their costs: types, and shapes of the tensors that they write.
 
 No objective depends on them. Methods that learn from them can only read what an instance holds, so
 an instance made with ``features = "operators"`` has them in its canonical JSON, and another hash.

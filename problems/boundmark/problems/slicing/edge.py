@@ -1,4 +1,4 @@
-"""What an operator needs of a tensor, depending on which part of its own output it computes."""
+"""The part of a tensor that an operator needs, by the part of its own output that it computes."""
 
 from typing import NamedTuple
 

@@ -17,7 +17,7 @@ Ranges = list[tuple[int, int]]
 
 
 class OperatorTimes(NamedTuple):
-    """What one operator takes on each device.
+    """Ticks that one operator takes on each device.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What plans are like beside their latency: what devices compute, receive and hold."""
+"""Measures of plans beside their latency: what devices compute, receive and hold."""
 
 from boundmark.problems.slicing.instance import SlicingInstance
 from boundmark.problems.slicing.latency import memory_taken, plan_times

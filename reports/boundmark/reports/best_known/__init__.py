@@ -1,4 +1,4 @@
-"""What is best known of instances: the lowest verified cost and the highest certified bound."""
+"""Best known results of instances: the lowest verified cost and the highest certified bound."""
 
 from boundmark.reports.best_known.records import (
     BestKnown,

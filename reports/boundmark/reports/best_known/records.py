@@ -69,7 +69,7 @@ class Improvements:
 
     @property
     def sentence(self) -> str:
-        """What is better than the best known; empty if nothing is."""
+        """A sentence on results that are better than the best known; empty if none is."""
         found = [
             f"{count(len(names), what)} ({', '.join(names[:3])}{', ...' * (len(names) > 3)})"
             for names, what in ((self.solutions, "solution"), (self.bounds, "bound"))

@@ -1,4 +1,4 @@
-"""What changed in the mean and may be chance: times, and results that depend on the clock."""
+"""Changes in the mean that may be chance: times, and results that depend on the clock."""
 
 import statistics
 from collections.abc import Iterator, Sequence

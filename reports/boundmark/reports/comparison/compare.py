@@ -25,7 +25,7 @@ OUTCOMES = {SAME: "same or better", WORSE: "worse", NOTHING: "nothing compared"}
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison of two runs found.
+    """The findings of a comparison of two runs.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a comparison finds: one difference, its evidence, and whether it counts."""
+"""Findings of a comparison: one difference each, its evidence, and whether it counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -43,7 +43,7 @@ class RecordedRun:
 
     @property
     def label(self) -> RunLabel:
-        """What tells this run from others."""
+        """A label that tells this run from others."""
         return run_label(self.tasks, self.environments)
 
 

@@ -1,4 +1,4 @@
-"""What the columns of all tables mean: type, unit and a sentence each, in `dictionary.toml`."""
+"""The dictionary of all tables' columns: type, unit and a sentence each, in `dictionary.toml`."""
 
 from boundmark.reports.dictionary.columns import Column, about, column_of
 

@@ -19,7 +19,7 @@ TYPES: Mapping[str, pa.DataType] = {
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of a column.
+    """The entry of a column: type, unit and meaning.
 
     Attributes
     ----------

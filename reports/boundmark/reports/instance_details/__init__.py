@@ -1,1 +1,1 @@
-"""What a page unfolds of one instance: every task, its curve over time, and the files behind it."""
+"""Details of one instance that a page unfolds: every task, its curve over time, and its files."""

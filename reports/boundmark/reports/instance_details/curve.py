@@ -24,7 +24,7 @@ LARGEST_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Steps:
-    """What one task has found, or proven, from when on.
+    """The values that one task has found, or proven, and from when on.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from boundmark.reports.tables.certified import certified_table
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of the folders.
+    """The result of a merge: what it took from the folders, and what it left.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""What stands before and after the problems' own sections: summary, settings, limitations."""
+"""Sections before and after those of the problems: summary, settings, limitations."""

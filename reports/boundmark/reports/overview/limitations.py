@@ -1,4 +1,4 @@
-"""What a reader of any report has to beware of."""
+"""Limitations that the reader of any report has to know."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""What a report says, apart from how it is written down. All text is plain, nothing is markup."""
+"""The contents of a report, apart from how it is written down. All text is plain, no markup."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Detail:
-    """What stands behind one row, folded away until a reader asks for it.
+    """Contents behind one row, folded away until a reader asks for them.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What was learned, in the form of the HSDAG paper, and over evaluations ([HSDAG24], Table 2)."""
+"""Tables of learned placement, in the paper's form and over evaluations ([HSDAG24], Table 2)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What several plots do to their axes."""
+"""Settings of axes that several plots share."""
 
 from typing import TYPE_CHECKING, Any
 

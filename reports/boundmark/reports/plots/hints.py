@@ -1,4 +1,4 @@
-"""What is shown of a plot when one points at it: SVG titles, which need no script."""
+"""Titles that a plot shows when one points at a mark or a bar; they need no script."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any

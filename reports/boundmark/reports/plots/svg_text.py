@@ -1,4 +1,4 @@
-"""What matplotlib writes as SVG, made to fit into a page: small, with ids that no other has."""
+"""Makes the SVG that matplotlib writes fit into a page: small, with ids that no other has."""
 
 import re
 from collections import Counter
@@ -49,9 +49,10 @@ def page_svg(written: str, identifier: str) -> str:
         tag = ID.sub(lambda name: f' id="{identifier}-{name[1]}"' if name[1] in wanted else "", tag)
         return REFERENCE.sub(rf"\g<1>{identifier}-\g<2>", tag)
 
+    # Only of this figure: others of the page have classes of the same names.
     rules = "".join(
         f'[id="{identifier}-figure"] .{name}{{{style}}}' for style, name in classes.items()
-    )  # Only of this figure: others of the page have classes of the same names.
+    )
     text = TAG.sub(tidied, text)
     text = text.replace("</style>", f"{rules}</style>", 1)
     return text.replace("<svg ", f'<svg id="{identifier}-figure" ', 1)

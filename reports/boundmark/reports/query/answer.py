@@ -17,7 +17,7 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query returned: names of columns, rows of values, and what tables leave out."""
+    """The answer to a query: names of columns, rows of values, and what tables leave out."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]

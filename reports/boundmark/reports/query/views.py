@@ -21,7 +21,7 @@ UNSUPPORTED = "unsupported"
 
 @dataclass(frozen=True)
 class Views:
-    """What queries see of a folder.
+    """The views of a folder that queries see.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a reader asks first: which method is how far from optimal, certified, in what time."""
+"""First section: how far from optimal each method is, certified, and in what time."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What each method achieved, over all instances of a problem."""
+"""Section on what each method achieved, over all instances of a problem."""
 
 from typing import Any
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Contribution:
-    """What a method adds to the virtual best.
+    """The contribution of a method to the virtual best.
 
     Attributes
     ----------

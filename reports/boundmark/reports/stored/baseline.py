@@ -29,7 +29,7 @@ LEFT_OUT = ("stderr_tail", "status_detail", "verify_seconds", "peak_rss_bytes")
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a baseline's file holds.
+    """The contents of a baseline's file.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What people call the instances of a results folder, as far as tables tell it."""
+"""Names of the instances of a results folder, as far as tables show them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What tells a run from others: the commit, the versions of solvers, the machine, and the time."""
+"""Labels that tell runs apart: the commit, the versions of solvers, the machine, and the time."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -17,7 +17,7 @@ SHORT = 10
 
 @dataclass(frozen=True)
 class RunLabel:
-    """What tells a run from others, as far as it is known.
+    """A label that tells a run from others, as far as it is known.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What one task leaves behind: the columns of `results/*.parquet` and `traces/*.parquet`.
+"""Columns of `results/*.parquet` and `traces/*.parquet`, which each task fills.
 
 `device` names the device or cluster that the instance's costs are for, and is empty where costs
 come with the instance. Costs are in ticks. Only `bound_claimed` is a floating-point number, because

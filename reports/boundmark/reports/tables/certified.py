@@ -1,4 +1,4 @@
-"""What is known of each instance: best verified solution, best certified bound, and the gap."""
+"""Table of instances: best verified solution, best certified bound, and the gap."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What tasks reported when, by task."""
+"""Groups the events of traces by task."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What a history keeps of one run."""
+"""Rows that a history keeps of one run."""
 
 import json
 import statistics

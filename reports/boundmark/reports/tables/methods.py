@@ -1,4 +1,4 @@
-"""What each method achieved, over all instances of a problem."""
+"""Table of what each method achieved, over all instances of a problem."""
 
 import pandas as pd
 

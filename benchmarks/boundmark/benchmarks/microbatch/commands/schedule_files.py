@@ -1,4 +1,4 @@
-"""What `simulate` and `execute` read: a schedule for a number of micro-batches."""
+"""Reads the schedules of `simulate` and `execute`, for a number of micro-batches."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What the devices of a shared block exchange: all through the first of them."""
+"""Exchanges between the devices of a shared block: all through the first of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection

@@ -53,7 +53,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a device's process has done.
+    """The result of a device's process.
 
     Attributes
     ----------

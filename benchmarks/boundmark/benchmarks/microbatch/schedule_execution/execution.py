@@ -26,7 +26,7 @@ class ExecutionError(BoundmarkError):
 
 @dataclass(frozen=True)
 class Execution:
-    """What the processes have done.
+    """The results of all processes together.
 
     Attributes
     ----------

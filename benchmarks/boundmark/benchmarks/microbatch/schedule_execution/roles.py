@@ -1,4 +1,4 @@
-"""What the blocks of a layout do in a network."""
+"""Assigns the blocks of a layout their parts of a network."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from boundmark.problems.microbatch.partners import backward_partners, forward_pa
 
 @dataclass(frozen=True)
 class Role:
-    """What a block computes.
+    """The computation of a block.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the multipliers at a leaf of a tree prove."""
+"""Computes the bound that the multipliers at a leaf of a tree prove."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

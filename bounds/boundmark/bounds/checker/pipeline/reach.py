@@ -93,7 +93,7 @@ def _step(written: dict[str, Any], k: int) -> Step:
 
 
 class _Prefixes:
-    """What the first s stages weigh at least and at most, for s from 0 to k."""
+    """Bounds on the weight of the first s stages, for s from 0 to k."""
 
     def __init__(self, graph: Instance, weights: list[int], heaviest: int) -> None:
         self._weights, self._k, self._total = weights, graph.k, sum(weights)

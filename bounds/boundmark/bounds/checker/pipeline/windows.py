@@ -20,7 +20,7 @@ Order = list[tuple[int, list[int]]]
 
 
 class Root(NamedTuple):
-    """What holds for all partitions whose stages cost at most a threshold.
+    """Facts about all partitions whose stages cost at most a threshold.
 
     Attributes
     ----------

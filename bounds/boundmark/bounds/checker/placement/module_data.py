@@ -1,4 +1,4 @@
-"""What the search of a module reads and writes: plain sequences of integers, so that it compiles.
+"""The data of a module's search: plain sequences of integers, so that the search compiles.
 
 Entry (v, d) of a table of operators and devices is at ``v * devices + d``. Sets of devices are
 bits.
@@ -57,7 +57,7 @@ class Module(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What the search writes to.
+    """Arrays that the search writes to.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What parts of an operator need of a tensor, over all places where a part can be."""
+"""Least parts of a tensor that parts of an operator need, over all places where a part can be."""
 
 from itertools import pairwise
 

@@ -17,7 +17,7 @@ MOST_COMBINED = 2
 
 
 class Sum(NamedTuple):
-    """What bytes make of ticks: ``base + ceil((fixed + factor * bytes) / divisor)``.
+    """Ticks as a function of bytes: ``base + ceil((fixed + factor * bytes) / divisor)``.
 
     Attributes
     ----------

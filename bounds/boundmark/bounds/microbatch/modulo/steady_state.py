@@ -58,7 +58,7 @@ class SteadyState:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found out.
+    """The result of a search.
 
     Attributes
     ----------

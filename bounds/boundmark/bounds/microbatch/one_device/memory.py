@@ -1,4 +1,4 @@
-"""What a device allocates occupies it until the release has ended.
+"""Memory that a device allocates is occupied until the release has ended.
 
 By Little's law, a device that holds c at most, and for which each micro-batch needs the sum of
 amount times latency h, has a period of h / c or more. The latency is a longest path. Which release

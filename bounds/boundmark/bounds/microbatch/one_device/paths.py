@@ -17,7 +17,7 @@ class LongestPaths:
 
     @cached_property
     def duration(self) -> IntArray:
-        """What each block takes, shape (K,)."""
+        """Ticks that each block takes, shape (K,)."""
         return frozen([block.duration for block in self.layout.blocks])
 
     @cached_property

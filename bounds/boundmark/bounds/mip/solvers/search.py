@@ -1,4 +1,4 @@
-"""What a solver is asked for, and what it answers."""
+"""The questions that a solver is asked, and its answers."""
 
 import math
 from collections.abc import Callable

@@ -13,7 +13,7 @@ from boundmark.problems.arrays import IntArray
 
 
 class Steps(NamedTuple):
-    """What each of the k operators of a section reads, leaves and feeds, in W words per set.
+    """Tensors that each of the k operators of a section reads, leaves and feeds, in W words.
 
     Attributes
     ----------

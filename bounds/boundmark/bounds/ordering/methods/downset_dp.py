@@ -33,7 +33,7 @@ FOR_LEVEL = 0.25
 
 
 class _Section:
-    """What is known of a section: the best order's cost, a lower bound, and what proved it."""
+    """The state of a section: the best order's cost, a lower bound, and its proof."""
 
     def __init__(self, part: Section, is_peak: bool) -> None:
         self.part, self._is_peak = part, is_peak
@@ -46,7 +46,7 @@ class _Section:
 
     @property
     def proven_by_cuts(self) -> int:
-        """What cuts alone prove."""
+        """The bound that cuts alone prove."""
         return max(self.cuts.least) if self._is_peak else sum(self.cuts.least)
 
     def learn(self, cuts: Cuts) -> None:

@@ -21,7 +21,7 @@ _NO_LIMIT = 2**62
 
 
 class Found(NamedTuple):
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------

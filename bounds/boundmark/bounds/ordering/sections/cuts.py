@@ -9,7 +9,7 @@ from boundmark.bounds.ordering.sections.network import Rows, SectionNetwork
 
 
 class Cuts(NamedTuple):
-    """What is known of a section's operators.
+    """Facts about a section's operators.
 
     Attributes
     ----------

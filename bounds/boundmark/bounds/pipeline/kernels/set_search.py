@@ -66,7 +66,7 @@ class TensorGraph(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What may be in a set, and how its weight is bounded.
+    """The sets that are searched, and how their weights are bounded.
 
     Attributes
     ----------

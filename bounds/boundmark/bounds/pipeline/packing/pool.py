@@ -93,7 +93,7 @@ class Front:
 
     @property
     def most(self) -> int:
-        """What the heaviest packing weighs; 1 if nothing weighs anything."""
+        """The weight of the heaviest packing; 1 if nothing weighs anything."""
         return max(1, int(self.packed[-1]))
 
     def packing(self, units: int) -> Packing:

@@ -16,7 +16,7 @@ USUAL_PRICE = 1.1
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """What became of a proof.
+    """The result of trying a proof.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ LARGEST_PRICE_FACTOR = 4
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is searched for: sets of cost up to the limit that weigh more than the front.
+    """A search for sets of cost up to the limit that weigh more than the front.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Task:
 
 @dataclass(eq=False)
 class Outcome:
-    """What a search came to.
+    """The result of a search.
 
     Attributes
     ----------

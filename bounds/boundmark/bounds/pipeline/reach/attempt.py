@@ -48,7 +48,7 @@ LEAST_GAIN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What all attempts on an instance have in common.
+    """Data that all attempts on an instance share.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Setting:
 
 
 class Attempt:
-    """What is known of the prefixes of all pipelines whose stages cost at most a threshold.
+    """Bounds on the prefixes of all pipelines whose stages cost at most a threshold.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What each node depends on, and what depends on it."""
+"""The nodes that each node depends on, and those that depend on it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is known of the weights of a pipeline's prefixes."""
+"""Bounds on the weights of a pipeline's prefixes."""
 
 from dataclasses import dataclass
 from typing import Literal

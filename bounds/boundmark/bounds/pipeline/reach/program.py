@@ -33,7 +33,7 @@ _TICK_ROWS = [FAMILIES.index(name) for name in ("cost", "overflow")]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """What the solver says of a program.
+    """The solver's answer to a program.
 
     Attributes
     ----------

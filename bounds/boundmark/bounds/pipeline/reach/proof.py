@@ -20,7 +20,7 @@ NOTHING: Multipliers = {name: [] for name in STEP_ROWS}
 
 @dataclass(frozen=True)
 class Effort:
-    """What a proof costs others.
+    """The time to check a proof, and its size.
 
     Attributes
     ----------

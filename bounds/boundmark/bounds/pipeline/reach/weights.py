@@ -1,4 +1,4 @@
-"""What nodes weigh: their work, partly moved along the tensors.
+"""Weights of nodes: their work, partly moved along the tensors.
 
 A prefix that cuts expensive tensors is worth less than its work says, because the stages to come
 have to read them. Weights that are moved from producers to consumers say so: of each edge that a

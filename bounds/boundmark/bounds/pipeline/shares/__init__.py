@@ -1,1 +1,1 @@
-"""What share of a stage each node takes, and which stages that leaves to it."""
+"""Least shares of a stage that nodes take, and the stages that these leave to each node."""

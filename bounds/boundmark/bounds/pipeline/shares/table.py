@@ -42,7 +42,7 @@ SHARE_UNITS = 2**60
 
 @dataclass(frozen=True, eq=False)
 class ShareTable:
-    """What one graph's share bounds need, for all k.
+    """Minimum cuts of one graph, from which the share bounds of all k follow.
 
     Attributes
     ----------

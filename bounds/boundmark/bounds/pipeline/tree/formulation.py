@@ -22,7 +22,7 @@ Roots = list[tuple[Superblocks, Windows]]
 
 @dataclass(frozen=True)
 class Formulation:
-    """What a tree relaxes.
+    """The program that a tree relaxes.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ SIMPLEX_COLUMNS = 450
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """What the solver says: the optimum, values of the columns, multipliers of the rows."""
+    """The solver's answer: the optimum, values of the columns, multipliers of the rows."""
 
     optimum: float
     columns: FloatArray

@@ -114,7 +114,7 @@ class Tree:
 
     @property
     def bound(self) -> float:
-        """What the leaves' optima say, in floating point."""
+        """The bound by the leaves' optima, in floating point."""
         return min(self.optimum, self.threshold + 1)
 
     def grow(self) -> bool:

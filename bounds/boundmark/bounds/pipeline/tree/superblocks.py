@@ -1,4 +1,4 @@
-"""What the superblocks of a tree's program stand for: stages, or several stages in a row.
+"""The superblocks of a tree's program: stages, or several stages in a row.
 
 The paper's relaxations single out a stage that has at least a mean stage's work, and merge the
 stages before it and those after it ([MTPP24], Sections 3.2 and 3.3). Their argument, Lemma 3.3,
@@ -22,7 +22,7 @@ MIDDLE = 1
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """What nodes demand, in units of 1 / SHARE_UNITS; some stage has `least` or more."""
+    """Demands of the nodes, in units of 1 / SHARE_UNITS; some stage has `least` or more."""
 
     amounts: IntArray
     least: int
@@ -50,7 +50,7 @@ class Demand:
 
 @dataclass(frozen=True, eq=False)
 class PrefixWeights:
-    """What superblocks 0 to b weigh together, for each b but the last.
+    """The weight of superblocks 0 to b together, for each b but the last.
 
     Attributes
     ----------

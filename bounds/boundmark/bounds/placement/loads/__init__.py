@@ -1,1 +1,1 @@
-"""What devices have to do, fractionally: linear programs over assignments, and where to ask."""
+"""Loads of devices under fractional assignments: linear programs, and which intervals to ask."""

@@ -1,4 +1,4 @@
-"""What paths of a schedule lead along: operators that read one another, and proven intervals."""
+"""The arcs that paths of a schedule follow: tensors between operators, and proven intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -98,7 +98,7 @@ class ClosingIn:
 
     @property
     def bound(self) -> int:
-        """What is proven along the chain, in ticks."""
+        """The bound that is proven along the chain, in ticks."""
         return min(
             self.parts[0].least[0, target] + rest
             for target, rest in enumerate(least_rests(self.parts, self.network.duration)[0])

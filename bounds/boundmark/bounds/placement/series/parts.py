@@ -36,7 +36,7 @@ class ModuleSchedule:
 
 @dataclass(frozen=True)
 class Proof:
-    """What refutes a threshold: a search with its steps, or the weights of a row."""
+    """A refutation of a threshold: a search with its steps, or the weights of a row."""
 
     threshold: int
     steps: int = 0

@@ -7,7 +7,7 @@ BYTES_PER_VALUE = 4
 
 @dataclass(frozen=True)
 class Images:
-    """What an operator writes: square images, one for each channel.
+    """The output of an operator: square images, one for each channel.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Images:
 
 @dataclass(frozen=True)
 class Operator:
-    """What an operator does for one input of the network, batch size 1.
+    """An operator, with its arithmetic for one input of the network, batch size 1.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What operators of torch's ATen library are called in ONNX, and what they are set to.
+"""Translates operators of torch's ATen library to ONNX: names and attributes.
 
 An operator that is not in the tables here is an error: a graph with guessed operations would be
 worth less than none.

@@ -1,4 +1,4 @@
-"""What it takes to make one graph of the zoo."""
+"""Recipes, each of which makes one graph of the zoo."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

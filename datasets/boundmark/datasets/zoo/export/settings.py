@@ -1,4 +1,4 @@
-"""What ATen operators are set to, in the words of ONNX.
+"""Translates arguments of ATen operators to attributes of ONNX.
 
 Each function takes the arguments by torch's names and the shapes of the tensors that the operator
 reads, in the order of ONNX, and of those that it writes.

@@ -12,7 +12,7 @@ from boundmark.problems.ordering.graph import INPUT
 
 
 class Tensors(NamedTuple):
-    """What each of the n operators reads, writes and takes.
+    """The tensors that each of the n operators reads and writes, and their bytes.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ class FeatureChoice:
 
 @dataclass(frozen=True)
 class FeatureLayout:
-    """What the columns of a feature matrix mean.
+    """The meaning of the columns of a feature matrix.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from boundmark.problems.arrays import IntArray
 
 
 class Step(NamedTuple):
-    """What a step was and what came of it; arrays are padded."""
+    """A step of an episode: its state, its actions and its reward; arrays are padded."""
 
     state: Any
     kept: IntArray

@@ -1,4 +1,4 @@
-"""What Placeto's policy knows of a graph of co-location sets."""
+"""Arrays of a graph of co-location sets, as Placeto's policy reads them."""
 
 import numpy as np
 

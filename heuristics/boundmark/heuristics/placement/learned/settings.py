@@ -10,7 +10,7 @@ from boundmark.problems.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Settings:
-    """What training depends on beside graph, seed and budget.
+    """Hyper-parameters of training: all it depends on beside graph, seed and budget.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""What makes a run worse than another: each module holds one gate, all look at facts alone."""
+"""Gates that make a run worse than another: one per module, all look at facts alone."""

@@ -1,4 +1,4 @@
-"""What a drawing of a schedule shows: a box for each block on each of its devices."""
+"""The boxes of a schedule's drawing: one for each block on each of its devices."""
 
 from collections.abc import Mapping
 

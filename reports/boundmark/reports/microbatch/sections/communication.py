@@ -1,4 +1,4 @@
-"""What schedules lose when tensors need time to travel."""
+"""Section on what schedules lose when tensors need time to travel."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""What schedules take when tensors need time to travel (the form of [TESSEL24], Figure 17)."""
+"""Times of schedules when tensors need time to travel (the form of [TESSEL24], Figure 17)."""
 
 from collections.abc import Mapping
 from fractions import Fraction

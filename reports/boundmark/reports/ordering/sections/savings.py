@@ -1,4 +1,4 @@
-"""What orders save against the default order, in the paper's form."""
+"""Section on what orders save against the default order, in the paper's form."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a drawing of a placement shows: when each device is busy with what."""
+"""The spans of a placement's drawing: when each device is busy with what."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What devices do in the best plans."""
+"""Section on what devices do in the best plans."""
 
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.plot import Panels, Plot

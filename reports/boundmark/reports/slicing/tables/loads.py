@@ -1,4 +1,4 @@
-"""What each device does in the best plan of each instance."""
+"""Table of what each device does in the best plan of each instance."""
 
 import pandas as pd
 
