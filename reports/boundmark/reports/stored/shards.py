@@ -109,8 +109,10 @@ def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
 
 def latest_rows(table: pa.Table) -> pd.DataFrame:
     """Return one row per task: the latest, in case files were copied together by hand."""
-    frame = as_frame(table).sort_values(["task_id", "started_at"], kind="stable")
-    return frame.drop_duplicates("task_id", keep="last").reset_index(drop=True)
+    frame = as_frame(table)
+    # What decides is sorted alone: rows have many more columns.
+    names = frame[["task_id", "started_at"]].sort_values(["task_id", "started_at"], kind="stable")
+    return frame.loc[names.drop_duplicates("task_id", keep="last").index].reset_index(drop=True)
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:

@@ -18,7 +18,8 @@ def consistency_gate(base: RecordedRun, new: RecordedRun) -> Iterator[Finding]:
     bound.
     """
     tasks = pd.concat(
-        [run.tasks.assign(run=name) for run, name in zip((base, new), RUN_NAMES, strict=True)]
+        [run.tasks.assign(run=name) for run, name in zip((base, new), RUN_NAMES, strict=True)],
+        ignore_index=True,
     )
     upper, lower = _best(tasks, "objective", True), _best(tasks, "bound_certified", False)
     shared = upper.index.intersection(lower.index)
@@ -41,7 +42,9 @@ def consistency_gate(base: RecordedRun, new: RecordedRun) -> Iterator[Finding]:
 
 
 def _best(tasks: pd.DataFrame, column: str, ascending: bool) -> pd.DataFrame:
-    having = tasks[tasks[column].notna()].sort_values(
-        [column, "run", "method", "task_id"], ascending=[ascending, True, True, True]
-    )
-    return having.drop_duplicates("instance_sha256").set_index("instance_sha256").sort_index()
+    # What decides is sorted alone: rows have many more columns.
+    decisive = [column, "run", "method", "task_id"]
+    names = tasks.loc[tasks[column].notna(), ["instance_sha256", *decisive]]
+    names = names.sort_values(decisive, ascending=[ascending, True, True, True])
+    best = tasks.loc[names.drop_duplicates("instance_sha256").index]
+    return best.set_index("instance_sha256").sort_index()
