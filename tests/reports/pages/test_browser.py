@@ -56,8 +56,16 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def shown(browser: Any, page: Path) -> Any:
     """Return the browser with the page as it is when opened."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
     browser.get("about:blank")
     browser.get(page.as_uri())
+    # On a busy machine, scripts have run before all rows were there.
+    WebDriverWait(browser, 60).until(
+        lambda one: one.execute_script(
+            "return location.protocol === 'file:' && document.readyState === 'complete';"
+        )
+    )
     return browser
 
 
