@@ -1,11 +1,16 @@
-"""Lower bounds for `pipeline` on random graphs with four edges an operator."""
+"""Lower bounds for `pipeline`, on random graphs of four edges per operator and training graphs."""
 
 import numpy as np
 
+from boundmark.benchmarks.instance_choice import named_instance
 from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
+from boundmark.bounds.pipeline.methods import separation
 from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
 from boundmark.problems.arrays import frozen
+from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
@@ -53,3 +58,31 @@ class Share:
     # asv takes upward steps for regressions, so it tracks the shortfall and not the bound.
     def track_shortfall_to_all_work(self, nodes: int) -> float:
         return 1.0 - share_table(self.graph).bound(8) / int(self.graph.work.sum())
+
+
+class Separation:
+    """The separation bound of training graphs, with k = 8."""
+
+    param_names = ("graph",)
+    params = ("gpt-2-training", "gpt-3-1.3b-training")
+
+    def setup(self, graph: str) -> None:
+        instance = named_instance(f"zoo/{graph}", {"k": "8"}, "pipeline").instance
+        assert isinstance(instance, PipelineInstance)
+        self.instance = instance
+        self.best = 0
+
+    def solution(self, solution: object) -> None:
+        """Bounds report none."""
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        """Keep the last and best bound."""
+        self.best = bound.bound
+
+    def time_separation(self, graph: str) -> None:
+        separation.run(self.instance, Budget(60), 0, self)
+
+    def track_bound_over_mean_work(self, graph: str) -> float:
+        """Return how many times the mean work is proven."""
+        separation.run(self.instance, Budget(60), 0, self)
+        return self.best * 8 / float(self.instance.graph.work.sum())
