@@ -147,6 +147,9 @@ def _suite(read: "_Reader", import_methods: Callable[[str], object]) -> Suite:
     )
 
 
+_IN_WORDS: dict[type, str] = {str: "a text", bool: "true or false", list: "a list"}
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Typed access to a TOML table, with errors that name the file and the field."""
@@ -163,9 +166,8 @@ class _Reader:
     def of_type(self, key: str, kind: type) -> Any:
         value = self.table.get(key)
         if not isinstance(value, kind):
-            raise InvalidInputError(
-                f"{self.where}: {key} is {quoted(value)}; expected a {kind.__name__}."
-            )
+            found = f"is {quoted(value)}" if key in self.table else "is missing"
+            raise InvalidInputError(f"{self.where}: {key} {found}; expected {_IN_WORDS[kind]}.")
         return value
 
     def non_empty(self, key: str) -> list[Any]:
