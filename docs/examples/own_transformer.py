@@ -1,6 +1,6 @@
 """Write an encoder of a few layers as ONNX: `python own_transformer.py own.onnx`.
 
-Stands for a model of your own; the length of the sequence is left open. Weights are zero.
+Stands for a model of your own; the length of the sequence is left open. Weights are random.
 """
 
 import sys
@@ -14,9 +14,11 @@ LAYERS, WIDTH, HEADS, WORDS = 6, 512, 8, 16_000
 def main(path: str) -> None:
     """Write the model."""
     nodes, weights = [], []
+    generator = np.random.default_rng(1)
 
     def weight(name: str, *shape: int) -> str:
-        weights.append(numpy_helper.from_array(np.zeros(shape, np.float32), name))
+        values = generator.standard_normal(shape, np.float32)
+        weights.append(numpy_helper.from_array(values, name))
         return name
 
     def shape(name: str, *sizes: int) -> str:

@@ -8,7 +8,9 @@ import pytest
 from command_line import Boundmark
 from onnx import TensorProto, helper, numpy_helper
 
+from boundmark.benchmarks.pipeline.commands import chained_run
 from boundmark.benchmarks.pipeline.commands.chained_run import largest_difference
+from boundmark.benchmarks.pipeline.commands.split import split
 
 STAGES = {"a": 3, "b": 3, "c": 5, "d": 5}
 
@@ -16,6 +18,11 @@ STAGES = {"a": 3, "b": 3, "c": 5, "d": 5}
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     """Write a chain of four products with random weights, and an open batch."""
+    return written(tmp_path / "model.onnx", scale=1.0)
+
+
+def written(path: Path, scale: float) -> Path:
+    """Write that model with weights of some size."""
     generator = np.random.default_rng(1)
     names = list(STAGES)
     ends = ["x", *names[:-1]]
@@ -29,12 +36,11 @@ def model(tmp_path: Path) -> Path:
         [helper.make_tensor_value_info("d", TensorProto.FLOAT, ["batch", 8])],
         [
             numpy_helper.from_array(
-                generator.standard_normal((8, 8)).astype(np.float32), f"w{name}"
+                scale * generator.standard_normal((8, 8)).astype(np.float32), f"w{name}"
             )
             for name in names
         ],
     )
-    path = tmp_path / "model.onnx"
     opset = helper.make_opsetid("", 17)
     onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[opset]), path)
     return path
@@ -81,6 +87,31 @@ def test_the_stages_are_run(
     onnx.save(changed, paths[1])
     difference, largest = largest_difference(model, paths, {"batch": 3})
     assert difference > 0.1 * largest
+
+
+def test_small_values_are_compared_too(
+    boundmark: Boundmark, partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outputs of a millionth are not the same because all of them are small."""
+    pytest.importorskip("onnxruntime")
+    small = written(tmp_path / "small.onnx", scale=0.01)
+    out = tmp_path / "stages"
+    command = ("split", small, "--solution", partition, "--out", out)
+    boundmark(*command)
+    monkeypatch.setattr(chained_run, "largest_difference", lambda *given: (1e-7, 1e-6))
+    with pytest.raises(SystemExit) as ended:
+        split.callback(
+            **split.make_context("split", [str(one) for one in command[1:]]).params  # type: ignore[misc]
+        )
+    assert ended.value.code == 1
+
+
+def test_zeros_show_nothing(boundmark: Boundmark, partition: Path, tmp_path: Path) -> None:
+    """A comparison that cannot fail says so."""
+    pytest.importorskip("onnxruntime")
+    zeros = written(tmp_path / "zeros.onnx", scale=0.0)
+    done = boundmark("split", zeros, "--solution", partition, "--out", tmp_path / "stages")
+    assert "all outputs are 0" in done.stderr
 
 
 @pytest.mark.parametrize(

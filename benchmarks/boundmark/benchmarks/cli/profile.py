@@ -23,7 +23,7 @@ SHOWN = 5
 )  # fmt: skip
 @click.option(
     "--runtime", type=click.Choice(["onnxruntime", "openvino"]), default="onnxruntime",
-    show_default=True, help="What runs the model: operators as they are, or fused by OpenVINO.",
+    show_default=True, help="Runs the model: operators as they are, or fused by OpenVINO.",
 )  # fmt: skip
 @click.option("--repeats", type=click.IntRange(1, 10_000), default=20, show_default=True)
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)

@@ -9,7 +9,7 @@ import numpy as np
 # Of the values that are drawn for inputs.
 SEED = 1
 
-# Relative to the largest value, or to 1 if that is less.
+# Relative to the largest value.
 TOLERANCE = 1e-4
 
 Arrays = Mapping[str, Any]

@@ -88,7 +88,9 @@ def split(
         return
     difference, largest = largest_difference(model, paths, dims)
     click.echo(f"largest difference {difference:g}, where values are up to {largest:g}")
-    if not difference <= TOLERANCE * max(1.0, largest):
+    if not difference and not largest:
+        click.echo("all outputs are 0 or no numbers, which shows nothing", err=True)
+    if not difference <= TOLERANCE * largest:
         click.echo("the stages do not compute what the model does", err=True)
         sys.exit(1)
 
