@@ -6,40 +6,25 @@ import pytest
 from brute_force import instance, instances, optimum
 from certified import certified
 from hypothesis import given
+from recording import record
 
 from boundmark.benchmarks.instance_choice import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
-from boundmark.bounds.pipeline.methods import separation
 from boundmark.problems.arrays import frozen
-from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition, PipelineInstance
-
-
-class Rising:
-    """Keeps certificates, each better than the last."""
-
-    def __init__(self) -> None:
-        self.found: list[Certificate] = []
-
-    def solution(self, solution: Partition) -> None:
-        """Fail: this method finds none."""
-        raise AssertionError
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        """Keep a certificate."""
-        assert isinstance(bound, Certificate)
-        assert not self.found or bound.bound > self.found[-1].bound
-        self.found.append(bound)
+from boundmark.problems.pipeline import PipelineInstance
 
 
 def best(sample: PipelineInstance) -> Certificate:
-    """Return the last certificate, checked."""
-    rising = Rising()
-    separation.run(sample, Budget(60), 0, rising)
-    found = rising.found[-1]
+    """Return the last certificate, which is checked and better than those before."""
+    reported = record("separation", sample, seconds=60)
+    assert not reported.solutions
+    bounds = [one.bound for one in reported.bounds]
+    assert bounds == sorted(set(bounds))
+    found = reported.bounds[-1]
+    assert isinstance(found, Certificate)
     assert checker.check_certificate(sample.to_json(), found.to_json()) == found.bound
     return found
 
@@ -107,7 +92,7 @@ def test_graph_beyond_the_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = certified("pipeline", "separation")
     monkeypatch.setattr(limits, "LARGEST_SEPARATION_GRAPH", 5)
     with pytest.raises(UnsupportedError, match="6 nodes; expected at most 5"):
-        separation.run(sample.instance, Budget(1), 0, Rising())
+        record("separation", sample.instance)
 
 
 def test_training_graph() -> None:
