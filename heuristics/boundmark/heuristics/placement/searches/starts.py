@@ -6,20 +6,24 @@ import numpy as np
 
 from boundmark.heuristics.placement.kernels.earliest import earliest_finish, earliest_start
 from boundmark.heuristics.placement.kernels.network import Network
-from boundmark.heuristics.placement.methods.heft import mean_ranks
+from boundmark.heuristics.placement.methods.heft import by_rank, mean_ranks
 from boundmark.heuristics.placement.methods.m_topo import filled
 from boundmark.heuristics.placement.schedules.filling import filled_in_turn
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.packing import packed
 from boundmark.heuristics.placement.schedules.room import has_room, with_room
+from boundmark.heuristics.placement.searches.looking_ahead import looking_ahead
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.placement import PlacementInstance
 from boundmark.problems.problem import Solution
 
+# Of prices of memory, where it is short.
+TRIALS = 50
+
 
 def constructed(instance: PlacementInstance, network: Network) -> Iterator[IntArray]:
-    """Yield the placements of the simple methods: each device, m-topo, fill-devices, m-etf, heft.
+    """Yield placements of simple methods: each device, m-topo, fill-devices, m-etf, heft, peft.
 
     Where none of them finds room, there is one that an integer program finds, if it does.
     """
@@ -42,11 +46,16 @@ def constructed(instance: PlacementInstance, network: Network) -> Iterator[IntAr
     if earliest_start(network, devices, starts) == graph.nodes:
         found = True
         yield devices.copy()
-    order = graph.dag.topological_order
-    sequence = order[np.argsort(-mean_ranks(instance)[order], kind="stable")]
-    if earliest_finish(network, sequence, devices, starts) == graph.nodes:
+    sequence, handicap = by_rank(instance, mean_ranks(instance)), np.zeros_like(graph.duration)
+    if earliest_finish(network, sequence, handicap, devices, starts) == graph.nodes:
         found = True
         yield devices.copy()
+    ahead = looking_ahead(instance, network, TRIALS, np.random.default_rng(0))
+    placements = (placed for placed, _ in ahead if placed.min() >= 0)
+    best = min(placements, key=_makespan_in(instance), default=None)
+    if best is not None:
+        found = True
+        yield best
     if not found:
         placed = packed(instance, filled(instance))
         if placed is not None and has_room(instance, placed):
