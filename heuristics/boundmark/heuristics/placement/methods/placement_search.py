@@ -5,7 +5,8 @@ that of the operator before or behind it, or an operator to the device of one th
 tensor with. Half of the runs are short, the others of any order of magnitude: long ones move layers
 as a whole, which single moves cannot where transfers are expensive. Where the device has no room,
 some of its operators come back in exchange. A step is accepted if the makespan grows by no more
-than the temperature times a logarithm of a random number.
+than the temperature times a logarithm of a random number. Placements are scheduled with the
+priorities with which the best one was.
 """
 
 import math
@@ -93,19 +94,19 @@ def anneal(
     """
     time = budget.remaining()
     done, current_round = 0, -1
-    current, cost = best.devices, best.makespan
+    current, cost, priority = best.devices, best.makespan, best.priority
     while not budget.is_spent() and best.makespan > 0 and (not evaluations or done < evaluations):
         spent = done / evaluations if evaluations else 1 - budget.remaining() / time
         progress, new_round = math.modf(spent * ROUNDS)
         if new_round > current_round:
             current_round = int(new_round)
-            current, cost = best.devices, best.makespan
+            current, cost, priority = best.devices, best.makespan, best.priority
         done += 1
         changed = moved(instance, current, generator)
         if changed is None:
             continue
         temperature = HOTTEST * (COLDEST / HOTTEST) ** progress * best.makespan
-        makespan = best.offer(changed)
+        makespan = best.offer(changed, priority)
         if makespan <= cost + temperature * generator.exponential():
             current, cost = changed, makespan
 
@@ -120,8 +121,10 @@ def run(
 ) -> None:
     """Report the simple methods' placements, then what annealing makes of the best one."""
     best = Incumbent(instance, progress)
-    for devices in constructed(instance, best.network):
+    for devices, urgency in constructed(instance, best.network):
         best.offer(devices)
+        if urgency is not None:
+            best.offer(devices, urgency)
         if budget.is_spent():
             return
     if best.makespan == NO_MAKESPAN:
@@ -139,4 +142,5 @@ PLACEMENT_SEARCH = Method(
     version=3,
     params={"evaluations": 0},
     seeded=True,
+    warm=("scipy.optimize", "scipy.sparse"),
 )
