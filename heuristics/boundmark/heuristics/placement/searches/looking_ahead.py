@@ -24,9 +24,9 @@ def looking_ahead(
     """Yield devices of operators, and an order of urgency in which they were found, both (n,).
 
     Each operator goes to the device where its end, and the least that follows it from there, add
-    up to the least. Operators are taken in topological order and by ranks in turn. If no device has
-    room for all of them, memory has prices, drawn for each device: what holds much and gains little
-    goes to slow devices, and the fast ones keep their room for the rest.
+    up to the least. Operators are taken in topological order and by ranks in turn. If not all
+    devices have room for all of them, memory has prices, drawn for each device: what holds much and
+    gains little goes to slow devices, and the fast ones keep their room for the rest.
 
     Where there is no room in the end, the first two have -1 left, and others are left out.
 
@@ -37,7 +37,7 @@ def looking_ahead(
     """
     graph = instance.graph
     sequences = (graph.dag.topological_order.copy(), by_rank(instance, mean_ranks(instance)))
-    is_short = graph.memory.sum() > graph.capacity.max()
+    is_short = graph.memory.sum() > graph.capacity.min()
     for trial in range(-len(sequences), trials if is_short else 0):
         prices = _drawn(instance, generator) if trial >= 0 else np.zeros(graph.devices)
         charge = np.rint(graph.memory[:, None] * prices).astype(np.int64)
