@@ -14,7 +14,7 @@ from boundmark.heuristics.placement.kernels.earliest import (
 from boundmark.heuristics.placement.kernels.network import kernel_network
 from boundmark.heuristics.placement.methods.heft import mean_ranks
 from boundmark.heuristics.placement.methods.m_topo import filled
-from boundmark.heuristics.placement.schedules.filling import filled_in_turn
+from boundmark.heuristics.placement.schedules.filling import dealt_in_turn, filled_in_turn
 from boundmark.heuristics.placement.schedules.room import require_room, with_room
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.placement import PlacementInstance
@@ -129,6 +129,12 @@ def test_prices_keep_room_on_the_fast_device() -> None:
         for trials in (0, 30)
     ]
     assert costs == [221, optimum(sample)]
+
+
+def test_segments_are_dealt_in_turn() -> None:
+    """In each of two rounds, the device that is twice as fast gets twice the work."""
+    sample = instance([[1, 2]] * 12, [(v, v + 1) for v in range(11)])
+    assert next(dealt_in_turn(sample)).tolist() == [0, 0, 0, 0, 1, 1] * 2
 
 
 def test_mean_ranks() -> None:

@@ -15,7 +15,7 @@ from boundmark.heuristics.placement.kernels.network import Network
 from boundmark.heuristics.placement.methods.heft import by_rank, mean_ranks
 from boundmark.heuristics.placement.methods.m_topo import filled
 from boundmark.heuristics.placement.programs.favourite_children import favourite_children
-from boundmark.heuristics.placement.schedules.filling import filled_in_turn
+from boundmark.heuristics.placement.schedules.filling import dealt_in_turn, filled_in_turn
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.packing import packed
 from boundmark.heuristics.placement.schedules.room import has_room, with_room
@@ -38,7 +38,7 @@ Start: TypeAlias = tuple[IntArray, IntArray | None]
 
 
 def constructed(instance: PlacementInstance, network: Network) -> Iterator[Start]:
-    """Yield placements of simple methods: each device, m-topo, fill-devices, and list schedules.
+    """Yield placements of simple methods: each device, devices in turn, and list schedules.
 
     Where none of them finds room, there is one that an integer program finds, if it does.
     """
@@ -53,10 +53,11 @@ def constructed(instance: PlacementInstance, network: Network) -> Iterator[Start
     if placed is not None:
         found = True
         yield placed, None
-    filling = min(filled_in_turn(instance), key=_makespan_in(instance), default=None)
-    if filling is not None:
-        found = True
-        yield filling, None
+    for several in (filled_in_turn(instance), dealt_in_turn(instance)):
+        best = min(several, key=_makespan_in(instance), default=None)
+        if best is not None:
+            found = True
+            yield best, None
     for placed in (*_earliest_starts(graph, network), *_waiting(graph, network)):
         found = True
         yield placed
