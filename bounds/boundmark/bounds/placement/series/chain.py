@@ -157,7 +157,8 @@ def _longest_from(graph: PlacementGraph, work: list[int], after: int) -> dict[in
 
     It has no transfers. The path to the end of the schedule is that of `OUTSIDE`.
     """
-    starts, last = {}, 0
+    starts: dict[int, int] = {}
+    last = 0
     for v in graph.dag.topological_order.tolist():
         if after >> v & 1:
             producers = graph.dag.producers_of(v).tolist()

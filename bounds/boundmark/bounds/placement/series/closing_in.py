@@ -40,9 +40,7 @@ KIND = "series/1"
 LIMITS = (2**16, 2**19, 2**22, 2**24)
 
 
-def parts_along_chain(
-    instance: PlacementInstance, read: Instance, network: Network
-) -> list[Part]:
+def parts_along_chain(instance: PlacementInstance, read: Instance, network: Network) -> list[Part]:
     """Choose the chain, and return its intervals with what paths prove of them."""
     graph, written = instance.graph, tensors_written(read)
     chain = best_chain(graph, MOST_MODULE_OPERATORS - 2).operators

@@ -58,9 +58,9 @@ def constructed(instance: PlacementInstance, network: Network) -> Iterator[Start
         if best is not None:
             found = True
             yield best, None
-    for placed in (*_earliest_starts(graph, network), *_waiting(graph, network)):
+    for start in (*_earliest_starts(graph, network), *_waiting(graph, network)):
         found = True
-        yield placed
+        yield start
     devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
     sequence, handicap = by_rank(instance, mean_ranks(instance)), np.zeros_like(graph.duration)
     if earliest_finish(network, sequence, handicap, devices, starts) == graph.nodes:
