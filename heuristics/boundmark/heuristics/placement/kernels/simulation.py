@@ -12,9 +12,11 @@ hardly be predicted, and a wrong guess costs a processor as much as ten instruct
 and a number are one integer, of which heaps keep nothing else, and decisions are sums and maxima
 where they can be.
 
-Indices are made unsigned with 32 bits where arrays are read: numba handles negative ones of any
-that it cannot tell to be none, which takes three instructions at each access.
+Indices are cast to unsigned integers of 32 bits. Of others, numba adds the length of the array to
+those that are negative, and testing for that takes three instructions at each access.
 """
+
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -28,8 +30,8 @@ _TABLE = types.int64[:, ::1]
 _PAIR = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
 _NEVER = 2**62
 
-# For indices.
-_U = np.uint32
+# For indices; mypy would tell it from an int.
+_U: Any = np.uint32
 
 # Less than all keys.
 _NOTHING = -1
