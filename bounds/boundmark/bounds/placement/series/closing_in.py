@@ -37,7 +37,13 @@ from boundmark.problems.ticks import LARGEST_TOTAL
 KIND = "series/1"
 
 # Steps of a search, round after round.
-LIMITS = (2**16, 2**19, 2**22, 2**24)
+LIMITS = (2**14, 2**17, 2**20, 2**24)
+
+# Thresholds are halved while more than this part of them is open, and then asked for one by one.
+HALVED = 1 / 8
+
+# Lower thresholds tried once a search is cut off, each time in the middle of what is open.
+TRIED_BELOW = 1
 
 
 def parts_along_chain(instance: PlacementInstance, read: Instance, network: Network) -> list[Part]:
@@ -149,16 +155,17 @@ class ClosingIn:
         if high == math.inf:
             self._prove_by_loads(part, pair)
             return
-        is_cut_off = False
-        # Near the path's length, thresholds are refuted at once.
-        while part.least[pair] < high and not self.budget.is_spent():
-            threshold = (part.least[pair] + int(high)) // 2
+        cut_off = 0
+        while part.least[pair] < high and cut_off <= TRIED_BELOW and not self.budget.is_spent():
+            is_halved = cut_off or high - part.least[pair] > HALVED * high
+            # Just below what is known, the first refutation is the last one that is needed.
+            threshold = (part.least[pair] + int(high)) // 2 if is_halved else int(high) - 1
             if part.refute(pair, threshold, limit):
                 continue
             known = part.best[pair].ticks if pair in part.best else math.inf
-            is_cut_off = is_cut_off or known > threshold
+            cut_off += known > threshold
             high = min(threshold, known)
-        if is_cut_off:
+        if cut_off:
             self._prove_by_loads(part, pair)
 
     def _prove_by_loads(self, part: Part, pair: Pair) -> None:
