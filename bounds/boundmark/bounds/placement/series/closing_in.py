@@ -8,6 +8,7 @@ searches are fastest.
 
 import itertools
 import math
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,6 +43,12 @@ LIMITS = (2**14, 2**17, 2**20, 2**24)
 # Thresholds are halved while more than this part of them is open, and then asked for one by one.
 HALVED = 1 / 8
 
+# What a step takes the checker, in seconds of processor time.
+SECONDS_PER_STEP = 0.6e-6
+
+# Certificates of so few steps are worth a check even if the time is up.
+LEAST_STEPS = 2**20
+
 # Lower thresholds tried once a search is cut off, each time in the middle of what is open.
 TRIED_BELOW = 1
 
@@ -63,8 +70,12 @@ class ClosingIn:
 
     Attributes
     ----------
+    checked_by
+        Until when certificates should be checked, if their checks begin as they are reported.
     settled
         Pairs of which all is known, or nothing more in this round.
+    processor_started
+        Processor time when all this began.
     """
 
     instance: PlacementInstance
@@ -74,7 +85,9 @@ class ClosingIn:
     read: Instance
     network: Network
     parts: list[Part]
+    checked_by: Budget
     settled: set[tuple[int, Pair]] = field(default_factory=set)
+    processor_started: float = field(default_factory=time.process_time)
 
     @classmethod
     def of(
@@ -84,7 +97,7 @@ class ClosingIn:
         read = checker.check_instance(instance.to_json())
         network = Network(read)
         parts = parts_along_chain(instance, read, network)
-        return cls(instance, budget, best, producer, read, network, parts)
+        return cls(instance, budget, best, producer, read, network, parts, checked_by=budget)
 
     @property
     def sees_all(self) -> bool:
@@ -195,5 +208,13 @@ class ClosingIn:
             self.best.solution(schedule)
         bound = min(self.bound, self.best.objective)
         if bound > self.best.certified:
-            proven, found = payload(self.read, self.parts, duration, int(bound))
+            proven, found = payload(self.read, self.parts, duration, int(bound), self._most_steps())
             self.best.bound(Certificate.of(self.instance, KIND, proven, found, self.producer))
+
+    def _most_steps(self) -> int:
+        """Return the steps that a checker has time for, if it gets as much of a core as we did."""
+        wall = self.checked_by.spent()
+        processor = time.process_time() - self.processor_started
+        crowded = max(1.0, wall / max(processor, 0.001)) if wall > 1.0 else 1.0
+        seconds = self.checked_by.remaining() / crowded
+        return max(LEAST_STEPS, int(seconds / SECONDS_PER_STEP))
