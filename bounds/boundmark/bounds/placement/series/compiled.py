@@ -45,14 +45,17 @@ _SIGNATURES = {
 }
 
 
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+
 _MODULES = (module_data, module_devices, module_search)
 
 
 def _compiled() -> Callable[[Module, Scratch, int, int], int]:
     """Return the search, in which all calls are of compiled functions.
 
-    Nothing in it allocates, so references need not be counted (`_nrt`). Each call would count
-    those to all arrays, with atomic instructions that take most of the time.
+    Nothing in it allocates, so references need not be counted (`_nrt`; numba has it, but does not
+    document it). Each call would count those to all arrays, with atomic instructions that take
+    most of the time.
     """
     scope: dict[str, Any] = {}
     for module in _MODULES:
@@ -61,8 +64,7 @@ def _compiled() -> Callable[[Module, Scratch, int, int], int]:
     for name, signature in _SIGNATURES.items():
         function = FunctionType(scope[name].__code__, scope, name)
         function.__qualname__ = f"{name}_{version}"
-        compiled = numba.njit([signature], cache=True, nogil=True, _nrt=False)(function)
-        scope[name] = compiled
+        scope[name] = numba.njit([signature], **_OPTIONS)(function)
     found: Callable[[Module, Scratch, int, int], int] = scope["search"]
     return found
 
