@@ -38,6 +38,8 @@ FORMATS: Mapping[str, Callable[[Page], Mapping[str, str]]] = {
     "md": lambda page: {"report.md": render_markdown(page)},
     "latex": latex_files,
     "csv": csv_files,
+    # Those of the plots, which are drawn with the parts of the page.
+    "png": lambda page: {},
 }
 
 
@@ -57,8 +59,8 @@ def write_report(
     Parameters
     ----------
     formats
-        Any of ``"html"``, ``"md"``, and ``"latex"`` and ``"csv"``, which write the page's tables
-        into `page_tables/`.
+        Any of ``"html"``, ``"md"``, ``"latex"`` and ``"csv"``, which write the page's tables
+        into `page_tables/`, and ``"png"``, which writes each plot as PNG beside its SVG.
     history
         A file of earlier runs, to which this one is added; it need not be there yet.
     highlight
@@ -87,7 +89,7 @@ def write_report(
     folder = replace(folder, highlight=tuple(highlight), baseline=baseline)
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
-    parts = [part_of(folder, problem) for problem in folder.problems]
+    parts = [part_of(folder, problem, with_png="png" in formats) for problem in folder.problems]
     common = {
         "certified": folder.certified,
         "failures": failures(folder.tasks),

@@ -8,6 +8,7 @@ from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over
 
 FORMATS = {
     "html": "html", "md": "md", "markdown": "md", "latex": "latex", "tex": "latex", "csv": "csv",
+    "png": "png",
 }  # fmt: skip
 
 
@@ -15,7 +16,7 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     chosen = [part.strip() for part in value.split(",") if part.strip()]
     for name in chosen:
         if name not in FORMATS:
-            raise click.BadParameter(f"{name!r} is not one of html, md, latex, csv.")
+            raise click.BadParameter(f"{name!r} is not one of html, md, latex, csv, png.")
     return tuple(dict.fromkeys(FORMATS[name] for name in chosen))
 
 
@@ -23,7 +24,7 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--format", "formats", default="html,md", show_default=True, callback=_formats,
-    help="What to write besides the Parquet tables: any of html, md, latex, csv.",
+    help="What to write besides Parquet tables and SVG plots: any of html, md, latex, csv, png.",
 )  # fmt: skip
 @click.option(
     "--highlight", metavar="NAME", multiple=True,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-
 # Up to so many pairs, the distribution is exact: without ties, and with them.
 MOST_EXACT, MOST_EXACT_WITH_TIES = 50, 13
 
@@ -41,7 +40,7 @@ def signed_rank_p(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
 
 
 def _exact_p(doubled: npt.NDArray[np.int64], above: int) -> float:
-    """Return the share of all signs whose rank sum is as far from the middle, or further, at most 1.
+    """Return the share of all signs whose rank sum is at least as far from the middle, at most 1.
 
     Parameters
     ----------
