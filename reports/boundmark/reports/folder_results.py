@@ -67,7 +67,7 @@ class FolderResults:
             None for the parameter with the most values, the first by name of several.
         """
         tasks, certified = (
-            with_parameter_columns(table[table["problem"] == problem].reset_index(drop=True))
+            with_parameter_columns(_of_problem(table, problem).reset_index(drop=True))
             for table in (self.tasks, self.certified)
         )
         grouping = grouping or _most_divided(certified)
@@ -107,6 +107,12 @@ def read_folder(store: ResultStore) -> FolderResults:
         _environment(store),
         run_label(results, read_environments(store)),
     )
+
+
+def _of_problem(table: pd.DataFrame, problem: str) -> pd.DataFrame:
+    """Return the rows of a problem, which are all of them in most folders."""
+    are_chosen = table["problem"] == problem
+    return table if are_chosen.all() else table[are_chosen]
 
 
 def _most_divided(certified: pd.DataFrame) -> Grouping:

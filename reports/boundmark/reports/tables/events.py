@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from boundmark.reports.tables.rows import values_of
+from boundmark.reports.tables.rows import places_in
 
 Events = dict[str, list[tuple[float, float]]]
 
@@ -24,5 +24,4 @@ def events_by_task(traces: pd.DataFrame) -> Events:
 
 def places_of_tasks(traces: pd.DataFrame, tasks: pd.DataFrame) -> npt.NDArray[np.intp]:
     """Return the place of each event's task among tasks, -1 if it is not among them."""
-    known = pd.Index(values_of(tasks["task_id"]), dtype="object")
-    return known.get_indexer(pd.Index(values_of(traces["task_id"]), dtype="object"))
+    return places_in(traces["task_id"], tasks["task_id"])

@@ -13,7 +13,7 @@ from boundmark.reports.statistics.virtual_best import contributions
 from boundmark.reports.tables.equal_terms import comparisons
 from boundmark.reports.tables.events import places_of_tasks
 from boundmark.reports.tables.grouping import per_instance
-from boundmark.reports.tables.method_gaps import ROLES
+from boundmark.reports.tables.method_gaps import NEEDED, ROLES
 from boundmark.reports.tables.rows import is_among
 
 # Values that differ by a thousandth count as equal.
@@ -50,6 +50,7 @@ def method_statistics(
         `Contribution`. Seeds are averaged within an instance first.
     """
     best = certified.set_index("instance_sha256")["objective"].astype("float64")
+    tasks = tasks[["task_id", *NEEDED]]
     found: list[dict[str, Any]] = []
     for role, (kinds, column) in ROLES.items():
         chosen = tasks[tasks["method_kind"].isin(kinds)]

@@ -56,7 +56,7 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     ran = tasks[tasks["status"] != "unsupported"]
     seconds = per_instance(ran.assign(seconds=charged_seconds(ran)), "seconds")
     rows = []
-    for method, own in tasks.groupby("method"):
+    for method, own in tasks.groupby("method")[["method_kind", "instance_sha256", "status"]]:
         upper, lower = uppers[method].dropna(), lowers[method].dropna()
         claimed = claims[method].dropna()
         times = seconds[method].dropna() if method in seconds else pd.Series(dtype="float64")
