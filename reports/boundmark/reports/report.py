@@ -26,6 +26,8 @@ from boundmark.reports.sections.answer import TITLE as ANSWER
 from boundmark.reports.sections.failures import failure_section
 from boundmark.reports.stored.history import add_to_history
 from boundmark.reports.stored.machine import reference_seconds
+from boundmark.reports.stored.made_from import NAME as NOTE
+from boundmark.reports.stored.made_from import note_of
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.claims import contradicted_claims
@@ -102,6 +104,7 @@ def write_report(
     }
     for part in parts:
         files |= part.files
+    files[NOTE] = note_of(folder.rows_digest, files)
     found = of_results(folder.tasks)
     page = _page(folder, parts, found, common["failures"], common["contradicted_claims"])
     pages = {path: text.encode() for render in renderers for path, text in render(page).items()}

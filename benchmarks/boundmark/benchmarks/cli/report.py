@@ -62,9 +62,12 @@ def report(
     # To look for cycles among millions of objects, which all stay until the end, takes a tenth of
     # the time.
     gc.disable()
-    written = write_report(
-        directory, formats, history=history, highlight=highlight, baseline=baseline
-    )
+    try:
+        written = write_report(
+            directory, formats, history=history, highlight=highlight, baseline=baseline
+        )
+    finally:
+        gc.enable()
     if not quiet:
         print_certified_table(pd.read_parquet(directory / "tables" / "certified.parquet"))
     for path in written:

@@ -103,12 +103,13 @@ class CheckedFiles:
         right = (facts["instance"].array == instances.array[found]) & (
             facts["value"].array == values.array[found]
         )
-        alone = facts["payload"].isna().to_numpy()
-        if not alone.all():
-            alone |= self.are_unchanged(folder + "/" + facts["payload"] + ".json.gz")
+        payloads = facts["payload"]
+        has_all = payloads.isna().to_numpy()
+        if not has_all.all():
+            has_all = has_all | self.are_unchanged(folder + "/" + payloads + ".json.gz")
         are_known = np.zeros(len(places), np.bool_)
         are_known[found] = pd.array(right, dtype="boolean").to_numpy(np.bool_, na_value=False)
-        are_known[found] &= alone
+        are_known[found] &= has_all
         return are_known
 
     def remember(
@@ -194,7 +195,8 @@ def _read(path: Path) -> pd.DataFrame:
         table = pq.read_table(path)
     except (OSError, UnicodeDecodeError, pa.ArrowException):
         table = None
-    if table is None or (table.schema.metadata or {}).get(VERSION_KEY) != VERSION:
+    is_ours = table is not None and table.schema.equals(COLUMNS)
+    if not is_ours or table.schema.metadata.get(VERSION_KEY) != VERSION:
         table = COLUMNS.empty_table()
     return as_frame(table)
 
