@@ -35,9 +35,8 @@ def mean_gaps_over_time(
         Of each task, in seconds, above 0.
     """
     order = in_time(tasks, seconds, limits)
-    tasks, seconds, values, solves = (
-        array[order] for array in (tasks, seconds, values, are_solutions)
-    )
+    tasks, seconds, values = tasks[order], seconds[order], values[order]
+    solves = are_solutions[order]
     upper = smallest_so_far(tasks, np.where(solves, values, np.inf))
     lower = -smallest_so_far(tasks, np.where(solves, np.inf, -values))
     return mean_heights(tasks, seconds, _gaps(upper, lower), limits)

@@ -54,7 +54,8 @@ def _exact_p(doubled: npt.NDArray[np.int64], above: int) -> float:
     for rank in doubled.tolist():
         ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
     tail = min(int(ways[: above + 1].sum()), int(ways[above:].sum()))
-    return min(1.0, 2 * tail / 2**doubled.size)
+    share: float = 2 * tail / 2 ** len(doubled)
+    return min(1.0, share)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

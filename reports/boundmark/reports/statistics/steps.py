@@ -23,7 +23,7 @@ def in_time(tasks: Places, seconds: Floats, limits: Floats) -> Places:
 def smallest_so_far(tasks: Places, values: Floats) -> Floats:
     """Return, for each event, the smallest value of its task up to it; NaN is no value."""
     known = pd.Series(np.where(np.isnan(values), np.inf, values))
-    return known.groupby(tasks).cummin().to_numpy(np.float64)
+    return np.asarray(known.groupby(tasks).cummin(), np.float64)
 
 
 def mean_heights(tasks: Places, seconds: Floats, heights: Floats, limits: Floats) -> Floats:

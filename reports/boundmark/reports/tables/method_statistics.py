@@ -94,8 +94,8 @@ def _progress(
     """Return the primal or dual integral of each task, NaN without a reference."""
     kind = "solution" if column == "objective" else column
     mean_gaps = mean_primal_gaps if column == "objective" else mean_dual_gaps
-    references = tasks["instance_sha256"].map(best).to_numpy(np.float64)
-    limits = tasks["time_limit_seconds"].to_numpy(np.float64)
+    references = np.asarray(tasks["instance_sha256"].map(best), np.float64)
+    limits = np.asarray(tasks["time_limit_seconds"], np.float64)
     found = np.full(len(tasks), np.nan)
     known = (references > 0) & (limits > 0) & (len(traces) > 0)
     events = traces[traces["kind"] == kind]

@@ -30,8 +30,9 @@ def is_among(column: "pd.Series[Any]", values: Collection[str]) -> "pd.Series[bo
 def places_in(column: "pd.Series[Any]", known: "pd.Series[Any]") -> npt.NDArray[np.intp]:
     """Return for each text of a column its first place among known ones, -1 if it is not there."""
     texts, among = (pa.chunked_array(_chunks(one), pa.large_string()) for one in (column, known))
-    places = pc.index_in(texts, value_set=among.combine_chunks(), skip_nulls=True)
-    return places.fill_null(-1).to_numpy().astype(np.intp)
+    found = pc.index_in(texts, value_set=among.combine_chunks(), skip_nulls=True)
+    places: npt.NDArray[np.intp] = found.fill_null(-1).to_numpy().astype(np.intp)
+    return places
 
 
 def _chunks(column: "pd.Series[Any]") -> list[pa.Array]:
