@@ -1,5 +1,6 @@
 """`boundmark report`: tables, plots and pages from a results folder."""
 
+import gc
 from pathlib import Path
 
 import click
@@ -51,8 +52,6 @@ def report(
     quiet: bool,
 ) -> None:
     """Write tables, plots and pages from the results in DIR, and print the certified table."""
-    import gc
-
     import pandas as pd
 
     from boundmark.benchmarks.cli.tables import print_certified_table
