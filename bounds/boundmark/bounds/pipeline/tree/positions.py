@@ -1,0 +1,190 @@
+"""The stage of one node, for each position that it can have among the stages.
+
+Let some node, the pivot, be in stage j. What it depends on is in stage j or before, and what
+depends on it is in stage j or after. In training graphs, with a pivot where the forward part of the
+graph ends, only stage j can hold forward operators together with the backward operators that read
+what they wrote: all other such tensors leave a stage before and enter one after, or they leave or
+enter stage j. The program of three superblocks ([MTPP24], Section 3.3) says how little that may be.
+
+It is a certificate of the kind bottleneck-guess-tree, in which only the pivot demands anything of
+its stage. Below, each position has a tree of its own. Multipliers of one position hold for others
+as well, and prove little less if these are near. So programs are solved where the bound is least,
+and many positions never have their own.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.leaf import Program, WeighedRow, add_up
+from boundmark.bounds.pipeline.reach.weights import scaled
+from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows, branch, narrowed
+from boundmark.bounds.pipeline.tree.branching import choice
+from boundmark.bounds.pipeline.tree.linear_program import solve
+from boundmark.bounds.pipeline.tree.relaxation import TREE_FAMILIES, relax
+from boundmark.bounds.pipeline.tree.search import EXCESS_PRICE, Multipliers, rounded_multipliers
+from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, Superblocks, around
+from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+
+KIND = "bottleneck-guess-tree/1"
+
+ROWS = (*TREE_FAMILIES, "demand")
+NOTHING: Multipliers = {name: [] for name in ROWS}
+
+# The leaf at which the pivot is not in its stage: the demand row alone says that this cannot be.
+ELSEWHERE: Multipliers = {**NOTHING, "demand": [0, 1]}
+
+# Above any cost: the bound of a leaf without partitions.
+LARGEST = 2**62
+
+
+@dataclass(eq=False)
+class Leaf:
+    """Partitions with the pivot in a given stage, until it is branched on.
+
+    Attributes
+    ----------
+    superblocks
+        What is before the pivot's stage, this stage, and what is after it.
+    bound
+        What the multipliers prove of the bottleneck stage, in exact arithmetic.
+    is_solved
+        Whether the multipliers are from the leaf's own program.
+    choice
+        Node and superblock to branch on; None if all is decided, or not known yet.
+    """
+
+    superblocks: Superblocks
+    windows: Windows
+    bound: int = 0
+    multipliers: Multipliers = field(default_factory=lambda: NOTHING)
+    is_solved: bool = False
+    choice: tuple[int, int] | None = None
+    children: "tuple[Leaf, Leaf] | None" = None
+
+
+class Positions:
+    """Trees that refute, for each position of the pivot's stage, that all stages cost little.
+
+    Parameters
+    ----------
+    pivot
+        The node.
+    threshold
+        What all stages are supposed to cost at most. No bound gets above it by more than a tick.
+    """
+
+    def __init__(
+        self, instance: PipelineInstance, pivot: int, threshold: int, budget: Budget
+    ) -> None:
+        self._instance, self._pivot, self._budget = instance, pivot, budget
+        self.threshold = threshold
+        self._checked = checker.check_instance(instance.to_json())
+        self._amounts = scaled(instance.graph.work, threshold)
+        demanded = np.zeros(instance.nodes, dtype=np.int64)
+        demanded[pivot] = SHARE_UNITS
+        self._demand = Demand.of(demanded, instance.k)
+        row = WeighedRow(demanded.tolist(), ((MIDDLE, 1), (MIDDLE - 1, -1)), self._demand.least)
+        self._weighed = {"demand": [row]}
+        self._roots = [self._root(instance.graph.dag, stage) for stage in range(instance.k)]
+        self._leaves = list(self._roots)
+
+    def _root(self, dag: Dag, stage: int) -> Leaf:
+        """Return all partitions with the pivot in a stage."""
+        superblocks = around(stage, self._instance.k, self._demand)
+        first = np.full(dag.nodes, MIDDLE if stage == 0 else 0)
+        last = np.full(dag.nodes, MIDDLE if stage == self._instance.k - 1 else 2)
+        first[self._pivot] = last[self._pivot] = MIDDLE
+        return Leaf(superblocks, narrowed(dag, Windows(first, last)))
+
+    @property
+    def bound(self) -> int:
+        """What has been proved so far."""
+        return min(self.threshold + 1, min(leaf.bound for leaf in self._leaves))
+
+    def improve(self) -> bool:
+        """Solve the program of the leaf with the least bound or, if it is solved, branch on it.
+
+        Returns
+        -------
+        Whether something may be left to do, and there is time.
+        """
+        worst = min(self._leaves, key=lambda leaf: leaf.bound)
+        if worst.bound > self.threshold:
+            return False
+        if not worst.is_solved:
+            return self._solve(worst)
+        if worst.choice is None:
+            return False
+        dag = self._instance.graph.dag
+        earlier, later = (
+            Leaf(worst.superblocks, windows) for windows in branch(dag, worst.windows, *worst.choice)
+        )
+        for child in (earlier, later):
+            self._prove(child, worst.multipliers)
+        worst.children = earlier, later
+        self._leaves.remove(worst)
+        self._leaves += worst.children
+        return True
+
+    def payload(self) -> dict[str, Any]:
+        """Return what a certificate holds: each root below two branchings that place the pivot."""
+        nodes: list[Any] = []
+        for root in self._roots:
+            nodes += [[self._pivot, MIDDLE], [self._pivot, MIDDLE - 1], ELSEWHERE]
+            waiting = [root]
+            while waiting:
+                leaf = waiting.pop()
+                if leaf.children is None:
+                    nodes.append(leaf.multipliers)
+                else:
+                    nodes.append(list(leaf.choice or ()))
+                    waiting += leaf.children[::-1]
+            nodes.append(ELSEWHERE)
+        demand = self._demand.amounts.tolist()
+        return {"threshold": self.threshold, "flows": [], "nodes": nodes, "demand": demand}
+
+    def _solve(self, leaf: Leaf) -> bool:
+        """Find multipliers for a leaf, and try them at roots without; return whether it came off."""
+        graph = self._instance.graph
+        relaxation = relax(graph, leaf.superblocks, self._amounts, leaf.windows)
+        price = EXCESS_PRICE * (self.threshold + 1)
+        point = solve(relaxation, price, self._budget.remaining(), self._budget.threads)
+        if point is None:
+            return False
+        found = rounded_multipliers(relaxation, point)
+        leaf.is_solved = True
+        leaf.choice = choice(
+            graph, leaf.superblocks, self._amounts, leaf.windows, relaxation, point
+        )
+        multipliers = {name: found[name] for name in ROWS}
+        self._prove(leaf, multipliers)
+        if leaf in self._roots:
+            for root in self._roots:
+                if not root.is_solved:
+                    self._prove(root, multipliers)
+        return True
+
+    def _prove(self, leaf: Leaf, multipliers: Multipliers) -> None:
+        """Keep multipliers if they prove more of a leaf than those that it has."""
+        if not leaf.windows.are_possible:
+            leaf.bound = LARGEST
+            return
+        windows = leaf.windows.first.tolist(), leaf.windows.last.tolist()
+        program = Program(leaf.superblocks.merged.tolist(), windows)
+        found = add_up(
+            self._checked, program, self._amounts.tolist(), self._weighed, multipliers
+        )
+        if found is None:
+            raise AssertionError("a leaf with possible windows has no partitions")
+        total, least = found
+        if total:
+            bound = -(-least // total)
+        else:
+            bound = LARGEST if least > 0 else 0
+        if bound > leaf.bound:
+            leaf.bound, leaf.multipliers = bound, multipliers
