@@ -7,7 +7,7 @@ that this could say, and nothing is reported.
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.checker.pipeline.limits import LARGEST_REACH_GRAPH
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.kernels import separation
 from boundmark.bounds.pipeline.kernels.spans import spans
 from boundmark.bounds.pipeline.methods import mean_work
@@ -38,9 +38,9 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
         If the instance is too large for the checker, or HiGHS is not installed.
     """
     largest = max(instance.nodes, instance.k)
-    if largest > LARGEST_REACH_GRAPH:
+    if largest > LARGEST_TREE_GRAPH:
         raise UnsupportedError(
-            f"the instance has {largest} nodes or stages; expected at most {LARGEST_REACH_GRAPH}."
+            f"the instance has {largest} nodes or stages; expected at most {LARGEST_TREE_GRAPH}."
         )
     best = Best.before(instance, progress)
     mean_work.run(instance, budget, seed, best)

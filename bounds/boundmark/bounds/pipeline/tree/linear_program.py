@@ -22,10 +22,21 @@ class Point:
     multipliers: FloatArray
 
 
-def solve(relaxation: Relaxation, price: float, seconds: float, threads: int) -> Point | None:
+def solve(
+    relaxation: Relaxation,
+    price: float,
+    seconds: float,
+    threads: int,
+    precision: float | None = None,
+) -> Point | None:
     """Return a nearly optimal point; None if the time was too short.
 
     Nothing here has to be exact: the certificate is made from the multipliers, whatever they are.
+
+    Parameters
+    ----------
+    precision
+        Relative gap at which an interior point is near enough; None for the solver's own.
 
     Raises
     ------
@@ -51,6 +62,8 @@ def solve(relaxation: Relaxation, price: float, seconds: float, threads: int) ->
     else:
         solver.setOptionValue("solver", "ipm")
         solver.setOptionValue("run_crossover", "off")
+        if precision is not None:
+            solver.setOptionValue("ipm_optimality_tolerance", precision)
     solver.setOptionValue("time_limit", max(seconds, 0.01))
     solver.run()
     solution = solver.getSolution()

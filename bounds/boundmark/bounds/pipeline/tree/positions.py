@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.leaf import Program, WeighedRow, add_up
@@ -23,7 +24,13 @@ from boundmark.bounds.pipeline.reach.weights import scaled
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows, branch, narrowed
 from boundmark.bounds.pipeline.tree.branching import choice
 from boundmark.bounds.pipeline.tree.linear_program import solve
-from boundmark.bounds.pipeline.tree.relaxation import TREE_FAMILIES, relax
+from boundmark.bounds.pipeline.tree.relaxation import (
+    FAMILIES,
+    TREE_FAMILIES,
+    Relaxation,
+    relax,
+    without_rows,
+)
 from boundmark.bounds.pipeline.tree.search import EXCESS_PRICE, Multipliers, rounded_multipliers
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, Superblocks, around
 from boundmark.problems.dag import Dag
@@ -37,6 +44,9 @@ NOTHING: Multipliers = {name: [] for name in ROWS}
 
 # The leaf at which the pivot is not in its stage: the demand row alone says that this cannot be.
 ELSEWHERE: Multipliers = {**NOTHING, "demand": [0, 1]}
+
+# Of programs: half of the time would go into what multipliers hardly prove more with.
+PRECISION = 1e-3
 
 # Above any cost: the bound of a leaf without partitions.
 LARGEST = 2**62
@@ -151,9 +161,10 @@ class Positions:
     def _solve(self, leaf: Leaf) -> bool:
         """Find multipliers for a leaf, and try them at roots without; return whether it came off."""
         graph = self._instance.graph
-        relaxation = relax(graph, leaf.superblocks, self._amounts, leaf.windows)
-        price = EXCESS_PRICE * (self.threshold + 1)
-        point = solve(relaxation, price, self._budget.remaining(), self._budget.threads)
+        every = relax(graph, leaf.superblocks, self._amounts, leaf.windows)
+        relaxation = without_rows(every, _follow_from_edges(every))
+        price, budget = EXCESS_PRICE * (self.threshold + 1), self._budget
+        point = solve(relaxation, price, budget.remaining(), budget.threads, PRECISION)
         if point is None:
             return False
         found = rounded_multipliers(relaxation, point)
@@ -188,3 +199,14 @@ class Positions:
             bound = LARGEST if least > 0 else 0
         if bound > leaf.bound:
             leaf.bound, leaf.multipliers = bound, multipliers
+
+
+def _follow_from_edges(relaxation: Relaxation) -> npt.NDArray[np.bool_]:
+    """Return which rows say nothing that the edges' rows do not: a fifth of them.
+
+    No tensor enters what is before the pivot's stage, or leaves what is after it.
+    """
+    superblock = relaxation.number % 3
+    enters, leaves = (relaxation.family == FAMILIES.index(name) for name in ("enters", "leaves"))
+    needless: npt.NDArray[np.bool_] = (enters & (superblock == 0)) | (leaves & (superblock == 2))
+    return needless
