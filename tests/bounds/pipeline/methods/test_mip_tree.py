@@ -13,6 +13,7 @@ from boundmark.bounds.pipeline.methods import mip_tree
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.bounds.pipeline.tree import search
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
+from boundmark.bounds.pipeline.tree.rising import LARGEST_GRAPH
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.dag import Dag

@@ -1,9 +1,10 @@
 import copy
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
-from brute_force import instance, instances, optimum, partitions, stage_cost
+from brute_force import instance, instances, optimum, stage_cost
 from hypothesis import given, settings
 from recording import record
 
@@ -40,17 +41,18 @@ def there_and_back(layers: int, *, saved: int, k: int) -> PipelineInstance:
 def least_around(sample: PipelineInstance, pivot: int) -> int:
     """Return the optimum over the three superblocks around the pivot's stage, by enumeration."""
     costs = []
-    for assignment in partitions(PipelineInstance(sample.graph, 3)):
-        sides = [{v for v, side in enumerate(assignment) if side == part} for part in range(3)]
-        if pivot not in sides[1]:
+    edges = sample.graph.dag.edge_pairs().tolist()
+    for sides in itertools.product(range(3), repeat=sample.nodes):
+        if sides[pivot] != 1 or any(sides[u] > sides[w] for u, w in edges):
             continue
-        before, middle, after = (stage_cost(sample, side) if side else 0 for side in sides)
+        before, middle, after = (
+            stage_cost(sample, {v for v, side in enumerate(sides) if side == part})
+            for part in range(3)
+        )
         for stage in range(sample.k):
-            behind = sample.k - 1 - stage
-            if (before and not stage) or (after and not behind):
-                continue
-            means = [-(-cost // count) for cost, count in ((before, stage), (after, behind)) if count]
-            costs.append(max(middle, *means))
+            ends = (before, stage, 0 in sides), (after, sample.k - 1 - stage, 2 in sides)
+            if all(count or not is_used for _, count, is_used in ends):
+                costs.append(max([middle, *(-(-cost // max(count, 1)) for cost, count, _ in ends)]))
     return min(costs)
 
 
