@@ -5,6 +5,8 @@ the forward part ends. See `tree.positions`. Where no tensor leads past a node, 
 that this could say, and nothing is reported.
 """
 
+import math
+
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
@@ -20,7 +22,7 @@ from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-# Of the time, at most, for a partition, whose cost is the threshold.
+# Of the time, at most, for a partition, unless one is known: thresholds need not be above its cost.
 START_FRACTION = 0.02
 
 # Part of the budget between two certificates, and what is kept of it for the last one, in slowest
@@ -47,10 +49,13 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     pivot = widest_span(instance.graph)
     if pivot is None:
         return
-    if best.objective == float("inf"):
+    known = best.objective
+    if math.isinf(known):
         floor = int(best.certified)
-        best.solution(quick_partition(instance, seed, budget.part(START_FRACTION), floor))
-    threshold = int(best.objective) - 1
+        known = instance.objective(
+            quick_partition(instance, seed, budget.part(START_FRACTION), floor)
+        )
+    threshold = int(known) - 1
     if int(instance.graph.work.max()) > threshold or best.is_proven:
         return
     positions = Positions(instance, pivot, threshold, budget)
