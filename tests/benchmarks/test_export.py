@@ -5,9 +5,9 @@ import pytest
 import vipr_checker
 from brute_force import instance
 from command_line import Boundmark
+from recording import Recorder
 
 from boundmark.bounds.pipeline.methods import mean_work, mip_tree
-from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.reports.stored.documents import write_document
@@ -15,25 +15,15 @@ from boundmark.reports.stored.documents import write_document
 SAMPLE = instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
 
 
-class Reports:
-    """Keeps the last certificate."""
-
-    last: Certificate
-
-    def bound(self, bound: Certificate) -> None:
-        """Keep one."""
-        self.last = bound
-
-
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return the files of an instance and of its tree, as a run stores them."""
     folder = tmp_path_factory.mktemp("stored")
-    reports = Reports()
-    mip_tree.run(SAMPLE, Budget(20), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    mip_tree.run(SAMPLE, Budget(20), 0, reports)
     return stored_as(
         folder, SAMPLE
-    ), folder / f"{write_document(folder, reports.last.to_json())}.json"
+    ), folder / f"{write_document(folder, reports.bounds[-1].to_json())}.json"
 
 
 def stored_as(folder: Path, sample: PipelineInstance) -> Path:
@@ -83,9 +73,9 @@ def test_nothing_is_written_without_proof(
 
 def test_kinds_without_a_format(boundmark: Boundmark, tmp_path: Path) -> None:
     """The sentence names the file, the kind, and the kinds that can be written."""
-    reports = Reports()
-    mean_work.run(SAMPLE, Budget(20), 0, reports)  # type: ignore[arg-type]
-    path = tmp_path / f"{write_document(tmp_path, reports.last.to_json())}.json"
+    reports = Recorder()
+    mean_work.run(SAMPLE, Budget(20), 0, reports)
+    path = tmp_path / f"{write_document(tmp_path, reports.bounds[-1].to_json())}.json"
     out = tmp_path / "tree.vipr"
     done = boundmark("export", stored_as(tmp_path, SAMPLE), path, out, check=False)
     assert done.returncode == 2

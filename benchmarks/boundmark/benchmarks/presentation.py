@@ -9,20 +9,18 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.problems.plugins import registered
-
-if TYPE_CHECKING:
-    from boundmark.benchmarks.solve import Answer
 
 # What all solutions state, and the lines around the solution say.
 COMMON_FIELDS = ("format", "instance_sha256", "objective", "problem")
 
 
-def print_fields(answer: "Answer") -> None:
+def print_fields(answer: Answer) -> None:
     """Print a line for each field of the solution, as JSON, cut at the terminal's width."""
     width = shutil.get_terminal_size().columns
     for name, value in (answer.solution or {}).items():

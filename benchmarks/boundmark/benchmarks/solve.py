@@ -4,12 +4,12 @@ import json
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.engines import make_engine
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.task import Outcome
@@ -29,93 +29,10 @@ from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods
-from boundmark.problems.errors import BoundmarkError, InvalidInputError
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Kind
 from boundmark.problems.problem import Problem
 from boundmark.reports.stored.store import ResultStore
-
-# Who has found a solution that the user brings.
-GIVEN = "given"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer of `solve` about an instance.
-
-    Attributes
-    ----------
-    objective, certified_bound
-        Ticks, checked; None where no method found anything.
-    claimed_bound
-        Ticks, on a solver's word.
-    solution, certificate
-        The stored documents behind objective and certified bound.
-    method, bound_method
-        Who found them; ``"given"`` if the user has brought the solution.
-    seconds
-        Wall time of the command so far.
-    failures
-        A sentence for each method that did not finish.
-    warnings
-        What was taken for granted, as sentences.
-    interrupted
-        Whether Ctrl-C ended the methods.
-    """
-
-    source: NamedInstance
-    objective: int | None
-    certified_bound: int | None
-    claimed_bound: float | None
-    solution: dict[str, Any] | None
-    certificate: dict[str, Any] | None
-    method: str | None
-    bound_method: str | None
-    seconds: float
-    failures: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-    interrupted: bool = False
-
-    def __post_init__(self) -> None:
-        upper, lower = self.objective, self.certified_bound
-        if upper is not None and lower is not None and upper < lower:
-            raise BoundmarkError(
-                f"a verified cost, {upper}, is below a certified bound, {lower}, of instance "
-                f"{self.source.instance.sha256}; one of them is wrong, please report it."
-            )
-
-    @property
-    def gap(self) -> float | None:
-        """UB/LB - 1, None if either is missing."""
-        if self.objective is None or not self.certified_bound:
-            return None
-        return self.objective / self.certified_bound - 1
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the certified bound proves the solution optimal."""
-        return self.objective is not None and self.objective == self.certified_bound
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the object that `boundmark solve --json` prints."""
-        return {
-            "instance": self.source.label,
-            "instance_sha256": self.source.instance.sha256,
-            "problem": self.source.instance.problem,
-            "device": self.source.device,
-            "objective": self.objective,
-            "certified_bound": self.certified_bound,
-            "claimed_bound": self.claimed_bound,
-            "gap": self.gap,
-            "optimal": self.optimal,
-            "method": self.method,
-            "bound_method": self.bound_method,
-            "solution": self.solution,
-            "certificate": self.certificate,
-            "seconds": round(self.seconds, 3),
-            "failures": list(self.failures),
-            "warnings": list(self.warnings),
-            "interrupted": self.interrupted,
-        }
 
 
 def rounds_of(

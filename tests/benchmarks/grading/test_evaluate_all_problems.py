@@ -9,11 +9,11 @@ import pytest
 from command_line import Boundmark
 from recording import record
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.grading import instance_and_solution
 from boundmark.benchmarks.grading.named_solution import named_solution, write_named_solution
 from boundmark.benchmarks.instance_choice import named_instance
 from boundmark.benchmarks.presentation import presentation_of
-from boundmark.benchmarks.solve import Answer
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import solution_document

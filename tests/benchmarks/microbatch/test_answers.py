@@ -5,8 +5,8 @@ import re
 import pytest
 from schedules import v_shape
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.microbatch import answers as microbatch
-from boundmark.benchmarks.solve import Answer
 from boundmark.benchmarks.suite import NamedInstance
 
 

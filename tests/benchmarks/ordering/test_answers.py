@@ -8,8 +8,8 @@ import pytest
 from brute_force_ordering import instance
 from command_line import Boundmark
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.ordering import answers
-from boundmark.benchmarks.solve import Answer
 from boundmark.benchmarks.suite import NamedInstance
 
 SAMPLE = instance(

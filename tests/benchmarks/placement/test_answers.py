@@ -6,8 +6,8 @@ import re
 import pytest
 from brute_force_placement import instance
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.placement import answers
-from boundmark.benchmarks.solve import Answer
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 

@@ -6,8 +6,8 @@ import re
 import pytest
 from brute_force_slicing import HALO, instance, needs
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.slicing import answers
-from boundmark.benchmarks.solve import Answer
 from boundmark.benchmarks.suite import NamedInstance
 
 SAMPLE = instance(

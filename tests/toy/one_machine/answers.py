@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Presentation
-from boundmark.benchmarks.solve import Answer
 
 
 def goal(answer: Answer) -> str:

@@ -18,8 +18,8 @@ from boundmark.benchmarks.cli.solving import (
 )
 
 if TYPE_CHECKING:
+    from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
-    from boundmark.benchmarks.solve import Answer
     from boundmark.benchmarks.suite import MethodChoice
 
 # Exit codes beyond 0; 2 is for mistakes.
@@ -120,7 +120,7 @@ def _rounds(problem: str, names: tuple[str, ...]) -> "list[list[MethodChoice]]":
 
 def graded(found: "Answer", given: "GivenSolution") -> "Answer":
     """Return the answer about the given solution, whatever better ones methods have found."""
-    from boundmark.benchmarks.solve import GIVEN
+    from boundmark.benchmarks.answer import GIVEN
 
     notes = [*found.warnings, *given.notes]
     if found.objective is not None and found.objective < given.objective:
@@ -138,8 +138,9 @@ def graded(found: "Answer", given: "GivenSolution") -> "Answer":
 
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":
+    from boundmark.benchmarks.answer import GIVEN, Answer
     from boundmark.benchmarks.grading import best_stored_bound
-    from boundmark.benchmarks.solve import GIVEN, Answer, warnings_about
+    from boundmark.benchmarks.solve import warnings_about
 
     best = best_stored_bound(folder, given.source.instance)
     notes = [*warnings_about(given.source), *given.notes]

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.grading.named_solution import named_solution
 from boundmark.benchmarks.presentation import presentation_of
-from boundmark.benchmarks.solve import Answer
 from boundmark.benchmarks.terminal import USUAL_WIDTH
 from boundmark.bounds.checker import printable
 

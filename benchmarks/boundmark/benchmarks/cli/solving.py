@@ -15,9 +15,9 @@ from boundmark.benchmarks.cli.dimensions import dim_option
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.settings import RunSettings
-    from boundmark.benchmarks.solve import Answer
     from boundmark.benchmarks.suite import MethodChoice, NamedInstance
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.problem import Problem

@@ -11,7 +11,7 @@ from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.text.file_name import file_name
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.solve import Answer
+    from boundmark.benchmarks.answer import Answer
 
 
 def named_rows(answer: "Answer") -> list[tuple[str | int, ...]] | None:

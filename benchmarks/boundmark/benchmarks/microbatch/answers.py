@@ -6,8 +6,8 @@ from typing import Any
 import click
 from rich.console import Console
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
-from boundmark.benchmarks.solve import Answer
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import bubble_rate, peak_memory, steady_bubble_rate
 from boundmark.reports.microbatch.gantt.boxes import schedule_boxes

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
-from boundmark.benchmarks.solve import Answer
 from boundmark.bounds.checker import printable
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.measures import Taken, memory_parts

@@ -4,8 +4,8 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
-from boundmark.benchmarks.solve import GIVEN, Answer
 from boundmark.benchmarks.terminal import print_table
 from boundmark.bounds.checker import printable
 from boundmark.problems.pipeline import Partition, PipelineInstance

@@ -6,10 +6,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.placement.list_scheduled import COMPLETION, with_times
 from boundmark.benchmarks.placement.unfused import unfused
 from boundmark.benchmarks.presentation import Loss, Presentation
-from boundmark.benchmarks.solve import Answer
 from boundmark.bounds.checker import printable
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule

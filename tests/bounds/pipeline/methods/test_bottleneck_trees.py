@@ -3,12 +3,12 @@
 import copy
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from brute_force import instance, instances, partitions, stage_cost
 from hypothesis import given, settings
+from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.methods import bottleneck_guess_tree, bottleneck_tree
@@ -22,21 +22,10 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 METHODS = [bottleneck_tree.METHOD, bottleneck_guess_tree.METHOD]
 
 
-@dataclass
-class Reports:
-    """Keeps all certificates."""
-
-    bounds: list[Certificate] = field(default_factory=list)
-
-    def bound(self, bound: Certificate) -> None:
-        """Keep one."""
-        self.bounds.append(bound)
-
-
 def run(method: Method, sample: PipelineInstance, seconds: float) -> list[Certificate]:
     """Return what a method reports: better and better, and accepted."""
-    reports = Reports()
-    method.run(sample, Budget(seconds), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    method.run(sample, Budget(seconds), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     for report in reports.bounds:

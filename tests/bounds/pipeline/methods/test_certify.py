@@ -4,41 +4,25 @@ from types import SimpleNamespace
 
 import pytest
 from brute_force import instance, optimum
+from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.methods import certify
 from boundmark.problems import method
-from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition, PipelineInstance
-
-
-class Reports:
-    """Keeps what is reported."""
-
-    def __init__(self) -> None:
-        self.partitions: list[Partition] = []
-        self.bounds: list[Certificate] = []
-
-    def solution(self, solution: Partition) -> None:
-        """Keep a partition."""
-        self.partitions.append(solution)
-
-    def bound(self, bound: Certificate) -> None:
-        """Keep a certificate."""
-        self.bounds.append(bound)
+from boundmark.problems.pipeline import PipelineInstance
 
 
 def certified(
     sample: PipelineInstance, seconds: float, ideals: int, known_cost: int = 0
-) -> Reports:
+) -> Recorder:
     """Run the method; every report must be better than the last, and accepted."""
-    reports = Reports()
+    reports = Recorder()
     certify.run(
         sample,
         Budget(seconds, started=method.time.monotonic()),
         0,
-        reports,  # type: ignore[arg-type]
+        reports,
         ideals=ideals,
         known_cost=known_cost,
     )
@@ -54,7 +38,7 @@ def test_narrow_graphs_are_solved() -> None:
     sample = instance([5, 3, 4, 6, 2], [(0, 1), (1, 2), (2, 3), (3, 4)], 2)
     reports = certified(sample, 20, ideals=100)
     assert reports.bounds[-1].bound == optimum(sample)
-    assert sample.objective(reports.partitions[-1]) == optimum(sample)
+    assert sample.objective(reports.solutions[-1]) == optimum(sample)
     assert "share/1" not in {report.kind for report in reports.bounds}
 
 
@@ -106,10 +90,10 @@ def test_nothing_follows_the_proof_of_a_known_cost() -> None:
     sample = layers(3, 6, 3)
     alone = certified(sample, 30, ideals=1)
     cost = alone.bounds[-1].bound
-    assert min(map(sample.objective, alone.partitions)) == cost
+    assert min(map(sample.objective, alone.solutions)) == cost
     reports = certified(sample, 30, ideals=1, known_cost=cost)
     assert reports.bounds[-1].bound == cost
-    assert not reports.partitions
+    assert not reports.solutions
 
 
 def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,4 +109,4 @@ def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatc
     reports = certified(sample, 20, ideals=1)
     assert [report.kind for report in reports.bounds[-2:]] == ["packing/1", "mip-tree/1"]
     by_ideals = certified(sample, 20, ideals=20_000)
-    assert reports.bounds[-1].bound == min(map(sample.objective, by_ideals.partitions))
+    assert reports.bounds[-1].bound == min(map(sample.objective, by_ideals.solutions))

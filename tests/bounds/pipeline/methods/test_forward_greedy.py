@@ -1,36 +1,25 @@
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 from brute_force import instance, instances, optimum
 from hypothesis import given, settings
+from recording import Recorder
 
 from boundmark.bounds.pipeline.methods import forward_greedy
 from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
-
-
-@dataclass
-class Reports:
-    """Keeps all partitions; there is nothing else to report."""
-
-    solutions: list[Partition] = field(default_factory=list)
-
-    def solution(self, solution: Partition) -> None:
-        """Keep a partition."""
-        self.solutions.append(solution)
 
 
 def costs(sample: PipelineInstance, seconds: float, seed: int = 0) -> list[int]:
     """Return what the partitions reported cost, each less than the one before."""
-    reports = Reports()
-    forward_greedy.run(sample, Budget(seconds), seed, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    forward_greedy.run(sample, Budget(seconds), seed, reports)
     found = [sample.objective(solution) for solution in reports.solutions]
     assert found == sorted(set(found), reverse=True)
     return found
@@ -62,7 +51,7 @@ def test_beats_where_it_starts(random_graph: Callable[..., PipelineGraph]) -> No
 def test_a_missing_solver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The partition to start from is reported all the same."""
     monkeypatch.setitem(sys.modules, "highspy", None)
-    reports: Any = Reports()
+    reports: Any = Recorder()
     with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
         forward_greedy.run(instance([4, 4, 5, 1], [(0, 2)], 2), Budget(5), 0, reports)
     assert reports.solutions

@@ -9,6 +9,7 @@ from brute_force import instance, optimum
 from hypothesis import given
 from hypothesis import strategies as st
 from published_data import published_data
+from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
@@ -19,29 +20,13 @@ from boundmark.datasets.pipeline import pipedream_profile
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-class Reports:
-    """Keeps what the method reports."""
-
-    def __init__(self) -> None:
-        self.solutions: list[Partition] = []
-        self.bounds: list[Certificate | Claim] = []
-
-    def solution(self, solution: Partition) -> None:
-        """Keep a solution."""
-        self.solutions.append(solution)
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        """Keep a bound."""
-        self.bounds.append(bound)
-
-
-def solved(sample: PipelineInstance, seconds: float = 60, ideals: int = 200_000) -> Reports:
+def solved(sample: PipelineInstance, seconds: float = 60, ideals: int = 200_000) -> Recorder:
     """Run the method."""
-    reports = Reports()
+    reports = Recorder()
     ideal_dp.run(sample, Budget(seconds), 0, reports, ideals=ideals)
     return reports
 

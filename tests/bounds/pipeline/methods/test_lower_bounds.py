@@ -3,13 +3,14 @@ from typing import Any
 
 import pytest
 from brute_force import all_edge_sets, instance, stage_cost
+from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.methods import max_work, mean_work, node_cut, separation, share
 from boundmark.bounds.pipeline.shares.table import share_table
-from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Method
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 
 CERTIFYING = (
     max_work.METHOD,
@@ -31,27 +32,12 @@ WEIGHTS = [
 ]
 
 
-class Reports:
-    """Keeps the certificates that a method reports."""
-
-    def __init__(self) -> None:
-        self.certificates: list[Certificate] = []
-
-    def solution(self, solution: Partition) -> None:
-        """Fail: bounds have no solutions to report."""
-        raise AssertionError
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        """Keep a certificate."""
-        assert isinstance(bound, Certificate)
-        self.certificates.append(bound)
-
-
 def certificate(method: Method, sample: PipelineInstance) -> Certificate:
     """Return a method's best certificate."""
-    reports = Reports()
+    reports = Recorder()
     method.run(sample, Budget(20), 0, reports)
-    return max(reports.certificates, key=lambda found: found.bound)
+    assert not reports.solutions
+    return max(reports.bounds, key=lambda found: found.bound)
 
 
 def set_partitions(items: list[int]) -> Iterator[list[set[int]]]:

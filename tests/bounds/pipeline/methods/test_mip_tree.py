@@ -1,11 +1,12 @@
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from brute_force import instance, optimum
+from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
@@ -15,7 +16,6 @@ from boundmark.bounds.pipeline.tree import search
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
 from boundmark.bounds.pipeline.tree.rising import LARGEST_GRAPH
 from boundmark.problems.arrays import frozen
-from boundmark.problems.certificate import Certificate
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
@@ -23,22 +23,11 @@ from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-@dataclass
-class Reports:
-    """Keeps all certificates."""
-
-    bounds: list[Certificate] = field(default_factory=list)
-
-    def bound(self, bound: Certificate) -> None:
-        """Keep one."""
-        self.bounds.append(bound)
-
-
 def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
     """On a graph too large to finish, each report is better than the last one and is accepted."""
     sample = PipelineInstance(random_graph(60, seed=1), 4)
-    reports = Reports()
-    mip_tree.run(sample, Budget(3), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    mip_tree.run(sample, Budget(3), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     assert bounds[-1] > share_table(sample.graph).bound(4)
@@ -50,8 +39,8 @@ def test_a_finished_tree_proves_the_optimum() -> None:
     """Leaves of older thresholds, solved again, leave nothing of a small graph's gap."""
     edges = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (2, 5), (4, 5)]
     sample = instance([7, 5, 3, 4, 6, 6], edges, 5, transfer=[5, 1, 2, 3, 2, 4])
-    reports = Reports()
-    mip_tree.run(sample, Budget(20), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    mip_tree.run(sample, Budget(20), 0, reports)
     assert reports.bounds[-1].bound == optimum(sample)
 
 
@@ -73,8 +62,8 @@ def test_a_solver_that_lies_makes_nothing_worse(
 
     monkeypatch.setattr(search, "solve", lying)
     sample = PipelineInstance(random_graph(30, seed=1), 4)
-    reports = Reports()
-    mip_tree.run(sample, Budget(2), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    mip_tree.run(sample, Budget(2), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     for report in reports.bounds:
@@ -86,13 +75,13 @@ def test_a_missing_solver_leaves_the_share_bound(
 ) -> None:
     """What needs no solver is reported before the method gives up."""
     monkeypatch.setitem(sys.modules, "highspy", None)
-    reports = Reports()
+    reports = Recorder()
     with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
         mip_tree.run(
             PipelineInstance(random_graph(20, seed=1), 2),
             Budget(5),
             0,
-            reports,  # type: ignore[arg-type]
+            reports,
         )
     assert [report.kind for report in reports.bounds] == ["share/1"]
 
@@ -100,8 +89,8 @@ def test_a_missing_solver_leaves_the_share_bound(
 def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
     """What is cheap is reported even when the budget is spent at once."""
     sample = PipelineInstance(random_graph(60, seed=1), 4)
-    reports = Reports()
-    mip_tree.run(sample, Budget(0), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    mip_tree.run(sample, Budget(0), 0, reports)
     assert reports.bounds[0].kind == "share/1"
 
 
@@ -112,7 +101,7 @@ def test_what_the_checker_would_refuse_is_not_tried() -> None:
     names = tuple(map(str, range(nodes)))
     graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
     with pytest.raises(UnsupportedError, match="has 4097 nodes or stages; expected at most 4096"):
-        mip_tree.run(PipelineInstance(graph, 2), Budget(1), 0, Reports())  # type: ignore[arg-type]
+        mip_tree.run(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
 
 
 def test_a_tree_does_not_outgrow_the_checker(
@@ -121,8 +110,8 @@ def test_a_tree_does_not_outgrow_the_checker(
     """What can no longer be checked is not reported, and the method ends."""
     sample = PipelineInstance(random_graph(40, seed=1), 3)
     monkeypatch.setattr(budget, "MOST_STEPS", 4000)
-    reports = Reports()
-    mip_tree.run(sample, Budget(20), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    mip_tree.run(sample, Budget(20), 0, reports)
     assert reports.bounds
     for report in reports.bounds:
         assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound

@@ -9,6 +9,7 @@ import pytest
 from brute_force import all_edge_sets, instance, instances, optimum
 from certified import pipeline
 from hypothesis import given, settings
+from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
@@ -25,21 +26,10 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 LONG = 600.0
 
 
-class Reports:
-    """Keeps all certificates."""
-
-    def __init__(self) -> None:
-        self.bounds: list[Certificate] = []
-
-    def bound(self, bound: Certificate) -> None:
-        """Keep one."""
-        self.bounds.append(bound)
-
-
 def run(sample: PipelineInstance, seconds: float = 20) -> list[Certificate]:
     """Return what the method reports: better and better, and accepted."""
-    reports = Reports()
-    packing.METHOD.run(sample, Budget(seconds), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    packing.METHOD.run(sample, Budget(seconds), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     for report in reports.bounds:
@@ -150,8 +140,8 @@ def test_weights_for_a_proof_may_lack_a_part(
 def test_precision_saves_proofs(random_graph: Callable[..., PipelineGraph]) -> None:
     """The last bound is as far below what weights prove as it may be, in fewer certificates."""
     sample = PipelineInstance(random_graph(20, seed=1), 8)
-    all_reports, reports = run(sample, LONG), Reports()
-    packing.run(sample, Budget(LONG), 0, reports, precision=0.05)  # type: ignore[arg-type]
+    all_reports, reports = run(sample, LONG), Recorder()
+    packing.run(sample, Budget(LONG), 0, reports, precision=0.05)
     assert len(reports.bounds) < len(all_reports)
     # Where weights end is known up to half a percent before proofs begin.
     least = all_reports[-1].bound / 1.055
@@ -161,9 +151,9 @@ def test_precision_saves_proofs(random_graph: Callable[..., PipelineGraph]) -> N
 @pytest.mark.parametrize("precision", [-0.1, -1.0, float("nan")])
 def test_precision_is_not_negative(precision: float) -> None:
     """Bad values are named, and nothing is begun."""
-    sample, reports = instance([1, 1], [(0, 1)], 2), Reports()
+    sample, reports = instance([1, 1], [(0, 1)], 2), Recorder()
     with pytest.raises(InvalidInputError, match=f"precision is {precision}; expected 0 or more"):
-        packing.run(sample, Budget(LONG), 0, reports, precision=precision)  # type: ignore[arg-type]
+        packing.run(sample, Budget(LONG), 0, reports, precision=precision)
     assert not reports.bounds
 
 
@@ -178,9 +168,9 @@ def test_searches_too_long_to_check_are_unsupported(
 ) -> None:
     """With the estimate, and never a certificate that the checker refuses; shares still count."""
     sample = PipelineInstance(random_graph(20, seed=1), 4)
-    reports = Reports()
+    reports = Recorder()
     with pytest.raises(UnsupportedError) as caught:
-        rising.report_rising_bounds(sample, Budget(LONG), reports, "packing", most_steps=300)  # type: ignore[arg-type]
+        rising.report_rising_bounds(sample, Budget(LONG), reports, "packing", most_steps=300)
     numbers = re.search(
         r"refuting (\d+) takes .* more than 300 steps, of about ([\d,]+)", str(caught.value)
     )
@@ -195,8 +185,8 @@ def test_begins_above_what_is_proven(random_graph: Callable[..., PipelineGraph])
     sample = PipelineInstance(random_graph(20, seed=1), 8)
     unhurried = run(sample, LONG)[-1].bound
     known = (share_table(sample.graph).bound(8) + 3 * unhurried) // 4
-    reports = Reports()
-    rising.report_rising_bounds(sample, Budget(LONG), reports, "packing", known=known)  # type: ignore[arg-type]
+    reports = Recorder()
+    rising.report_rising_bounds(sample, Budget(LONG), reports, "packing", known=known)
     assert all(report.bound > known for report in reports.bounds[1:])
     assert reports.bounds[-1].bound > known
 
@@ -206,8 +196,8 @@ def test_known_cost_ends_the_search(random_graph: Callable[..., PipelineGraph]) 
     sample = PipelineInstance(random_graph(20, seed=1), 8)
     unhurried = run(sample, LONG)[-1].bound
     below = (share_table(sample.graph).bound(8) + unhurried) // 2
-    reports = Reports()
-    rising.report_rising_bounds(sample, Budget(LONG), reports, "packing", below=below)  # type: ignore[arg-type]
+    reports = Recorder()
+    rising.report_rising_bounds(sample, Budget(LONG), reports, "packing", below=below)
     assert reports.bounds[-1].bound == below
 
 

@@ -1,12 +1,13 @@
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from brute_force import instance, instances, optimum
 from hypothesis import given, settings
+from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
@@ -18,30 +19,14 @@ from boundmark.problems.certificate import Certificate
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
-
-
-@dataclass
-class Reports:
-    """Keeps all reports."""
-
-    solutions: list[Partition] = field(default_factory=list)
-    bounds: list[Certificate] = field(default_factory=list)
-
-    def solution(self, solution: Partition) -> None:
-        """Keep a partition."""
-        self.solutions.append(solution)
-
-    def bound(self, bound: Certificate) -> None:
-        """Keep a certificate."""
-        self.bounds.append(bound)
 
 
 def run(sample: PipelineInstance, seconds: float) -> tuple[list[Certificate], int]:
     """Return the certificates, better and better and accepted, and the least cost reported."""
-    reports = Reports()
-    reach.run(sample, Budget(seconds), 0, reports)  # type: ignore[arg-type]
+    reports = Recorder()
+    reach.run(sample, Budget(seconds), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     for report in reports.bounds:
@@ -112,15 +97,15 @@ def test_what_the_checker_would_refuse_is_not_tried() -> None:
     names = tuple(map(str, range(nodes)))
     graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
     with pytest.raises(UnsupportedError, match="has 16385 nodes or stages; expected at most 16384"):
-        reach.run(PipelineInstance(graph, 2), Budget(1), 0, Reports())  # type: ignore[arg-type]
+        reach.run(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
 
 
 def test_a_missing_solver_leaves_what_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """What needs no solver is reported before the method gives up."""
     monkeypatch.setitem(sys.modules, "highspy", None)
-    reports, sample = Reports(), instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
+    reports, sample = Recorder(), instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
     with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
-        reach.run(sample, Budget(5), 0, reports)  # type: ignore[arg-type]
+        reach.run(sample, Budget(5), 0, reports)
     assert reports.bounds
     assert reports.solutions
 
