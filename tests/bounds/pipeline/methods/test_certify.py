@@ -43,7 +43,7 @@ def test_narrow_graphs_are_solved() -> None:
 
 
 def test_where_tensors_wait_the_pivot_is_tried() -> None:
-    """On a chain there and back, whose nodes read what their mirrors wrote, it follows `separation`."""
+    """On a chain there and back, whose nodes read what mirrors wrote, it follows `separation`."""
     edges = {(v, v + 1) for v in range(19)} | {(v, 19 - v) for v in range(10)}
     sample = instance([1] * 20, sorted(edges), 4, transfer=[7] * 10 + [0] * 10)
     kinds = [report.kind for report in certified(sample, 5, ideals=1).bounds]

@@ -117,9 +117,19 @@ def spans_by_definition(sample: PipelineInstance) -> list[int]:
 @given(instances())
 def test_widest_span(sample: PipelineInstance) -> None:
     """The pivot is the first node with the largest span."""
+    # A node of five by itself is a tenth of the nodes and more.
     expected = spans_by_definition(sample)
     found = widest_span(sample.graph)
     assert found == (int(np.argmax(expected)) if max(expected) else None)
+
+
+def test_much_comes_before_and_after_the_pivot() -> None:
+    """The large tensor at the end of a chain is passed over."""
+    n = 30
+    sample = instance([1] * n, [(v, v + 1) for v in range(n - 1)], 2, transfer=[1] * 28 + [99, 0])
+    pivot = widest_span(sample.graph)
+    assert pivot is not None
+    assert 0.1 * n <= pivot + 1 <= 0.9 * n + 1
 
 
 def decided() -> tuple[PipelineInstance, dict[str, Any]]:

@@ -7,6 +7,8 @@ that this could say, and nothing is reported.
 
 import math
 
+import numpy as np
+
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
@@ -24,6 +26,9 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Of the time, at most, for a partition, unless one is known: thresholds need not be above its cost.
 START_FRACTION = 0.02
+
+# Nodes that the pivot depends on, and that depend on it, as a part of all nodes at least.
+LEAST_SIDE = 0.1
 
 # Part of the budget between two certificates, and what is kept of it for the last one, in slowest
 # checks so far.
@@ -73,12 +78,17 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
 
 
 def widest_span(graph: PipelineGraph) -> int | None:
-    """Return the node past which most would have to be transferred; None if that is nothing."""
+    """Return the node past which most would have to be transferred; None if that is nothing.
+
+    Much comes before it and much after: beside a single large tensor there is little to say.
+    """
     dag = graph.dag
     order = dag.topological_order
     before = separation.reached(order, dag.producer_start, dag.producers)
     after = separation.reached(frozen(order[::-1]), dag.consumer_start, dag.targets)
     found = spans(before, after, dag.consumer_start, dag.targets, graph.transfer)
+    for side in (before, after):
+        found[np.bitwise_count(side).sum(axis=1) < LEAST_SIDE * dag.nodes] = 0
     pivot = int(found.argmax())
     return pivot if found[pivot] > 0 else None
 
