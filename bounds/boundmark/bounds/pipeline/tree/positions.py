@@ -52,8 +52,10 @@ ELSEWHERE: Multipliers = {**NOTHING, "demand": [0, 1]}
 LARGE_GRAPH = 5000
 LEFT_OUT = (0.3, 0.1, 0.0)
 
-# Of programs: half of the time would go into what multipliers hardly prove more with.
-PRECISION = 1e-3
+# Of programs, which come near enough to their optimum so. And in how many units of cost the
+# solver sees the threshold: with 10^8, it takes half as long again or fails.
+PRECISION = 1e-5
+THRESHOLD_UNITS = 10
 
 # Above any cost: the bound of a leaf without partitions.
 LARGEST = 2**62
@@ -179,7 +181,8 @@ class Positions:
         every = relax(graph, leaf.superblocks, self._amounts, leaf.windows)
         relaxation = without_rows(every, _needless(every, graph.dag, self._left_out[leaf.solved]))
         price, budget = EXCESS_PRICE * (self.threshold + 1), self._budget
-        point = solve(relaxation, price, budget.remaining(), budget.threads, PRECISION)
+        unit = max(1.0, self.threshold / THRESHOLD_UNITS)
+        point = solve(relaxation, price, budget.remaining(), budget.threads, PRECISION, unit)
         if point is None:
             return False
         found = rounded_multipliers(relaxation, point)
