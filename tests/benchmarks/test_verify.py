@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from altered_folders import read_rows, write_rows
 from command_line import Boundmark
 
 
@@ -37,6 +38,27 @@ def test_missing_file_is_rejected(boundmark: Boundmark, finished_run: Path, tmp_
     done = boundmark("verify", copy, check=False)
     assert done.returncode == 1
     assert path.name in done.stdout
+
+
+def test_fused_operators(boundmark: Boundmark, tmp_path: Path) -> None:
+    """Rows say how operators were fused, which no document does; other rules do not exist."""
+    suite, out = tmp_path / "fused.toml", tmp_path / "out"
+    suite.write_text(
+        'description = "Fused."\nproblem = "placement"\ntime_limit_seconds = 10\n'
+        'memory_limit_gib = 2\nmethods = ["heft", "critical-path"]\n'
+        '[[instances]]\ndataset = "onnx-light"\nmembers = ["squeezenet"]\n'
+        'device = "moirai-inter-server"\nfusion = ["none", "backends"]\n'
+    )
+    boundmark("run", suite, "--out", out, "--quiet")
+    rows = read_rows(out)
+    assert rows["instance_params"].str.contains("backends").sum() == 2
+    assert " 0 rejected" in boundmark("verify", out).stdout
+    for text in ('{"fusion": "backend", "transfers": "per-tensor"}', '["fusion"]'):
+        rows["instance_params"] = text
+        write_rows(out, rows)
+        done = boundmark("verify", out, check=False)
+        assert done.returncode == 1
+        assert done.stdout.count("rejected: ") >= len(rows)
 
 
 def test_single_files(boundmark: Boundmark, finished_run: Path, tmp_path: Path) -> None:

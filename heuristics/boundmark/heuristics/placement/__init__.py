@@ -9,6 +9,7 @@ from boundmark.heuristics.placement.methods.m_etf import M_ETF
 from boundmark.heuristics.placement.methods.m_sct import M_SCT
 from boundmark.heuristics.placement.methods.m_topo import M_TOPO
 from boundmark.heuristics.placement.methods.max_load import MAX_LOAD
+from boundmark.heuristics.placement.methods.peft import PEFT
 from boundmark.heuristics.placement.methods.placement_brkga import PLACEMENT_BRKGA
 from boundmark.heuristics.placement.methods.placement_search import PLACEMENT_SEARCH
 from boundmark.heuristics.placement.methods.placeto import PLACETO
@@ -32,6 +33,7 @@ METHODS: tuple[Method, ...] = (
     M_SCT,
     GETF,
     HEFT,
+    PEFT,
     MAX_LOAD,
     PLACEMENT_SEARCH,
     PLACEMENT_BRKGA,

@@ -57,6 +57,16 @@ def test_thresholds_are_the_largest_that_the_program_refutes() -> None:
     assert weights[0] > 0
 
 
+def test_a_load_far_above_the_path_is_found() -> None:
+    """Thousands of operators of one tick, of which paths say that they take one."""
+    ticks = np.full((4000, 2), 1, dtype=np.int64)
+    nothing = np.zeros_like(ticks)
+    program = AssignmentProgram(ticks, ticks > 0)
+    threshold, weights = best_threshold(program, nothing, ticks, nothing, 1, Budget(60))
+    assert threshold == 1999
+    assert min(weights) > 0
+
+
 def test_longest_paths_are_those_of_the_checker() -> None:
     """The producer's array program and the checker's loops agree, device by device."""
     rows = [[3, 5, 4], [2, 2, -1], [0, 1, 7], [4, 4, 4]]

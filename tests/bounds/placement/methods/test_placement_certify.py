@@ -41,3 +41,19 @@ def test_a_method_that_was_cut_off_gets_what_others_leave(monkeypatch: pytest.Mo
     assert [name for name, _ in asked] == ["quick", "slow", "quick", "quick", "slow"]
     first, again = (seconds for name, seconds in asked if name == "slow")
     assert first < 1 < again
+
+
+def test_the_last_steps_have_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that ends a little after its time still ends within the method's."""
+    ends: list[float] = []
+
+    def late(sample: PlacementInstance, budget: Budget, seed: int, best: Best) -> None:
+        ends.append(budget.started + budget.wall_seconds)
+
+    monkeypatch.setattr(placement_certify, "CHEAP", (Step(late, 1.0),))
+    monkeypatch.setattr(placement_certify, "MODULES", Step(late, 1.0))
+    monkeypatch.setattr(placement_certify, "PRICES", Step(late, 1.0))
+    budget = Budget(600)
+    placement_certify.run(instance(ROWS, EDGES), budget, 1, Recorder(), known_cost=0)
+    assert len(ends) == 3
+    assert max(ends) < budget.started + 0.98 * budget.wall_seconds

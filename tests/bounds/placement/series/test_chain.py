@@ -31,6 +31,34 @@ def test_the_heavier_branch_is_kept() -> None:
     assert found.operators == (0, 3, 5)
 
 
+def test_large_modules_lie_between_few_operators() -> None:
+    """Nothing small is a module, but two halves are, and what runs beside them is little."""
+    half = [(0, v) for v in range(1, 6)] + [(v, 6) for v in range(1, 6)]
+    edges = half + [(u + 6, v + 6) for u, v in half] + [(13, 12)]
+    rows = [[5, 5]] * 13 + [[1, 1]]
+    graph = instance(rows, edges).graph
+    found = chain._coarse_chain(graph, *chain._reached(graph))
+    assert found.operators == (0, 6, 12)
+    assert found.work_kept == pytest.approx(65 / 66, abs=0.01)
+
+
+def test_a_coarse_chain_is_left_alone_where_work_counts_more_than_paths() -> None:
+    """A path through a wide graph says less than all its work on one device."""
+    edges = [(v, v + 1) for v in range(3)]
+    graph = instance([[5]] * 12, edges).graph
+    found = chain._coarse_chain(graph, *chain._reached(graph))
+    assert found.operators == ()
+    assert found.work_kept == pytest.approx(1)
+
+
+def test_models_without_small_modules_get_a_coarse_chain() -> None:
+    """Here none is small enough."""
+    half = [(0, v) for v in range(1, 4)] + [(v, 4) for v in range(1, 4)]
+    found = chain.best_chain(instance([[5, 5]] * 5, half).graph, -1)
+    assert found.operators == (0, 4)
+    assert found.work_kept == pytest.approx(1)
+
+
 def test_without_a_chain_all_is_one_module() -> None:
     """Operators without edges."""
     assert chain.best_chain(instance([[1]] * 3, []).graph, 40).operators in {(), (0,), (1,), (2,)}

@@ -166,3 +166,26 @@ def test_too_large_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(part.module is None for part in closing.parts if part.body)
     assert recorder.bounds[-1].bound == 12 == optimum(sample)
     assert any(interval["rows"] for interval in recorder.bounds[-1].payload["intervals"])
+
+
+def test_coarse_chains_prove_no_more_than_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no module may be searched, loads of large ones add up, and the checker agrees."""
+    monkeypatch.setattr(closing_in, "MOST_MODULE_OPERATORS", 1)
+    monkeypatch.setattr(limits, "MOST_MODULE_OPERATORS", 1)
+    dice = random.Random(7)
+    gained = 0
+    for _ in range(25):
+        rows = [[dice.choice([1, 2, 3, 5, 8]) for _ in range(2)] for _ in range(6)]
+        times = [[0, dice.randint(0, 5), dice.randint(0, 5), 0]]
+        sample = instance(rows, TWO_MODULES, times=times)
+        closing, recorder = closed(sample)
+        best = recorder.bounds[-1]
+        assert all(part.module is None for part in closing.parts if part.body)
+        assert recorder.bounds[0].bound <= best.bound <= optimum(sample)
+        gained += best.bound > recorder.bounds[0].bound
+        instance_json, document = sample.to_json(), best.to_json()
+        assert checker.check_certificate(instance_json, document) == best.bound
+        document["bound"] += 1
+        with pytest.raises(checker.Rejected):
+            checker.check_certificate(instance_json, document)
+    assert gained

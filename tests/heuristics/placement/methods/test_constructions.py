@@ -9,11 +9,12 @@ from boundmark.heuristics.placement.kernels.earliest import (
     earliest_finish,
     earliest_start,
     favourites_first,
+    least_rests,
 )
 from boundmark.heuristics.placement.kernels.network import kernel_network
 from boundmark.heuristics.placement.methods.heft import mean_ranks
 from boundmark.heuristics.placement.methods.m_topo import filled
-from boundmark.heuristics.placement.schedules.filling import filled_in_turn
+from boundmark.heuristics.placement.schedules.filling import dealt_in_turn, filled_in_turn
 from boundmark.heuristics.placement.schedules.room import require_room, with_room
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.placement import PlacementInstance
@@ -46,7 +47,7 @@ def test_single_device_needs_one_for_all(sample: PlacementInstance) -> None:
     """Without one, it says so; methods with several devices find a placement."""
     with pytest.raises(UnsupportedError, match="no device supports all operators and has room"):
         record("single-device", sample)
-    for name in ("round-robin", "m-topo", "m-etf", "m-sct", "getf", "heft", "max-load"):
+    for name in ("round-robin", "m-topo", "m-etf", "m-sct", "getf", "heft", "peft", "max-load"):
         assert sorted(devices_of(name, sample)) == [0, 1]
 
 
@@ -76,8 +77,64 @@ def test_heft_counts_transfers() -> None:
     )
     devices, starts = np.empty((2, 4), dtype=np.int64)
     sequence = np.array([0, 1, 2, 3])
-    assert earliest_finish(kernel_network(sample), sequence, devices, starts) == 4
+    free = np.zeros((4, 2), np.int64)
+    assert earliest_finish(kernel_network(sample), sequence, free, devices, starts) == 4
     assert (devices.tolist(), starts.tolist()) == ([0, 1, 1, 1], [0, 0, 2, 5])
+
+
+def test_a_handicap_counts_as_a_later_end() -> None:
+    """It decides on the device, and not on what starts when."""
+    sample = instance([[2, 3], [2, 3]], [(0, 1)], times=[[0, 1, 1, 0]])
+    devices, starts = np.empty((2, 2), dtype=np.int64)
+    handicap = np.array([[2, 0], [0, 0]])
+    assert earliest_finish(kernel_network(sample), np.array([0, 1]), handicap, devices, starts) == 2
+    assert (devices.tolist(), starts.tolist()) == ([1, 0], [0, 4])
+
+
+def test_least_rests() -> None:
+    """The longest way behind, each operator on its best device, charges included."""
+    sample = instance(
+        [[1, 1], [5, 2], [3, -1], [4, 1]], [(0, 1), (0, 2), (1, 3)], times=[[0, 3, 4, 0]]
+    )
+    charge = np.array([[0, 0], [0, 1], [7, 0], [0, 2]])
+    # Behind 1 on device 0: 4 there, or 3 to get away and 3. Behind 0: 5 + 4, or 3 + 2 + 1 + 3.
+    assert least_rests(kernel_network(sample), charge).tolist() == [
+        [10, 14], [4, 3], [0, 0], [0, 0]
+    ]  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(instances(most_nodes=5))
+def test_peft_is_optimal_where_paths_are(sample: PlacementInstance) -> None:
+    """Of a chain, earliest ends and least rests add up to the optimum, if memory is no limit."""
+    graph = sample.graph
+    chain = instance(
+        graph.duration.tolist(),
+        [(v, v + 1) for v in range(graph.nodes - 1)],
+        times=[[0 if d == e else 1 + 2 * d + e for d in range(graph.devices)
+                for e in range(graph.devices)]],
+    )  # fmt: skip
+    found = record("peft", chain).solutions[-1]
+    assert chain.objective(found) == optimum(chain)
+
+
+def test_prices_keep_room_on_the_fast_device() -> None:
+    """What comes first is large and about as fast elsewhere; without prices it fills the device."""
+    rows = [[10, 11]] * 2 + [[10, 100]] * 2
+    sample = instance(
+        rows, [(0, 1), (1, 2), (2, 3)], memory=[2, 2, 2, 2], capacity=[4, 9], times=[[0, 1, 1, 0]]
+    )
+    costs = [
+        sample.objective(record("peft", sample, params={"trials": trials}).solutions[-1])
+        for trials in (0, 30)
+    ]
+    assert costs == [221, optimum(sample)]
+
+
+def test_segments_are_dealt_in_turn() -> None:
+    """In each of two rounds, the device that is twice as fast gets twice the work."""
+    sample = instance([[1, 2]] * 12, [(v, v + 1) for v in range(11)])
+    assert next(dealt_in_turn(sample)).tolist() == [0, 0, 0, 0, 1, 1] * 2
 
 
 def test_mean_ranks() -> None:
@@ -103,8 +160,8 @@ def test_room_may_not_be_found() -> None:
     sample = instance([[1, 1]] * 3, [], memory=[2, 2, 2], capacity=[3, 3])
     assert with_room(sample, np.array([0, 0, 1])) is None
     for name in (
-        "round-robin", "random-devices", "m-topo", "m-etf", "m-sct", "getf", "heft", "max-load",
-        "placement-search", "placement-brkga",
+        "round-robin", "random-devices", "m-topo", "m-etf", "m-sct", "getf", "heft", "peft",
+        "max-load", "placement-search", "placement-brkga",
     ):  # fmt: skip
         with pytest.raises(UnsupportedError, match="room"):
             record(name, sample)
@@ -117,7 +174,7 @@ def test_room_that_greedy_rules_do_not_find() -> None:
     assert with_room(sample, devices) is None
     # As few as can be leave the device that they were given.
     assert require_room(sample, devices).tolist() == [1, 1, 0, 0, 0]
-    for name in ("round-robin", "random-devices", "m-etf", "heft"):
+    for name in ("round-robin", "random-devices", "m-etf", "heft", "peft"):
         assert sorted(np.bincount(devices_of(name, sample)).tolist()) == [2, 3]
     found = record("placement-search", sample, params={"evaluations": 20}).solutions[-1]
     assert sorted(np.bincount(found.devices).tolist()) == [2, 3]

@@ -104,7 +104,9 @@ def best_threshold(
     """
     total = head + duration + tail
     best: tuple[int, list[int]] = (least - 1, [])
-    low, high, at = least, None, least
+    # Where operators may be anywhere, loads mostly come close already.
+    anywhere, _ = _refuted_from(program, head, duration, tail, total, NEVER - 1, budget)
+    low, high, at = least, None, max(least, anywhere if anywhere < NEVER - 2 else least)
     for _ in range(MOST_PROGRAMS):
         if budget.is_spent():
             return best

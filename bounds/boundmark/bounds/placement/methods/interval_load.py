@@ -86,5 +86,6 @@ METHOD = Method(
     kind="bound",
     summary="Paths and fractional loads between the operators that all paths pass.",
     run=run,
+    version=2,
     warm=("scipy.sparse",),
 )

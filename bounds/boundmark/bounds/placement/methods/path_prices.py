@@ -96,5 +96,6 @@ METHOD = Method(
     kind="bound",
     summary="Paths, work and memory together, by the dual of one linear program.",
     run=run,
+    version=2,
     warm=("scipy.sparse",),
 )

@@ -41,6 +41,7 @@ METHOD = Method(
     kind="bound",
     summary="Modules between operators that paths pass, searched, and added up along the model.",
     run=run,
+    version=2,
     params={"known_cost": 0},
     known_cost="known_cost",
     warm=("scipy.sparse",),

@@ -122,6 +122,8 @@ def best_prices(graph: PlacementGraph, arcs: Arcs, budget: Budget) -> Prices | N
         (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column))),
         shape=(rows.count, makespan + 1),
     ).tocsr()
+    if budget.is_spent():
+        return None
     solver = highs_solver(
         matrix, cost, (np.zeros(makespan + 1), most),
         (np.concatenate(rows.lower), np.concatenate(rows.upper)), threads=budget.threads,

@@ -21,6 +21,9 @@ WELL_SEARCHED = 40
 # every second one, or third and so on.
 MOST_CANDIDATES = 5000
 
+# Candidates of a chain whose modules may have any size.
+MOST_COARSE = 60
+
 # Sets of operators are bits: what each one waits for takes n^2 / 8 bytes.
 MOST_OPERATORS = 20_000
 
@@ -51,7 +54,7 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
     Parameters
     ----------
     most_operators
-        Of a module; if there is no such chain, it is empty, and all operators are one module.
+        Of a module; if there is no such chain, modules are of any size, see `_coarse_chain`.
 
     Raises
     ------
@@ -103,11 +106,65 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
         if found is not None:
             best[v] = found
     if OUTSIDE not in best:
-        return Chain((), 1.0)
+        return _coarse_chain(graph, before, behind)
     backwards = [best[OUTSIDE][3]]
     while backwards[-1] != OUTSIDE:
         backwards.append(best[backwards[-1]][3])
     return Chain(tuple(backwards[-2::-1]), best[OUTSIDE][2] / max(1, sum(work)))
+
+
+def _coarse_chain(graph: PlacementGraph, before: list[int], behind: list[int]) -> Chain:
+    """Return a chain of few operators, for models of which nothing small is a module.
+
+    What lies between two of them takes about what its longest path does, or its work with all
+    devices busy, if that is more. Such times add up to the most along the chain. Only operators
+    with most others before and behind them are tried.
+    """
+    work = _least_work(graph)
+    order = graph.dag.topological_order.tolist()
+    beside = {v: graph.nodes - before[v].bit_count() - behind[v].bit_count() for v in order}
+    tried = sorted(sorted(order, key=beside.__getitem__)[:MOST_COARSE], key=order.index)
+    planes = [
+        sum(1 << v for v, ticks in enumerate(work) if ticks >> bit & 1) for bit in range(WORK_BITS)
+    ]
+    speed = _joint_speed(graph)
+    everything = (1 << graph.nodes) - 1
+    best: dict[int, tuple[float, int, int]] = {}
+    for u in [OUTSIDE, *tried]:
+        value, kept, _ = best.get(u, (0.0, 0, OUTSIDE))
+        after = everything if u == OUTSIDE else behind[u]
+        longest = _longest_from(graph, work, after)
+        for v in [*(v for v in tried if after >> v & 1), OUTSIDE]:
+            inside = _weight(after & (everything if v == OUTSIDE else before[v]), planes)
+            own = 0 if v == OUTSIDE else work[v]
+            total = value + max(longest[v], inside / speed) + own
+            if v not in best or total > best[v][0]:
+                best[v] = total, kept + inside + own, u
+    backwards = [best[OUTSIDE][2]]
+    while backwards[-1] != OUTSIDE:
+        backwards.append(best[backwards[-1]][2])
+    return Chain(tuple(backwards[-2::-1]), best[OUTSIDE][1] / max(1, sum(work)))
+
+
+def _joint_speed(graph: PlacementGraph) -> float:
+    """Return how many times as fast all devices together are as the best one for each operator."""
+    ticks = np.where(graph.is_supported, graph.duration, graph.duration.max())
+    return float((ticks.min(axis=1).sum() / np.maximum(1, ticks.sum(axis=0))).sum())
+
+
+def _longest_from(graph: PlacementGraph, work: list[int], after: int) -> dict[int, int]:
+    """Return the longest path to the start of each operator, among those of a set, as bits.
+
+    It has no transfers. The path to the end of the schedule is that of `OUTSIDE`.
+    """
+    starts: dict[int, int] = {}
+    last = 0
+    for v in graph.dag.topological_order.tolist():
+        if after >> v & 1:
+            producers = graph.dag.producers_of(v).tolist()
+            starts[v] = max((starts[u] + work[u] for u in producers if u in starts), default=0)
+            last = max(last, starts[v] + work[v])
+    return {**starts, OUTSIDE: last}
 
 
 def _least_work(graph: PlacementGraph) -> list[int]:

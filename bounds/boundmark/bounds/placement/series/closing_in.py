@@ -40,6 +40,17 @@ KIND = "series/1"
 LIMITS = (2**16, 2**19, 2**22, 2**24)
 
 
+def parts_along_chain(instance: PlacementInstance, read: Instance, network: Network) -> list[Part]:
+    """Choose the chain, and return its intervals with what paths prove of them."""
+    graph, written = instance.graph, tensors_written(read)
+    chain = best_chain(graph, MOST_MODULE_OPERATORS - 2).operators
+    if graph.nodes <= WELL_SEARCHED and graph.memory.sum() > graph.capacity.min():
+        # A search of all operators sees all the memory that they take.
+        chain = ()
+    places = [OUTSIDE, *chain, OUTSIDE]
+    return [Part.of(read, network, written, ends) for ends in itertools.pairwise(places)]
+
+
 @dataclass
 class ClosingIn:
     """The chain of an instance, and what is proven of it so far.
@@ -63,19 +74,10 @@ class ClosingIn:
     def of(
         cls, instance: PlacementInstance, budget: Budget, best: Best, producer: str
     ) -> "ClosingIn":
-        """Choose the chain, and see what paths prove."""
+        """Return the chain, of which nothing is searched yet."""
         read = checker.check_instance(instance.to_json())
-        network, written = Network(read), tensors_written(read)
-        graph = instance.graph
-        chain = best_chain(graph, MOST_MODULE_OPERATORS - 2).operators
-        if graph.nodes <= WELL_SEARCHED and graph.memory.sum() > graph.capacity.min():
-            # A search of all operators sees all the memory that they take.
-            chain = ()
-        places = [OUTSIDE, *chain, OUTSIDE]
-        parts = [
-            Part.of(read, network, written, (first, last))
-            for first, last in itertools.pairwise(places)
-        ]
+        network = Network(read)
+        parts = parts_along_chain(instance, read, network)
         return cls(instance, budget, best, producer, read, network, parts)
 
     @property

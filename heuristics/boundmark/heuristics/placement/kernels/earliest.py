@@ -1,6 +1,6 @@
 """Operators one after another, each to the device where it starts or ends first.
 
-This is what m-ETF, m-SCT and HEFT do.
+This is what m-ETF, m-SCT, HEFT and PEFT do.
 
 Both keep a clock per device, sender and receiver, and add to its end only. The inputs of an
 operator that are elsewhere are sent one after another, in the order of their numbers.
@@ -62,14 +62,18 @@ def _inputs_there(
     return int(there)
 
 
-@compiled([types.int64(NETWORK, _ROW, _ROW, _ROW)])
-def earliest_finish(net: Network, sequence: IntArray, devices: IntArray, starts: IntArray) -> int:
+@compiled([types.int64(NETWORK, _ROW, _TABLE, _ROW, _ROW)])
+def earliest_finish(
+    net: Network, sequence: IntArray, handicap: IntArray, devices: IntArray, starts: IntArray
+) -> int:
     """Give each operator of a sequence the device where it ends first; return how many got one.
 
     Parameters
     ----------
     sequence
         The operators in a topological order, shape (n,).
+    handicap
+        Ticks that count as if an operator ended so much later on a device, shape (n, D).
     devices, starts
         Get the result, shape (n,); it ends early if no device has room for an operator.
     """
@@ -79,14 +83,14 @@ def earliest_finish(net: Network, sequence: IntArray, devices: IntArray, starts:
     arrived = np.full((net.producer.size, span), -1, np.int64)
     for done in range(n):
         v = sequence[done]
-        best, best_end = -1, _NEVER
+        best, best_end, least = -1, _NEVER, _NEVER
         for d in range(span):
             if net.duration[v, d] < 0 or net.memory[v] > room[d]:
                 continue
             there = _inputs_there(net, v, d, devices, end, ports, arrived, False)
             ends = max(there, free[d]) + net.duration[v, d]
-            if ends < best_end:
-                best, best_end = d, ends
+            if ends + handicap[v, d] < least:
+                best, best_end, least = d, ends, ends + handicap[v, d]
         if best < 0:
             return int(done)
         _inputs_there(net, v, best, devices, end, ports, arrived, True)
@@ -94,6 +98,38 @@ def earliest_finish(net: Network, sequence: IntArray, devices: IntArray, starts:
         end[v], free[best] = best_end, best_end
         room[best] -= net.memory[v]
     return int(n)
+
+
+@compiled([_TABLE(NETWORK, _TABLE)])
+def least_rests(net: Network, charge: IntArray) -> IntArray:
+    """Return the least ticks from the end of each operator on each device to the end, (n, D).
+
+    That is the longest of the ways behind it, all operators on the devices that are best for it.
+
+    Parameters
+    ----------
+    charge
+        Ticks that an operator costs on a device beside its duration, shape (n, D).
+    """
+    n, span = net.duration.shape
+    rest = np.zeros((n, span), np.int64)
+    # From the start of an operator; where it is not supported, more than all the others.
+    whole = np.empty((n, span), np.int64)
+    for at in range(n - 1, -1, -1):
+        v = net.order[at]
+        for out in range(net.output_start[v], net.output_start[v + 1]):
+            tensor = net.outputs[out]
+            for index in range(net.reader_start[tensor], net.reader_start[tensor + 1]):
+                reader = net.readers[index]
+                for d in range(span):
+                    least = np.int64(_NEVER)
+                    for e in range(span):
+                        least = min(least, net.times[net.size[tensor], d, e] + whole[reader, e])
+                    rest[v, d] = max(rest[v, d], least)
+        for d in range(span):
+            taken = net.duration[v, d] + charge[v, d] + rest[v, d]
+            whole[v, d] = taken if net.duration[v, d] >= 0 else _NEVER >> 1
+    return rest
 
 
 @compiled([types.int64(NETWORK, _ROW, _ROW, _ROW)])

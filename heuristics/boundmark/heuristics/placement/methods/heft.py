@@ -34,16 +34,22 @@ def mean_ranks(instance: PlacementInstance) -> IntArray:
     return np.array(rank, dtype=np.int64)
 
 
+def by_rank(instance: PlacementInstance, ranks: IntArray) -> IntArray:
+    """Return the operators by rank, largest first, and in topological order, shape (n,)."""
+    order = instance.graph.dag.topological_order
+    return np.asarray(order[np.argsort(-ranks[order], kind="stable")])
+
+
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
     """Report the placement, scheduled by longest paths, by ranks and in the order found."""
     best = Incumbent(instance, progress)
     ranks = mean_ranks(instance)
-    order = instance.graph.dag.topological_order
-    sequence = order[np.argsort(-ranks[order], kind="stable")]
+    sequence = by_rank(instance, ranks)
     devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
-    if earliest_finish(best.network, sequence, devices, starts) < instance.nodes:
+    handicap = np.zeros_like(instance.graph.duration)
+    if earliest_finish(best.network, sequence, handicap, devices, starts) < instance.nodes:
         best.offer(with_all_placed(instance, devices))
         return
     best.offer(devices)

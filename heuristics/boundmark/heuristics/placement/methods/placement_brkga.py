@@ -34,9 +34,13 @@ def run(
     best = Incumbent(instance, progress)
     code = KeyCode(instance)
     initial = []
-    for devices in constructed(instance, best.network):
-        best.offer(devices)
-        initial.append(code.encoded(devices, time_to_end(best.network, devices)))
+    for devices, urgency in constructed(instance, best.network):
+        priorities = [time_to_end(best.network, devices)]
+        if urgency is not None:
+            priorities.append(urgency)
+        for priority in priorities:
+            best.offer(devices, priority)
+            initial.append(code.encoded(devices, priority))
         if budget.is_spent():
             return
 
@@ -57,6 +61,8 @@ PLACEMENT_BRKGA = Method(
     kind="heuristic",
     summary="Genetic search over devices and priorities ([BRKGA11]), from the simple methods'.",
     run=run,
+    version=2,
     params={"population": 100, "generations": 100},
     seeded=True,
+    warm=("scipy.optimize", "scipy.sparse"),
 )

@@ -1,10 +1,12 @@
 """`placement-search`: simulated annealing over devices ([KIRKPATRICK83]).
 
-A step moves a run of operators, next to each other in topological order, to another device, or an
-operator to the device of one that it shares a tensor with. Runs are mostly short; long ones move
-modules as a whole, which single moves cannot where transfers are expensive. Where the device has no
-room, one of its operators comes back in exchange. A step is accepted if
-the makespan grows by no more than the temperature times a logarithm of a random number.
+A step moves a run of operators, next to each other in topological order, to another device or to
+that of the operator before or behind it, or an operator to the device of one that it shares a
+tensor with. Half of the runs are short, the others of any order of magnitude: long ones move layers
+as a whole, which single moves cannot where transfers are expensive. Where the device has no room,
+some of its operators come back in exchange. A step is accepted if the makespan grows by no more
+than the temperature times a logarithm of a random number. Placements are scheduled with the
+priorities with which the best one was.
 """
 
 import math
@@ -22,11 +24,14 @@ from boundmark.problems.placement import PlacementInstance
 from boundmark.problems.placement.feasibility import memory_held
 
 # In units of the best makespan, at the beginning and the end of a round.
-HOTTEST, COLDEST = 0.02, 0.0002
+HOTTEST, COLDEST = 0.005, 0.0002
 ROUNDS = 4
-# Of runs, and of the steps that move an operator to a neighbour's device.
-MEAN_LENGTH = 4.0
+# Of the steps, those that move an operator to a neighbour's device.
 TO_NEIGHBOUR = 0.4
+# Of runs, those that are short, and their mean length; the longest, as a part of all operators.
+SHORT, MEAN_LENGTH, LONGEST = 0.5, 4.0, 0.25
+# Of runs, those that move to the device of the operator before or behind them.
+JOINED = 0.5
 
 
 def moved(
@@ -42,21 +47,35 @@ def moved(
         changed[first] = changed[second]
         run = np.array([first])
     else:
-        at = int(generator.integers(graph.nodes))
-        length = 1 + int(generator.exponential(MEAN_LENGTH) * generator.exponential())
-        run = graph.dag.topological_order[at : at + length]
-        changed[run] = int(generator.integers(graph.devices))
+        at, length = int(generator.integers(graph.nodes)), _length(graph.nodes, generator)
+        order = graph.dag.topological_order
+        run = order[at : at + length]
+        if generator.random() < JOINED:
+            beside = at - 1 if generator.random() < 0.5 else min(graph.nodes - 1, at + length)
+            changed[run] = devices[order[beside]]
+        else:
+            changed[run] = int(generator.integers(graph.devices))
     if (changed == devices).all() or not graph.is_supported[run, changed[run]].all():
         return None
     if (memory_held(graph, changed) <= graph.capacity).all():
         return changed
     # Where there is no room, operators can only change places.
-    others = np.flatnonzero(devices == changed[run[0]])
+    target = changed[run[0]]
+    others = np.flatnonzero(devices == target)
     if not len(others):
         return None
-    other = int(generator.choice(others))
-    changed[other] = devices[run[0]]
+    others = np.roll(others, int(generator.integers(len(others))))
+    excess = memory_held(graph, changed)[target] - graph.capacity[target]
+    enough = 1 + int(np.searchsorted(np.cumsum(graph.memory[others]), excess))
+    changed[others[:enough]] = devices[run[0]]
     return changed if has_room(instance, changed) else None
+
+
+def _length(nodes: int, generator: np.random.Generator) -> int:
+    """Return the number of operators of a run."""
+    if generator.random() < SHORT:
+        return 1 + int(generator.exponential(MEAN_LENGTH) * generator.exponential())
+    return int(math.exp(generator.uniform(0.0, math.log(max(1.0, LONGEST * nodes)))))
 
 
 def anneal(
@@ -75,19 +94,19 @@ def anneal(
     """
     time = budget.remaining()
     done, current_round = 0, -1
-    current, cost = best.devices, best.makespan
+    current, cost, priority = best.devices, best.makespan, best.priority
     while not budget.is_spent() and best.makespan > 0 and (not evaluations or done < evaluations):
         spent = done / evaluations if evaluations else 1 - budget.remaining() / time
         progress, new_round = math.modf(spent * ROUNDS)
         if new_round > current_round:
             current_round = int(new_round)
-            current, cost = best.devices, best.makespan
+            current, cost, priority = best.devices, best.makespan, best.priority
         done += 1
         changed = moved(instance, current, generator)
         if changed is None:
             continue
         temperature = HOTTEST * (COLDEST / HOTTEST) ** progress * best.makespan
-        makespan = best.offer(changed)
+        makespan = best.offer(changed, priority)
         if makespan <= cost + temperature * generator.exponential():
             current, cost = changed, makespan
 
@@ -102,8 +121,10 @@ def run(
 ) -> None:
     """Report the simple methods' placements, then what annealing makes of the best one."""
     best = Incumbent(instance, progress)
-    for devices in constructed(instance, best.network):
+    for devices, urgency in constructed(instance, best.network):
         best.offer(devices)
+        if urgency is not None:
+            best.offer(devices, urgency)
         if budget.is_spent():
             return
     if best.makespan == NO_MAKESPAN:
@@ -118,7 +139,8 @@ PLACEMENT_SEARCH = Method(
     kind="heuristic",
     summary="Simulated annealing over devices, from the best of the simple methods' placements.",
     run=run,
-    version=2,
+    version=3,
     params={"evaluations": 0},
     seeded=True,
+    warm=("scipy.optimize", "scipy.sparse"),
 )

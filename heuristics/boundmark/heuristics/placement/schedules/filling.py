@@ -1,13 +1,16 @@
-"""Devices filled one after another, in topological order."""
+"""Devices filled one after another, or dealt segments, in topological order."""
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 import numpy as np
 
-from boundmark.heuristics.placement.schedules.room import has_room
+from boundmark.heuristics.placement.schedules.room import has_room, with_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
+
+# How often each device gets a segment.
+ROUNDS = (2, 3, 4, 6, 8, 12, 16, 32, 64)
 
 # Up to so many devices, all sequences of them are tried.
 MOST_PERMUTED = 4
@@ -24,6 +27,29 @@ def filled_in_turn(instance: PlacementInstance) -> Iterator[IntArray]:
         devices = _filled(instance, sequence)
         if has_room(instance, devices):
             yield devices
+
+
+def dealt_in_turn(instance: PlacementInstance) -> Iterator[IntArray]:
+    """Yield placements in which segments of the topological order are dealt to devices in turn.
+
+    Each device gets a segment in each round, with as much work as it is fast. In an order by
+    layers, devices have parts of all layers, and layers of recurrent models overlap. What has no
+    room moves, if that helps.
+    """
+    graph = instance.graph
+    order = graph.dag.topological_order
+    ticks = np.where(graph.is_supported, graph.duration, graph.duration.max())
+    share = 1 / np.maximum(1, ticks.sum(axis=0))
+    until = np.cumsum(share / share.sum())
+    work = ticks.min(axis=1)[order]
+    # By the middle of each operator.
+    done = (np.cumsum(work) - work / 2) / max(1, work.sum())
+    for rounds in ROUNDS:
+        devices = np.empty(graph.nodes, dtype=np.int64)
+        devices[order] = np.searchsorted(until, done * rounds % 1).clip(max=graph.devices - 1)
+        placed = with_room(instance, devices)
+        if placed is not None:
+            yield placed
 
 
 def _filled(instance: PlacementInstance, sequence: Sequence[int]) -> IntArray:

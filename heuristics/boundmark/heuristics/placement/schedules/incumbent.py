@@ -21,6 +21,8 @@ class Incumbent:
         Of the best placement, in ticks; `NO_MAKESPAN` before there is one.
     devices
         Of the best placement, shape (n,); empty before there is one.
+    priority
+        With which it was scheduled, shape (n,); None for the default.
     """
 
     def __init__(self, instance: PlacementInstance, progress: Progress) -> None:
@@ -28,6 +30,7 @@ class Incumbent:
         self.network = kernel_network(instance)
         self.makespan = NO_MAKESPAN
         self.devices: IntArray = np.empty(0, np.int64)
+        self.priority: IntArray | None = None
         self._progress = progress
         self._starts = np.empty(instance.nodes, np.int64)
         self._moves = np.empty((len(self.network.readers), 6), np.int64)
@@ -57,7 +60,7 @@ class Incumbent:
         """Return the makespan of a placement, and keep and report it if it is the best."""
         makespan = self.simulate(devices, priority)
         if makespan < self.makespan:
-            self.makespan, self.devices = makespan, devices.copy()
+            self.makespan, self.devices, self.priority = makespan, devices.copy(), priority
             rows = self._moves[: self._count, [0, 1, 5]]
             by_key = np.lexsort((rows[:, 1], rows[:, 0]))
             self._progress.solution(PlacementSchedule(self.devices, self._starts, rows[by_key]))
