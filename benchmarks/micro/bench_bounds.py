@@ -5,7 +5,9 @@ import numpy as np
 from boundmark.benchmarks.instance_choice import named_instance
 from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.methods import separation
+from boundmark.bounds.pipeline.methods.pivot_tree import widest_span
 from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
+from boundmark.bounds.pipeline.tree.positions import Positions
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag
@@ -86,3 +88,30 @@ class Separation:
         """Return how many times the mean work is proven."""
         separation.run(self.instance, Budget(60), 0, self)
         return self.best * 8 / float(self.instance.graph.work.sum())
+
+
+class PivotTree:
+    """The first programs of a training graph's pivot, with k = 4: one for each position at most."""
+
+    timeout = 300
+
+    def setup(self) -> None:
+        instance = named_instance("zoo/gpt-2-training", {"k": "4"}, "pipeline").instance
+        assert isinstance(instance, PipelineInstance)
+        self.instance = instance
+
+    def _bound(self) -> int:
+        pivot = widest_span(self.instance.graph)
+        assert pivot is not None
+        threshold = int(self.instance.graph.work.sum())
+        positions = Positions(self.instance, pivot, threshold, Budget(1e6))
+        for _ in range(self.instance.k):
+            positions.improve()
+        return positions.bound
+
+    def time_programs(self) -> None:
+        self._bound()
+
+    def track_bound_over_mean_work(self) -> float:
+        """Return how many times the mean work is proven."""
+        return self._bound() * self.instance.k / float(self.instance.graph.work.sum())

@@ -3,6 +3,7 @@
 import datetime as dt
 import hashlib
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,10 @@ def _traces(results: pd.DataFrame) -> pd.DataFrame:
 
 
 class Folders:
-    """A report of a folder, and the comparison with a second one, by number of tasks."""
+    """A report of a folder, and the comparison with a second one, by number of tasks.
+
+    All documents are read, as from folders that are new to this user.
+    """
 
     params = SIZES
     param_names = ("tasks",)
@@ -152,6 +156,8 @@ class Folders:
 
     def setup(self, tasks: int) -> None:
         self.base, self.new = Path(f"{tasks}-1"), Path(f"{tasks}-2")
+        # There, nothing can be remembered.
+        os.environ["XDG_CACHE_HOME"] = os.devnull
 
     def time_report(self, tasks: int) -> None:
         write_report(self.base, ["html"])
@@ -161,3 +167,13 @@ class Folders:
 
     def time_compare(self, tasks: int) -> None:
         compare_runs(read_run(self.base), read_run(self.new))
+
+
+class FoldersReadBefore(Folders):
+    """The same of folders whose documents were read before and are remembered as unchanged."""
+
+    def setup(self, tasks: int) -> None:
+        super().setup(tasks)
+        os.environ["XDG_CACHE_HOME"] = str(Path("cache").resolve())
+        for folder in (self.base, self.new):
+            read_run(folder)

@@ -26,6 +26,14 @@ def test_files_of_earlier_reports_go(tmp_path: Path) -> None:
     assert names(tmp_path) == {"tables/p/new.parquet"}
 
 
+def test_pictures_that_nobody_asked_for_again_go(tmp_path: Path) -> None:
+    """They would show what an earlier report showed."""
+    write_files(tmp_path, PLOT)
+    written = write_files(tmp_path, {name: PLOT[name] for name in PLOT if name[-3:] != "png"})
+    remove_stale(tmp_path, written)
+    assert names(tmp_path) == {"plots/p/x.parquet", "plots/p/x.svg"}
+
+
 def test_files_of_others_stay(tmp_path: Path) -> None:
     """Tables and pictures that no report wrote are nobody's business."""
     write_files(tmp_path, {"plots/mine.svg": b"<svg/>", "tables/broken.parquet": b"?"})

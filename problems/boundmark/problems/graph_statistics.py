@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
@@ -50,6 +48,10 @@ def width(dag: Dag) -> int:
     By Dilworth's theorem it is n less a largest matching of nodes to later ones. That is a flow: a
     node's unit passes along edges, through any number of nodes, to the one that it is matched to.
     """
+    # Slow to import, and needed by few of those who import this module.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
     n = dag.nodes
     source, sink = 2 * n, 2 * n + 1
     nodes = np.arange(n)

@@ -10,6 +10,7 @@ from boundmark.problems.errors import StoreError
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
 from boundmark.reports.stored.environments import read_environments
 from boundmark.reports.stored.labels import with_ticks
+from boundmark.reports.stored.made_from import rows_digest
 from boundmark.reports.stored.run_label import RunLabel, run_label
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import supported_results
@@ -38,6 +39,8 @@ class FolderResults:
         The record of machine and software; None if the folder has no `environment.json`.
     label
         What tells the run from others.
+    rows_digest
+        What tells these rows and traces from others; see `stored.made_from`.
     history, highlight, baseline
         As in `ProblemResults`.
     """
@@ -49,6 +52,7 @@ class FolderResults:
     unsupported: pd.DataFrame
     environment: dict[str, Any] | None
     label: RunLabel
+    rows_digest: str
     history: pd.DataFrame | None = None
     highlight: tuple[str, ...] = ()
     baseline: str | None = None
@@ -67,7 +71,7 @@ class FolderResults:
             None for the parameter with the most values, the first by name of several.
         """
         tasks, certified = (
-            with_parameter_columns(table[table["problem"] == problem].reset_index(drop=True))
+            with_parameter_columns(_of_problem(table, problem).reset_index(drop=True))
             for table in (self.tasks, self.certified)
         )
         grouping = grouping or _most_divided(certified)
@@ -106,7 +110,14 @@ def read_folder(store: ResultStore) -> FolderResults:
         supported.unsupported,
         _environment(store),
         run_label(results, read_environments(store)),
+        rows_digest(supported),
     )
+
+
+def _of_problem(table: pd.DataFrame, problem: str) -> pd.DataFrame:
+    """Return the rows of a problem, which are all of them in most folders."""
+    are_chosen = table["problem"] == problem
+    return table if are_chosen.all() else table[are_chosen]
 
 
 def _most_divided(certified: pd.DataFrame) -> Grouping:

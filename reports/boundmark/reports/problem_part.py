@@ -51,8 +51,13 @@ class ProblemPart:
     svg: Mapping[str, str]
 
 
-def part_of(folder: FolderResults, problem: str) -> ProblemPart:
+def part_of(folder: FolderResults, problem: str, *, with_png: bool = False) -> ProblemPart:
     """Compute a problem's part with its report, or with the default one if that fails.
+
+    Parameters
+    ----------
+    with_png
+        Whether its files have each plot as PNG too.
 
     Raises
     ------
@@ -61,7 +66,7 @@ def part_of(folder: FolderResults, problem: str) -> ProblemPart:
     """
     report, complaints = report_of(problem)
     try:
-        part = _computed(report, folder, problem)
+        part = _computed(report, folder, problem, with_png)
     except (StoreError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -69,12 +74,14 @@ def part_of(folder: FolderResults, problem: str) -> ProblemPart:
         if report is DEFAULT:
             raise
         complaints.append(leave_out(f"the report of {problem!r}, which failed", error))
-        part = _computed(DEFAULT, folder, problem)
+        part = _computed(DEFAULT, folder, problem, with_png)
     told = (line[0].upper() + line[1:] for line in complaints)
     return replace(part, limitations=(*told, *part.limitations))
 
 
-def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> ProblemPart:
+def _computed(
+    report: ProblemReport, folder: FolderResults, problem: str, with_png: bool
+) -> ProblemPart:
     results = folder.of_problem(problem, report.grouping)
     most_bytes = MOST_BYTES * len(results.tasks) // len(folder.tasks)
     gaps = method_gaps(results.tasks, results.certified)
@@ -100,7 +107,7 @@ def _computed(report: ProblemReport, folder: FolderResults, problem: str) -> Pro
     details = detail_section(results, plots, most_bytes)
     if details is not None:
         sections = (*sections, details)
-    plot_files, svg = _drawn(sections)
+    plot_files, svg = _drawn(sections, with_png)
     return ProblemPart(
         problem,
         report.headline(results, tables),
@@ -136,16 +143,17 @@ def _table_files(tables: Tables, prefix: str) -> dict[str, Any]:
     }
 
 
-def _drawn(sections: tuple[Section, ...]) -> tuple[dict[str, Any], dict[str, str]]:
+def _drawn(sections: tuple[Section, ...], with_png: bool) -> tuple[dict[str, Any], dict[str, str]]:
     files: dict[str, Any] = {}
     svg: dict[str, str] = {}
     for plot in (plot for section in sections for plot in section.plots):
         if plot.name in svg:
             raise ValueError(f"two plots are called {plot.name}; expected names of their own")
-        drawing = drawing_of(plot, plot.name.replace("/", "."))
+        drawing = drawing_of(plot, plot.name.replace("/", "."), with_png=with_png)
         files[f"plots/{plot.name}.parquet"] = parquet_bytes(plot.data)
         files[f"plots/{plot.name}.svg"] = drawing.svg.encode()
-        files[f"plots/{plot.name}.png"] = drawing.png
+        if drawing.png is not None:
+            files[f"plots/{plot.name}.png"] = drawing.png
         svg[plot.name] = drawing.svg
     return files, svg
 

@@ -26,6 +26,8 @@ from boundmark.reports.sections.answer import TITLE as ANSWER
 from boundmark.reports.sections.failures import failure_section
 from boundmark.reports.stored.history import add_to_history
 from boundmark.reports.stored.machine import reference_seconds
+from boundmark.reports.stored.made_from import NAME as NOTE
+from boundmark.reports.stored.made_from import note_of
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.claims import contradicted_claims
@@ -38,6 +40,8 @@ FORMATS: Mapping[str, Callable[[Page], Mapping[str, str]]] = {
     "md": lambda page: {"report.md": render_markdown(page)},
     "latex": latex_files,
     "csv": csv_files,
+    # Those of the plots, which are drawn with the parts of the page.
+    "png": lambda page: {},
 }
 
 
@@ -57,8 +61,8 @@ def write_report(
     Parameters
     ----------
     formats
-        Any of ``"html"``, ``"md"``, and ``"latex"`` and ``"csv"``, which write the page's tables
-        into `page_tables/`.
+        Any of ``"html"``, ``"md"``, ``"latex"`` and ``"csv"``, which write the page's tables
+        into `page_tables/`, and ``"png"``, which writes each plot as PNG beside its SVG.
     history
         A file of earlier runs, to which this one is added; it need not be there yet.
     highlight
@@ -87,7 +91,7 @@ def write_report(
     folder = replace(folder, highlight=tuple(highlight), baseline=baseline)
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
-    parts = [part_of(folder, problem) for problem in folder.problems]
+    parts = [part_of(folder, problem, with_png="png" in formats) for problem in folder.problems]
     common = {
         "certified": folder.certified,
         "failures": failures(folder.tasks),
@@ -100,6 +104,7 @@ def write_report(
     }
     for part in parts:
         files |= part.files
+    files[NOTE] = note_of(folder.rows_digest, files)
     found = of_results(folder.tasks)
     page = _page(folder, parts, found, common["failures"], common["contradicted_claims"])
     pages = {path: text.encode() for render in renderers for path, text in render(page).items()}

@@ -34,7 +34,7 @@ def write_files(directory: Path, files: Mapping[str, Any]) -> list[Path]:
 
 
 def remove_stale(directory: Path, written: Collection[Path]) -> None:
-    """Remove the tables and plots of earlier reports that were not written again.
+    """Remove the tables, plots and pictures of earlier reports that were not written again.
 
     Files that no report wrote are left alone, but for LaTeX and CSV in `page_tables/`.
     """
@@ -43,6 +43,7 @@ def remove_stale(directory: Path, written: Collection[Path]) -> None:
             path.unlink()
     for folder in FOLDERS:
         for path in (directory / folder).rglob("*.parquet"):
-            if path not in written and is_made_by_reports(path):
+            if is_made_by_reports(path):
                 for ending in (".parquet", ".svg", ".png"):
-                    path.with_suffix(ending).unlink(missing_ok=True)
+                    if path.with_suffix(ending) not in written:
+                        path.with_suffix(ending).unlink(missing_ok=True)

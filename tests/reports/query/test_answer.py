@@ -1,9 +1,11 @@
 """Queries see the folder's tables, and nothing else."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from documented import append
 
@@ -67,14 +69,81 @@ def test_queries_that_fail(folder: Path, sql: str, told: str) -> None:
     assert "certified" in str(caught.value)
 
 
-def test_damaged_tables_are_named(folder: Path, tmp_path: Path, make_row: Any) -> None:
-    """By their path."""
+@pytest.fixture
+def small(tmp_path: Path, make_row: Any) -> ResultStore:
+    """Return a folder with a report on one task."""
+    pytest.importorskip("duckdb")
     store = ResultStore.create_or_open(tmp_path)
     append(store, make_row("x", objective=3), [])
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "t.parquet").write_bytes(b"no")
-    with pytest.raises(StoreError, match=r"t\.parquet cannot be read as Parquet"):
-        query_folder(tmp_path, "select 1")
+    write_report(tmp_path, ["md"])
+    assert query_folder(tmp_path, "select objective from certified").rows == ((3,),)
+    return store
+
+
+def _edit(path: Path) -> None:
+    table = pd.read_parquet(path)
+    table.assign(objective=2).to_parquet(path)
+
+
+@pytest.mark.parametrize("spoil", [_edit, lambda path: path.write_bytes(b"no")])
+def test_tables_that_were_changed_are_left_out(
+    small: ResultStore, spoil: Callable[[Path], None]
+) -> None:
+    """By name, and the others stay."""
+    spoil(small.directory / "tables" / "certified.parquet")
+    answer = query_folder(small.directory, "show tables")
+    names = {row[0] for row in answer.rows}
+    assert "certified" not in names
+    assert {"results", "pipeline_methods"} <= names
+    (note,) = answer.notes
+    assert "certified.parquet is left out" in note
+
+
+def _later_row(store: ResultStore, row: Any) -> None:
+    append(store, row, [])
+
+
+def _other_time(store: ResultStore, row: Any) -> None:
+    store.compact()
+    store.put(store.results().assign(wall_seconds=7.0), store.traces())
+
+
+def _older_version(store: ResultStore, row: Any) -> None:
+    (store.directory / "tables" / "made_from.json").unlink()
+
+
+def _broken_note(store: ResultStore, row: Any) -> None:
+    (store.directory / "tables" / "made_from.json").write_text('{"rows": []}')
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_later_row, "have changed since"),
+        (_other_time, "have changed since"),
+        (_older_version, "older version"),
+        (_broken_note, "older version"),
+    ],
+)
+def test_tables_of_other_rows_are_left_out(
+    small: ResultStore, make_row: Any, change: Callable[..., None], reason: str
+) -> None:
+    """All of them, until there is a new report; rows are there as always."""
+    change(small, make_row("y", objective=4, instance="b"))
+    answer = query_folder(small.directory, "show tables")
+    assert {row[0] for row in answer.rows} == {"results", "traces", "unsupported"}
+    (note,) = answer.notes
+    assert reason in note
+    write_report(small.directory, ["md"])
+    answer = query_folder(small.directory, "select count(*) from certified")
+    assert answer.notes == ()
+    assert answer.rows[0][0] == len(small.results())
+
+
+def test_rows_may_be_stored_together_since(small: ResultStore) -> None:
+    """They are the same."""
+    small.compact()
+    assert query_folder(small.directory, "select objective from certified").notes == ()
 
 
 BOUNDS = "select task_id, bound_certified, certificate_sha256 from results order by 1"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.statistics.gap_integrals import mean_dual_gap, mean_primal_gap
+from boundmark.reports.statistics.gap_integrals import mean_dual_gaps, mean_primal_gaps
 from boundmark.reports.statistics.par10 import par10
 from boundmark.reports.statistics.signed_rank import holm, signed_rank_p
 from boundmark.reports.statistics.virtual_best import contributions
@@ -36,6 +36,17 @@ def test_signed_rank_is_that_of_all_signs(sizes: list[float], data: st.DataObjec
     differences = [x * data.draw(st.sampled_from([-1, 1])) for x in sizes]
     one = np.exp(differences)
     assert signed_rank_p(one, np.ones(len(one))) == pytest.approx(p_by_enumeration(differences))
+
+
+@given(st.lists(st.integers(-40, 40), min_size=1, max_size=80), st.integers(1, 10))
+def test_signed_rank_is_that_of_scipy(differences: list[int], divisor: int) -> None:
+    """Exact or normal, with ties or without."""
+    from scipy.stats import wilcoxon
+
+    one = np.exp(np.array(differences) / divisor)
+    left = np.log(one)[np.log(one) != 0]
+    expected = float(wilcoxon(left).pvalue) if len(left) else 1.0
+    assert signed_rank_p(one, np.ones(len(one))) == pytest.approx(expected, rel=1e-9)
 
 
 def test_signed_rank_of_nothing_and_of_equals() -> None:
@@ -75,8 +86,12 @@ def test_integrals_are_those_of_a_sum_over_time(events: list[tuple[float, float]
     best = 50.0
     primal = sampled(events, 10.0, lambda value: max(0.0, (value - best) / value))
     dual = sampled(events, 10.0, lambda value: min(1.0, max(0.0, (best - value) / best)))
-    assert mean_primal_gap(events, best, 10.0) == pytest.approx(primal, abs=2e-3)
-    assert mean_dual_gap(events, best, 10.0) == pytest.approx(dual, abs=2e-3)
+    # The second of three tasks, of which the others report nothing.
+    seconds, values = (np.array([pair[at] for pair in events], np.float64) for at in (0, 1))
+    tasks, limits = np.ones(len(events), np.intp), np.full(3, 10.0)
+    for found, expected in ((mean_primal_gaps, primal), (mean_dual_gaps, dual)):
+        means = found(tasks, seconds, values, np.full(3, best), limits)
+        assert means.tolist() == pytest.approx([1.0, expected, 1.0], abs=2e-3)
 
 
 def test_virtual_best_by_hand() -> None:

@@ -1,6 +1,7 @@
 """Every statistic on numbers that can be checked by hand."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from boundmark.reports.statistics.bootstrap import geometric_mean_interval, geometric_mean_intervals
 from boundmark.reports.statistics.geometric_mean import geometric_mean
 from boundmark.reports.statistics.performance_profile import performance_profile
-from boundmark.reports.statistics.primal_dual_integral import mean_gap_over_time
+from boundmark.reports.statistics.primal_dual_integral import mean_gaps_over_time
 from boundmark.reports.statistics.wins import wins_and_ties
 
 ratios = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=20)
@@ -88,7 +89,51 @@ def test_primal_dual_integral_by_hand(
     solutions: list[tuple[float, float]], bounds: list[tuple[float, float]], expected: float
 ) -> None:
     """The area under the gap's step function, relative to the limit of 10 s."""
-    assert mean_gap_over_time(solutions, bounds, 10.0) == pytest.approx(expected)
+    assert _of_tasks([(solutions, bounds)]) == pytest.approx([expected])
+
+
+def _of_tasks(tasks: list[tuple[list[tuple[float, float]], list[tuple[float, float]]]]) -> Any:
+    """Return the integrals of tasks with these solutions and bounds, within 10 s."""
+    events = [
+        (place, seconds, value, are_solutions)
+        for place, both in enumerate(tasks)
+        for pairs, are_solutions in zip(both, (True, False), strict=True)
+        for seconds, value in pairs
+    ]
+    types = (np.intp, np.float64, np.float64, np.bool_)
+    columns = zip(*events, strict=True) if events else [()] * 4
+    arrays = [np.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    return mean_gaps_over_time(*arrays, np.full(len(tasks), 10.0))
+
+
+PAIRS = st.lists(st.tuples(st.floats(0, 12), st.floats(-5, 100)), max_size=5)
+
+
+@given(st.lists(st.tuples(PAIRS, PAIRS), max_size=5))
+def test_primal_dual_integrals_of_many_tasks(
+    tasks: list[tuple[list[tuple[float, float]], list[tuple[float, float]]]],
+) -> None:
+    """Each task's is what a loop over its own events adds up to, to the last bit."""
+    assert _of_tasks(tasks).tolist() == [_by_loop(*both) for both in tasks]
+
+
+def _by_loop(solutions: list[tuple[float, float]], bounds: list[tuple[float, float]]) -> float:
+    upper, lower = np.inf, -np.inf
+    area, now, gap = 0.0, 0.0, 1.0
+    events = [(t, value, np.inf) for t, value in solutions]
+    events += [(t, np.inf, value) for t, value in bounds]
+    for seconds, cost, bound in sorted(events):
+        if seconds >= 10.0:
+            break
+        area += gap * (seconds - now)
+        now = seconds
+        upper = min(upper, cost)
+        lower = max(lower, -np.inf if bound == np.inf else bound)
+        if np.isinf(upper) or np.isinf(lower):
+            gap = 1.0
+        else:
+            gap = 0.0 if upper <= lower else min(1.0, np.divide(upper - lower, upper))
+    return float((area + gap * (10.0 - now)) / 10.0)
 
 
 def test_intervals_of_several_methods_at_once() -> None:

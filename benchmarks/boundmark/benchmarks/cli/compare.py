@@ -1,5 +1,6 @@
 """`boundmark compare`: what a run does worse than another one."""
 
+import gc
 import json
 import sys
 from pathlib import Path
@@ -32,7 +33,12 @@ def compare(
     from boundmark.reports.stored.durable import write_durably
 
     limits = None if thresholds is None else read_thresholds(thresholds)
-    found = compare_runs(read_run(base), read_run(new), limits)
+    # To look for cycles among millions of objects, which all stay until the end, takes long.
+    gc.disable()
+    try:
+        found = compare_runs(read_run(base), read_run(new), limits)
+    finally:
+        gc.enable()
     texts = {
         "comparison.md": render_comparison(found),
         "comparison.json": json.dumps(found.to_json(), indent=2, sort_keys=True) + "\n",

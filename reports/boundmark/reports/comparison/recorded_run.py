@@ -65,7 +65,7 @@ def read_run(path: Path) -> RecordedRun:
             "`boundmark baseline` wrote."
         )
     store = ResultStore.open(path)
-    supported = supported_results(store)
+    supported = supported_results(store, with_traces=False)
     return RecordedRun(
         path,
         supported.results,

@@ -1,8 +1,9 @@
 """Cells of tables as HTML: there may be tens of thousands on a page, too many for a template."""
 
+import re
 from collections.abc import Collection, Sequence
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from boundmark.reports.pages.page import Cell, Table
 from boundmark.reports.plots.style import COLOURS, GLYPHS
@@ -10,6 +11,9 @@ from boundmark.reports.text.visible import visible
 
 # Characters of a text that may be broken into lines.
 LONG_TEXT = 40
+
+# What stands for something else in HTML.
+SPECIAL = re.compile("[&<>'\"]")
 
 
 def html_rows(table: Table, rows: Sequence[tuple[Cell, ...]], anchors: Collection[str]) -> Markup:
@@ -30,29 +34,28 @@ def html_rows(table: Table, rows: Sequence[tuple[Cell, ...]], anchors: Collectio
 
 def html_text(cell: Cell, anchors: Collection[str]) -> Markup:
     """Return the text of a cell, with its mark and its link."""
+    return Markup(_text(cell, anchors))
+
+
+def _text(cell: Cell, anchors: Collection[str]) -> str:
     text = _escaped(cell.text)
     if cell.href and (cell.href[0] != "#" or cell.href[1:] in anchors):
         text = f'<a href="{_escaped(cell.href)}">{text}</a>'
     if cell.mark is not None:
         glyph = GLYPHS[cell.mark % len(GLYPHS)]
         text = f'<i class="c{cell.mark % len(COLOURS)}">{glyph}</i>{text}'
-    return Markup(text)
+    return text
 
 
 def _cell(cell: Cell, at: int, is_number: bool, anchors: Collection[str]) -> str:
-    names = [
-        name
-        for name, applies in (
-            ("n", is_number),
-            ("b", cell.best),
-            ("w", len(cell.text) > LONG_TEXT),
-        )
-        if applies
-    ]
+    names = "n" if is_number else ""
+    names += " b" if cell.best else ""
+    names += " w" if len(cell.text) > LONG_TEXT else ""
     # Short, and without quotes where they are not needed: a tenth of a large page.
-    quote = '"' if len(names) > 1 else ""
-    classes = f" class={quote}{' '.join(names)}{quote}" if names else ""
-    text = html_text(cell, anchors)
+    names = names.lstrip()
+    quote = '"' if " " in names else ""
+    classes = f" class={quote}{names}{quote}" if names else ""
+    text = _text(cell, anchors)
     if at == 0:
         return f'<th scope="row"{classes}>{text}</th>'
     detail = f"<small>{_escaped(cell.detail)}</small>" if cell.detail else ""
@@ -61,6 +64,6 @@ def _cell(cell: Cell, at: int, is_number: bool, anchors: Collection[str]) -> str
 
 
 def _escaped(text: str) -> str:
-    if text.isascii() and text.isalnum():
+    if text.isprintable() and not SPECIAL.search(text):
         return text
-    return str(Markup.escape(visible(text)))
+    return str(escape(visible(text)))

@@ -1,8 +1,9 @@
 """How the gaps of the instances are distributed, a curve per value of a parameter."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from boundmark.reports.plots.style import DASHES, MARKERS
@@ -25,12 +26,14 @@ def gap_distribution_data(certified: pd.DataFrame, by: str) -> pd.DataFrame:
     by
         The parameter's column.
     """
-    rows = []
+    columns: dict[str, list[Any]] = {by: [], "gap": [], "fraction": []}
     for value in values_in_order(certified[by]):
-        group = certified[(certified[by] == value).fillna(False).astype(bool)]
-        gaps = group["gap"].dropna().sort_values()
-        rows += [(value, gap, (at + 1) / len(group)) for at, gap in enumerate(gaps)]
-    data = pd.DataFrame(rows, columns=[by, "gap", "fraction"])
+        group = certified.loc[(certified[by] == value).fillna(False).astype(bool), "gap"]
+        gaps = np.sort(group.dropna().to_numpy(np.float64))
+        columns[by] += [value] * len(gaps)
+        columns["gap"] += gaps.tolist()
+        columns["fraction"] += (np.arange(1, len(gaps) + 1) / len(group)).tolist()
+    data = pd.DataFrame(columns)
     return data.drop_duplicates([by, "gap"], keep="last").reset_index(drop=True)
 
 

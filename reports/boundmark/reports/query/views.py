@@ -1,5 +1,6 @@
 """The tables of a results folder by the names that queries know them by."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
-from boundmark.problems.errors import StoreError
 from boundmark.reports.dictionary.described import described
+from boundmark.reports.stored.made_from import read_note, rows_digest
 from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
+from boundmark.reports.stored.supported import SupportedResults, supported_results
 from boundmark.reports.text.number_text import count
 
 UNSUPPORTED = "unsupported"
@@ -41,7 +42,7 @@ def views_of(store: ResultStore) -> Views:
     `results` and `traces` have one row per task and per event, without the costs and bounds that no
     document supports, which are rows of `unsupported`. What a report has made of them,
     `tables/certified.parquet` and `tables/<problem>/methods.parquet`, is `certified` and
-    `<problem>_methods`, unless documents went missing since. Times are in UTC.
+    `<problem>_methods`, unless they, rows or documents were changed since. Times are in UTC.
 
     Raises
     ------
@@ -58,17 +59,9 @@ def views_of(store: ResultStore) -> Views:
         "traces": pa.Table.from_pandas(supported.traces, TRACES, preserve_index=False),
         UNSUPPORTED: described(UNSUPPORTED, supported.unsupported),
     }
-    reported = _tables(store.directory / "tables")
-    notes: tuple[str, ...] = ()
-    if len(supported.unsupported):
-        notes = (_left_out(supported.unsupported),)
-        if reported and not _named(supported.unsupported) <= _told(reported.get(UNSUPPORTED)):
-            reported = {}
-            notes += (
-                "Tables of the report are left out too, since it is older than that; "
-                f"`boundmark report {store.directory}` makes a new one.",
-            )
-    return Views({**reported, **own}, notes)
+    notes = (_left_out(supported.unsupported),) if len(supported.unsupported) else ()
+    reported, more = _reported(store.directory, supported)
+    return Views({**reported, **own}, (*notes, *more))
 
 
 def _left_out(unsupported: pd.DataFrame) -> str:
@@ -83,28 +76,34 @@ def _left_out(unsupported: pd.DataFrame) -> str:
     )
 
 
-def _told(reported: ds.Dataset | None) -> set[tuple[str, str]]:
-    """Return the values that a report left out as unsupported."""
-    return set() if reported is None else _named(reported.to_table().to_pandas())
-
-
-def _named(unsupported: pd.DataFrame) -> set[tuple[str, str]]:
-    return set(zip(unsupported["task_id"], unsupported["column"], strict=True))
-
-
-def _tables(folder: Path) -> dict[str, Any]:
-    """Return the tables that reports have made, by name."""
+def _reported(directory: Path, supported: SupportedResults) -> tuple[dict[str, Any], list[str]]:
+    """Return the tables that a report made of these very rows, by name, and what was left out."""
+    folder = directory / "tables"
+    paths = [path for path in sorted(folder.rglob("*.parquet")) if not path.name.startswith(".")]
+    if not paths:
+        return {}, []
+    note = read_note(directory)
+    if note is None or note.rows != rows_digest(supported):
+        reason = (
+            "an older version made them, and they do not say of what"
+            if note is None
+            else "rows or documents have changed since they were made"
+        )
+        told = f"Tables of the report are left out, because {reason}; "
+        return {}, [f"{told}`boundmark report {directory}` makes new ones."]
     found: dict[str, Any] = {}
-    for path in sorted(folder.rglob("*.parquet")):
-        if path.name.startswith("."):
-            continue
-        try:
-            found[_view_name(path.relative_to(folder))] = ds.dataset(path, format="parquet")
-        except (OSError, pa.ArrowException) as error:
-            raise StoreError(
-                f"{path} cannot be read as Parquet; expected a file that `boundmark report` wrote."
-            ) from error
-    return found
+    notes = []
+    for path in paths:
+        name = path.relative_to(directory).as_posix()
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() == note.tables.get(name):
+            found[_view_name(path.relative_to(folder))] = pq.read_table(pa.BufferReader(content))
+        else:
+            notes.append(
+                f"{path} is left out: it is not what the last report wrote; `boundmark report "
+                f"{directory}` makes a new one."
+            )
+    return found, notes
 
 
 def _view_name(path: Path) -> str:

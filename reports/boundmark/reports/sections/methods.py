@@ -20,6 +20,12 @@ NOTES = (
     "task reported before it failed counts.",
 )
 
+CPU_NOTE = (
+    "CPU seconds: the same mean of the processor time that tasks took, of all their threads and "
+    "processes, whatever became of them. On a busy machine it says more than seconds, which are "
+    "wall-clock time, here and elsewhere on this page."
+)
+
 
 def method_section(results: ProblemResults, tables: Tables) -> Section | None:
     """Return the table with one row per method; None without any."""
@@ -29,16 +35,19 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
     by_name = methods.set_index("method")
     lines: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
     with_claims = bool((methods["claiming"] > 0).any())
+    with_cpu = bool(methods["mean_cpu_seconds"].notna().any())
     columns = (
         "method", "kind", "n", "UB/LB", "UB/LB, shared", "LB/UB",
-        *(["claimed/UB"] if with_claims else []), "seconds", "tasks not ok",
+        *(["claimed/UB"] if with_claims else []), "seconds",
+        *(["CPU seconds"] if with_cpu else []), "tasks not ok",
     )  # fmt: skip
-    group = Group((), tuple(_cells(row, with_claims) for row in lines))
-    table = Table("Methods over all instances", columns, (group,), NOTES, text_columns=2)
+    group = Group((), tuple(_cells(row, with_claims, with_cpu) for row in lines))
+    notes = (*NOTES, CPU_NOTE) if with_cpu else NOTES
+    table = Table("Methods over all instances", columns, (group,), notes, text_columns=2)
     return Section("Methods", (table,))
 
 
-def _cells(row: Any, with_claims: bool) -> tuple[Cell, ...]:
+def _cells(row: Any, with_claims: bool, with_cpu: bool) -> tuple[Cell, ...]:
     solves, bounds = row.method_kind != "bound", row.method_kind != "heuristic"
     return (
         Cell(str(row.name)),
@@ -49,6 +58,7 @@ def _cells(row: Any, with_claims: bool) -> tuple[Cell, ...]:
         _mean(row.lower, row.bounded, row.instances, bounds),
         *([_mean(row.claimed, row.claiming, row.instances, bounds)] if with_claims else []),
         Cell(seconds(row.mean_seconds), f"n = {row.timed}" if row.timed else ""),
+        *([Cell(seconds(row.mean_cpu_seconds))] if with_cpu else []),
         Cell(integer(row.failed)),
     )
 

@@ -1,7 +1,6 @@
 """Performance profiles (E. D. Dolan, J. J. Moré: Math. Program. 91, 2002, Equation 2.1)."""
 
-from bisect import bisect_right
-
+import numpy as np
 import pandas as pd
 
 
@@ -22,11 +21,10 @@ def performance_profile(costs: pd.DataFrame) -> pd.DataFrame:
     """
     solved = costs.dropna(how="all")
     ratios = solved.div(solved.min(axis=1), axis=0)
-    rows: list[tuple[str, float, float]] = []
+    steps = [pd.DataFrame(columns=["method", "factor", "fraction"])]
     for method in ratios.columns if len(ratios) else ():
-        factors = sorted(ratios[method].dropna())
-        rows += [
-            (str(method), factor, bisect_right(factors, factor) / len(ratios))
-            for factor in sorted({1.0, *factors})
-        ]
-    return pd.DataFrame(rows, columns=["method", "factor", "fraction"])
+        factors = np.sort(ratios[method].dropna().to_numpy(np.float64))
+        rises = np.union1d(factors, 1.0)
+        within = np.searchsorted(factors, rises, side="right") / len(ratios)
+        steps.append(pd.DataFrame({"method": str(method), "factor": rises, "fraction": within}))
+    return pd.concat(steps[1:] or steps, ignore_index=True)

@@ -1,15 +1,25 @@
 """Primal-dual integrals: how good a method is at any time, not only at the end."""
 
-import math
-from collections.abc import Iterable
+import numpy as np
+import numpy.typing as npt
+
+from boundmark.reports.statistics.steps import (
+    Floats,
+    Places,
+    in_time,
+    mean_heights,
+    smallest_so_far,
+)
 
 
-def mean_gap_over_time(
-    solutions: Iterable[tuple[float, float]],
-    bounds: Iterable[tuple[float, float]],
-    time_limit: float,
-) -> float:
-    """Return the primal-dual integral divided by the time limit: 0 is best, 1 is worst.
+def mean_gaps_over_time(
+    tasks: Places,
+    seconds: Floats,
+    values: Floats,
+    are_solutions: npt.NDArray[np.bool_],
+    limits: Floats,
+) -> Floats:
+    """Return each task's primal-dual integral divided by its limit: 0 is best, 1 is worst.
 
     The integrand at a time is ``(U - L) / U`` with the best solution U and the best bound L so far,
     within [0, 1], and 1 while either is missing (T. Berthold: "Measuring the impact of primal
@@ -18,31 +28,24 @@ def mean_gap_over_time(
 
     Parameters
     ----------
-    solutions, bounds
-        Pairs of seconds since the start and value, in any order; what comes after the limit does
-        not count.
+    tasks, seconds, values, are_solutions
+        Of each event, in any order: its task, as the place in `limits`; seconds since the task's
+        start, where what comes after the limit does not count; cost or bound; and which it is.
+    limits
+        Of each task, in seconds, above 0.
     """
-    events = [(seconds, True, value) for seconds, value in solutions]
-    events += [(seconds, False, value) for seconds, value in bounds]
-    upper, lower = math.inf, -math.inf
-    area = now = 0.0
-    gap = 1.0
-    for seconds, is_solution, value in sorted(events):
-        if seconds >= time_limit:
-            break
-        area += gap * (seconds - now)
-        now = seconds
-        if is_solution:
-            upper = min(upper, value)
-        else:
-            lower = max(lower, value)
-        gap = _gap(upper, lower)
-    return (area + gap * (time_limit - now)) / time_limit
+    order = in_time(tasks, seconds, limits)
+    tasks, seconds, values = tasks[order], seconds[order], values[order]
+    solves = are_solutions[order]
+    upper = smallest_so_far(tasks, np.where(solves, values, np.inf))
+    lower = -smallest_so_far(tasks, np.where(solves, np.inf, -values))
+    return mean_heights(tasks, seconds, _gaps(upper, lower), limits)
 
 
-def _gap(upper: float, lower: float) -> float:
-    if math.isinf(upper) or math.isinf(lower):
-        return 1.0
-    if upper <= lower:
-        return 0.0
-    return min(1.0, (upper - lower) / upper)
+def _gaps(upper: Floats, lower: Floats) -> Floats:
+    gaps = np.ones(len(upper))
+    both = np.isfinite(upper) & np.isfinite(lower)
+    gaps[both & (upper <= lower)] = 0.0
+    apart = both & (upper > lower)
+    gaps[apart] = np.minimum(1.0, (upper[apart] - lower[apart]) / upper[apart])
+    return gaps

@@ -2,6 +2,8 @@
 
 A row's cost or bound counts if the document whose hash it states is in the folder, unchanged, about
 the same instance, and states the same value. Whether the document is right, the checker decides.
+Each document is read and hashed, or its file is as it was when that was last done; see
+`checked_files`.
 """
 
 import gzip
@@ -10,18 +12,30 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from boundmark.reports.stored.checked_files import (
+    CheckedFiles,
+    FileState,
+    checked_files,
+    file_state,
+)
+from boundmark.reports.stored.schema import TRACES
+from boundmark.reports.stored.shards import as_frame
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import values_of
+
+# Hash of the instance, hash of the document, and the value that a row states.
+Stated: TypeAlias = tuple[str, object, int]
 
 # Documents that a thread reads at a time.
 PART = 200
@@ -68,6 +82,9 @@ RESTING = (
 )
 
 
+NO_TRACES = as_frame(TRACES.empty_table())
+
+
 @dataclass(frozen=True)
 class SupportedResults:
     """A folder's rows and traces as far as documents support them.
@@ -85,125 +102,148 @@ class SupportedResults:
     unsupported: pd.DataFrame
 
 
-def supported_results(store: ResultStore) -> SupportedResults:
+def supported_results(store: ResultStore, *, with_traces: bool = True) -> SupportedResults:
     """Read a folder's results and leave out the costs and bounds that no document supports.
+
+    Parameters
+    ----------
+    with_traces
+        Whether traces are wanted; if not, there are none.
 
     Raises
     ------
     StoreError
         If the results cannot be read.
     """
-    results, traces = store.results(), store.traces()
+    results, traces = store.results(), store.traces() if with_traces else NO_TRACES
     left_out = [pd.DataFrame(columns=COLUMNS)]
-    instance_fault = cache(partial(_instance_fault, store.instances))
-    for resting in RESTING:
-        having = results[results[resting.column].notna()]
-        columns = ("instance_sha256", resting.hash_column, resting.column)
-        stated = list(zip(*(values_of(having[name]) for name in columns), strict=True))
-        faults = _faults(store.directory / resting.folder, resting, list(dict.fromkeys(stated)))
-        reasons = [instance_fault(one[0]) or faults[one] for one in stated]
-        wrong = having.assign(
-            column=resting.column,
-            value=having[resting.column],
-            reason=pd.Series(reasons, index=having.index, dtype="object"),
-        ).dropna(subset=["reason"])
-        left_out.append(wrong[COLUMNS])
-        results.loc[wrong.index, resting.column] = pd.NA
-        results.loc[wrong.index, resting.hash_column] = None
-        is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
-        traces = traces[~is_event]
+    with checked_files(store.directory) as files:
+        reader = _Reader(str(store.directory), files)
+        instance_fault = cache(reader.instance_fault)
+        for resting in RESTING:
+            columns = ("instance_sha256", resting.hash_column, resting.column)
+            have = results[resting.column].notna()
+            known = _is_known(files, resting, *(results.loc[have, name] for name in columns))
+            having = results.loc[have.index[have][~known]]
+            stated = list(zip(*(values_of(having[name]) for name in columns), strict=True))
+            faults = reader.faults(resting, list(dict.fromkeys(stated)))
+            reasons = [instance_fault(one[0]) or faults[one] for one in stated]
+            wrong = having.assign(
+                column=resting.column,
+                value=having[resting.column],
+                reason=pd.Series(reasons, index=having.index, dtype="object"),
+            ).dropna(subset=["reason"])
+            left_out.append(wrong[COLUMNS])
+            results.loc[wrong.index, resting.column] = pd.NA
+            results.loc[wrong.index, resting.hash_column] = None
+            is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
+            traces = traces[~is_event]
     return SupportedResults(results, traces, pd.concat(left_out, ignore_index=True))
 
 
-def _faults(
-    folder: Path, resting: _Resting, stated: Sequence[tuple[str, object, int]]
-) -> dict[tuple[str, object, int], str | None]:
-    """Return for each instance, hash and value why no document supports it, None if one does."""
-
-    def of_part(start: int) -> list[str | None]:
-        return [_fault(folder, resting, *one) for one in stated[start : start + PART]]
-
-    # While one waits for the disk, the other parses; more of them wait for each other.
-    with ThreadPoolExecutor(2) as pool:
-        found = list(chain.from_iterable(pool.map(of_part, range(0, len(stated), PART))))
-    return dict(zip(stated, found, strict=True))
+def _is_known(
+    files: CheckedFiles,
+    resting: _Resting,
+    instances: "pd.Series[str]",
+    digests: "pd.Series[str]",
+    values: "pd.Series[int]",
+) -> npt.NDArray[np.bool_]:
+    """Return which values are known to be supported, without a look into documents."""
+    supported = files.support(resting.folder, digests, instances, values)
+    return supported & files.are_unchanged("instances/" + instances + ".json")
 
 
-def _fault(
-    folder: Path, resting: _Resting, instance: str, digest: object, value: int
-) -> str | None:
-    """Return why a document does not support a value, None if it does."""
-    if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
-        return f"{resting.hash_column} is no hash"
-    document = _document(folder, digest)
-    if isinstance(document, str):
-        return document
-    if document.get("instance_sha256") != instance:
-        return f"{folder.name}/{digest}.json is about another instance"
-    if document.get(resting.stated) != value:
-        return f"{folder.name}/{digest}.json states another value"
-    return _payload_fault(folder, document)
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the documents of a folder, as far as that is needed."""
 
+    root: str
+    files: CheckedFiles
 
-def _payload_fault(folder: Path, document: Mapping[str, Any]) -> str | None:
-    """Return why the file that holds a document's large payload cannot be used."""
-    digest = document.get("payload_sha256")
-    if digest is None:
+    def faults(self, resting: _Resting, stated: Sequence[Stated]) -> dict[Stated, str | None]:
+        """Return for each statement why no document supports it, None if one does."""
+
+        def of_part(start: int) -> list[str | None]:
+            return [self._fault(resting, *one) for one in stated[start : start + PART]]
+
+        # While one waits for the disk, the other parses; more of them wait for each other.
+        with ThreadPoolExecutor(2) as pool:
+            found = list(chain.from_iterable(pool.map(of_part, range(0, len(stated), PART))))
+        return dict(zip(stated, found, strict=True))
+
+    def instance_fault(self, digest: object) -> str | None:
+        """Return why an instance cannot be used, None if it can."""
+        if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
+            return "instance_sha256 is no hash"
+        name = f"instances/{digest}.json"
+        content = self._unchanged(name, digest)
+        if isinstance(content, str):
+            return content
+        self.files.remember(name, content[1])
         return None
-    if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
-        return "payload_sha256 of its document is no hash"
-    name = f"{folder.name}/{digest}.json.gz"
-    found = hashlib.sha256()
-    try:
-        with gzip.open(folder / f"{digest}.json.gz") as file:
-            while chunk := file.read(1 << 20):
-                found.update(chunk)
-    except FileNotFoundError:
-        return f"{name} is not in the folder"
-    except (OSError, EOFError, zlib.error):
-        return f"{name} was changed"
-    return None if found.hexdigest() == digest else f"{name} was changed"
+
+    def _fault(self, resting: _Resting, instance: str, digest: object, value: int) -> str | None:
+        """Return why a document does not support a value, None if it does."""
+        if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
+            return f"{resting.hash_column} is no hash"
+        name = f"{resting.folder}/{digest}.json"
+        content = self._unchanged(name, digest)
+        if isinstance(content, str):
+            return content
+        try:
+            document = json.loads(content[0])
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            return f"{name} is no JSON object"
+        fields = ("instance_sha256", resting.stated, "payload_sha256")
+        about, says, payload = map(document.get, fields)
+        self.files.remember(name, content[1], about, says, payload)
+        if about != instance:
+            return f"{name} is about another instance"
+        if says != value:
+            return f"{name} states another value"
+        return None if payload is None else self._payload_fault(resting, payload)
+
+    def _payload_fault(self, resting: _Resting, digest: Any) -> str | None:
+        """Return why the file that holds a document's large payload cannot be used."""
+        if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
+            return "payload_sha256 of its document is no hash"
+        name = f"{resting.folder}/{digest}.json.gz"
+        found = hashlib.sha256()
+        try:
+            with open(f"{self.root}/{name}", "rb") as stored, gzip.open(stored) as file:
+                state = file_state(os.fstat(stored.fileno()))
+                while chunk := file.read(1 << 20):
+                    found.update(chunk)
+        except FileNotFoundError:
+            return f"{name} is not in the folder"
+        except (OSError, EOFError, zlib.error):
+            return f"{name} was changed"
+        if found.hexdigest() != digest:
+            return f"{name} was changed"
+        self.files.remember(name, state)
+        return None
+
+    def _unchanged(self, name: str, digest: str) -> tuple[bytes, FileState] | str:
+        """Return a file's content and its state before it was read, or why it cannot be used."""
+        try:
+            content, state = _content_of(f"{self.root}/{name}")
+        except OSError:
+            return f"{name} is not in the folder"
+        if hashlib.sha256(content).hexdigest() != digest:
+            return f"{name} was changed"
+        return content, state
 
 
-def _instance_fault(folder: Path, digest: object) -> str | None:
-    if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
-        return "instance_sha256 is no hash"
-    content = _unchanged(folder, digest)
-    return content if isinstance(content, str) else None
-
-
-def _document(folder: Path, digest: str) -> dict[str, Any] | str:
-    """Return a document, or why it cannot be used."""
-    content = _unchanged(folder, digest)
-    if isinstance(content, str):
-        return content
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
-        document = None
-    if isinstance(document, dict):
-        return document
-    return f"{folder.name}/{digest}.json is no JSON object"
-
-
-def _bytes_of(path: str) -> bytes:
+def _content_of(path: str) -> tuple[bytes, FileState]:
     """Return a file's content: of 100,000 small ones, in half the time that file objects take."""
     file = os.open(path, os.O_RDONLY)
     try:
+        state = file_state(os.fstat(file))
         content = os.read(file, READ_AT_A_TIME)
         if len(content) < READ_AT_A_TIME:
-            return content
-        return content + b"".join(iter(partial(os.read, file, READ_AT_A_TIME), b""))
+            return content, state
+        return content + b"".join(iter(partial(os.read, file, READ_AT_A_TIME), b"")), state
     finally:
         os.close(file)
-
-
-def _unchanged(folder: Path, digest: str) -> bytes | str:
-    """Return a file's content, or why it cannot be used."""
-    try:
-        content = _bytes_of(f"{folder}/{digest}.json")
-    except OSError:
-        return f"{folder.name}/{digest}.json is not in the folder"
-    if hashlib.sha256(content).hexdigest() != digest:
-        return f"{folder.name}/{digest}.json was changed"
-    return content

@@ -1,12 +1,13 @@
 """How good methods are at any time, from the traces."""
 
+import numpy as np
 import pandas as pd
 
-from boundmark.reports.statistics.primal_dual_integral import mean_gap_over_time
-from boundmark.reports.tables.events import events_by_task
+from boundmark.reports.statistics.primal_dual_integral import mean_gaps_over_time
+from boundmark.reports.statistics.steps import Floats
+from boundmark.reports.tables.events import places_of_tasks
 from boundmark.reports.tables.grouping import with_all
 from boundmark.reports.tables.parameters import in_order
-from boundmark.reports.tables.rows import rows
 
 
 def anytime_by_parameter(
@@ -41,28 +42,29 @@ def anytime_by_parameter(
     return in_order(means.reset_index(), by)
 
 
-def _gaps(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame) -> list[float]:
+def _gaps(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame) -> Floats:
     """Return each task's mean gap over its time limit, NaN without a reference."""
     known = certified.set_index("instance_sha256")
-    upper, lower = known["objective"].to_dict(), known["bound"].to_dict()
-    are_solutions = traces["kind"] == "solution"
-    solutions, bounds = (
-        events_by_task(traces[chosen]) for chosen in (are_solutions, ~are_solutions)
-    )
+    kinds = tasks["method_kind"].to_numpy(dtype=object)
     # Of each kind of method, what it is measured against; exact methods report both.
-    references = {"heuristic": lower, "bound": upper}
-    gaps = []
-    needed = ["task_id", "method_kind", "instance_sha256", "time_limit_seconds"]
-    for task in rows(tasks[needed]):
-        found, proven = solutions.get(task.task_id, []), bounds.get(task.task_id, [])
-        if task.method_kind in references:
-            reference = references[task.method_kind][task.instance_sha256]
-            if pd.isna(reference):
-                gaps.append(float("nan"))
-                continue
-            if task.method_kind == "heuristic":
-                proven = [(0.0, float(reference))]
-            else:
-                found = [(0.0, float(reference))]
-        gaps.append(mean_gap_over_time(found, proven, float(task.time_limit_seconds)))
+    measured = [kinds == "heuristic", kinds == "bound"]
+    upper, lower = (
+        tasks["instance_sha256"].map(known[name].astype("float64")).to_numpy(np.float64)
+        for name in ("objective", "bound")
+    )
+    reference = np.select(measured, [lower, upper], np.nan)
+    places = places_of_tasks(traces, tasks)
+    traces, places = traces[places >= 0], places[places >= 0]
+    solves = (traces["kind"] == "solution").to_numpy(np.bool_)
+    # What else such a method says counts for nothing.
+    counts = ~np.where(solves, measured[1][places], measured[0][places])
+    given = np.flatnonzero(~np.isnan(reference))
+    gaps = mean_gaps_over_time(
+        np.concatenate([places[counts], given]),
+        np.concatenate([traces["seconds"].to_numpy(np.float64)[counts], np.zeros(len(given))]),
+        np.concatenate([traces["value"].to_numpy(np.float64)[counts], reference[given]]),
+        np.concatenate([solves[counts], measured[1][given]]),
+        tasks["time_limit_seconds"].to_numpy(np.float64),
+    )
+    gaps[np.isnan(reference) & (measured[0] | measured[1])] = np.nan
     return gaps

@@ -1,7 +1,10 @@
 """Groups the events of traces by task."""
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+
+from boundmark.reports.tables.rows import places_in
 
 Events = dict[str, list[tuple[float, float]]]
 
@@ -17,3 +20,8 @@ def events_by_task(traces: pd.DataFrame) -> Events:
         task: pairs[start:end]
         for task, start, end in zip(tasks.tolist(), ends[:-1], ends[1:], strict=True)
     }
+
+
+def places_of_tasks(traces: pd.DataFrame, tasks: pd.DataFrame) -> npt.NDArray[np.intp]:
+    """Return the place of each event's task among tasks, -1 if it is not among them."""
+    return places_in(traces["task_id"], tasks["task_id"])

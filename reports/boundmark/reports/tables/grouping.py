@@ -25,14 +25,7 @@ def groups(table: pd.DataFrame, by: str) -> Iterator[tuple[str, Value, pd.DataFr
 def per_instance(tasks: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return one row per instance and one column per method: means over seeds, NaN for none."""
     values = tasks.assign(value=tasks[column].astype("float64"))
-    return values.pivot_table(
-        index="instance_sha256",
-        columns="method",
-        values="value",
-        aggfunc="mean",
-        dropna=False,
-        observed=True,
-    )
+    return values.groupby(["instance_sha256", "method"])["value"].mean().unstack()
 
 
 def status_counts(tasks: pd.DataFrame, by: str) -> pd.DataFrame:

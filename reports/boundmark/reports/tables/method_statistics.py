@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from boundmark.reports.statistics.gap_integrals import mean_dual_gap, mean_primal_gap
+from boundmark.reports.statistics.gap_integrals import mean_dual_gaps, mean_primal_gaps
 from boundmark.reports.statistics.par10 import par10
+from boundmark.reports.statistics.steps import Floats
 from boundmark.reports.statistics.virtual_best import contributions
 from boundmark.reports.tables.equal_terms import comparisons
-from boundmark.reports.tables.events import events_by_task
+from boundmark.reports.tables.events import places_of_tasks
 from boundmark.reports.tables.grouping import per_instance
-from boundmark.reports.tables.method_gaps import ROLES
-from boundmark.reports.tables.rows import is_among, values_of
+from boundmark.reports.tables.method_gaps import NEEDED, ROLES
+from boundmark.reports.tables.rows import is_among
 
 # Values that differ by a thousandth count as equal.
 TOLERANCE = 0.001
@@ -48,6 +50,7 @@ def method_statistics(
         `Contribution`. Seeds are averaged within an instance first.
     """
     best = certified.set_index("instance_sha256")["objective"].astype("float64")
+    tasks = tasks[["task_id", *NEEDED]]
     found: list[dict[str, Any]] = []
     for role, (kinds, column) in ROLES.items():
         chosen = tasks[tasks["method_kind"].isin(kinds)]
@@ -87,20 +90,22 @@ def _of_comparison(tasks: pd.DataFrame, column: str) -> Iterator[dict[str, Any]]
 
 def _progress(
     tasks: pd.DataFrame, traces: pd.DataFrame, best: "pd.Series[float]", column: str
-) -> list[float]:
+) -> Floats:
     """Return the primal or dual integral of each task, NaN without a reference."""
     kind = "solution" if column == "objective" else column
-    events = events_by_task(traces[traces["kind"] == kind])
-    mean_gap = mean_primal_gap if column == "objective" else mean_dual_gap
-    references = tasks["instance_sha256"].map(best)
-    found = []
-    for task_id, reference, limit in zip(
-        values_of(tasks["task_id"]), references, tasks["time_limit_seconds"], strict=True
-    ):
-        is_known = len(traces) > 0 and reference > 0 and limit > 0
-        found.append(
-            mean_gap(events.get(task_id, ()), float(reference), float(limit))
-            if is_known
-            else float("nan")
-        )
+    mean_gaps = mean_primal_gaps if column == "objective" else mean_dual_gaps
+    references = np.asarray(tasks["instance_sha256"].map(best), np.float64)
+    limits = np.asarray(tasks["time_limit_seconds"], np.float64)
+    found = np.full(len(tasks), np.nan)
+    known = (references > 0) & (limits > 0) & (len(traces) > 0)
+    events = traces[traces["kind"] == kind]
+    places = places_of_tasks(events, tasks[known])
+    counts = places >= 0
+    found[known] = mean_gaps(
+        places[counts],
+        events["seconds"].to_numpy(np.float64)[counts],
+        events["value"].to_numpy(np.float64)[counts],
+        references[known],
+        limits[known],
+    )
     return found

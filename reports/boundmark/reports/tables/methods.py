@@ -21,8 +21,11 @@ COLUMNS = [
     "claimed",
     "timed",
     "mean_seconds",
+    "mean_cpu_seconds",
     "failed",
 ]
+
+NO_TIMES = pd.Series(dtype="float64")
 
 
 def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
@@ -43,7 +46,8 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         those where it has a certified bound and some method a solution, and `lower`, the geometric
         mean of its LB/UB; `claiming` and `claimed`, the same of its claims, without those above the
         best solution; `timed`, those where it ran, and `mean_seconds`, the shifted geometric mean
-        of its wall-clock seconds; `failed`, its tasks that did not end `ok`.
+        of its wall-clock seconds, and `mean_cpu_seconds`, that of the processor time it took, over
+        those where this was recorded; `failed`, its tasks that did not end `ok`.
     """
     known = certified.set_index("instance_sha256")
     objective, bound = known["objective"].astype("float64"), known["bound"].astype("float64")
@@ -55,11 +59,12 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     shared = uppers.loc[:, everywhere].dropna(axis=1, how="all").dropna()
     ran = tasks[tasks["status"] != "unsupported"]
     seconds = per_instance(ran.assign(seconds=charged_seconds(ran)), "seconds")
+    processor = per_instance(ran, "cpu_seconds")
     rows = []
-    for method, own in tasks.groupby("method"):
+    for method, own in tasks.groupby("method")[["method_kind", "instance_sha256", "status"]]:
         upper, lower = uppers[method].dropna(), lowers[method].dropna()
         claimed = claims[method].dropna()
-        times = seconds[method].dropna() if method in seconds else pd.Series(dtype="float64")
+        times = seconds.get(method, NO_TIMES).dropna()
         row = (
             method,
             own["method_kind"].iloc[0],
@@ -74,6 +79,7 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
             geometric_mean(claimed),
             len(times),
             geometric_mean(times, SHIFT_SECONDS),
+            geometric_mean(processor.get(method, NO_TIMES).dropna(), SHIFT_SECONDS),
             int((own["status"] != "ok").sum()),
         )
         rows.append(row)

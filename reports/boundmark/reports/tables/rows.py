@@ -4,7 +4,11 @@ from collections import namedtuple
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def rows(frame: pd.DataFrame) -> Iterable[Any]:
@@ -17,9 +21,23 @@ def rows(frame: pd.DataFrame) -> Iterable[Any]:
 def is_among(column: "pd.Series[Any]", values: Collection[str]) -> "pd.Series[bool]":
     """Return which texts of a column are among others.
 
-    As `isin` says too, which goes through the others one by one.
+    As `isin` says too, which takes longer.
     """
-    return column.astype(object).isin(list(values))
+    known = pd.Series(list(values), dtype="str")
+    return pd.Series(places_in(column, known) >= 0, index=column.index)
+
+
+def places_in(column: "pd.Series[Any]", known: "pd.Series[Any]") -> npt.NDArray[np.intp]:
+    """Return for each text of a column its first place among known ones, -1 if it is not there."""
+    texts, among = (pa.chunked_array(_chunks(one), pa.large_string()) for one in (column, known))
+    found = pc.index_in(texts, value_set=among.combine_chunks(), skip_nulls=True)
+    places: npt.NDArray[np.intp] = found.fill_null(-1).to_numpy().astype(np.intp)
+    return places
+
+
+def _chunks(column: "pd.Series[Any]") -> list[pa.Array]:
+    found = pa.array(column, pa.large_string())
+    return found.chunks if isinstance(found, pa.ChunkedArray) else [found]
 
 
 def values_of(column: "pd.Series[Any]") -> list[Any]:

@@ -42,6 +42,14 @@ def test_narrow_graphs_are_solved() -> None:
     assert "share/1" not in {report.kind for report in reports.bounds}
 
 
+def test_where_tensors_wait_the_pivot_is_tried() -> None:
+    """On a chain there and back, whose nodes read what mirrors wrote, it follows `separation`."""
+    edges = {(v, v + 1) for v in range(19)} | {(v, 19 - v) for v in range(10)}
+    sample = instance([1] * 20, sorted(edges), 4, transfer=[7] * 10 + [0] * 10)
+    kinds = [report.kind for report in certified(sample, 5, ideals=1).bounds]
+    assert kinds.index("separation/1") < kinds.index("bottleneck-guess-tree/1")
+
+
 def layers(width: int, depth: int, k: int) -> PipelineInstance:
     """Return layers of nodes, each of which needs two of the layer before."""
     dice = random.Random(1)

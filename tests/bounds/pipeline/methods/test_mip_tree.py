@@ -10,11 +10,11 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
-from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.methods import mip_tree
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.bounds.pipeline.tree import search
 from boundmark.bounds.pipeline.tree.linear_program import Point, solve
+from boundmark.bounds.pipeline.tree.rising import LARGEST_GRAPH
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
@@ -96,7 +96,7 @@ def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGrap
 
 def test_what_the_checker_would_refuse_is_not_tried() -> None:
     """The limits of the checker are the method's."""
-    nodes = LARGEST_TREE_GRAPH + 1
+    nodes = LARGEST_GRAPH + 1
     ones = frozen([1] * nodes)
     names = tuple(map(str, range(nodes)))
     graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)

@@ -11,7 +11,7 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
-from boundmark.bounds.checker.pipeline.limits import LARGEST_REACH_GRAPH
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.methods import reach
 from boundmark.bounds.pipeline.reach.program import Point, Program
 from boundmark.problems.arrays import frozen
@@ -92,7 +92,7 @@ def test_no_time_leaves_what_is_cheap(random_graph: Callable[..., PipelineGraph]
 
 def test_what_the_checker_would_refuse_is_not_tried() -> None:
     """The limits of the checker are the method's."""
-    nodes = LARGEST_REACH_GRAPH + 1
+    nodes = LARGEST_TREE_GRAPH + 1
     ones = frozen([1] * nodes)
     names = tuple(map(str, range(nodes)))
     graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)

@@ -1,6 +1,8 @@
 import itertools
 import math
 import random
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from brute_force_placement import instance, optimum
@@ -30,6 +32,11 @@ def closed(sample: PlacementInstance, known_cost: float = math.inf) -> tuple[Clo
     closing = ClosingIn.of(sample, Budget(600), best, "a test")
     closing.run()
     return closing, recorder
+
+
+def steps_of(payload: dict[str, Any]) -> int:
+    """Return the steps of all searches of a certificate."""
+    return sum(row[3] for interval in payload["intervals"] for row in interval["searches"])
 
 
 def test_modules_add_up_to_the_optimum() -> None:
@@ -189,3 +196,23 @@ def test_coarse_chains_prove_no_more_than_the_optimum(monkeypatch: pytest.Monkey
         with pytest.raises(checker.Rejected):
             checker.check_certificate(instance_json, document)
     assert gained
+
+
+def test_certificates_fit_into_what_is_left_for_their_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With little time left, less is certified than is proven, and its check has fewer steps."""
+    closing, recorder = closed(TWO)
+    assert recorder.bounds[-1].bound == closing.bound == 16
+    full = steps_of(recorder.bounds[-1].payload)
+    monkeypatch.setattr(closing_in, "LEAST_STEPS", full - 1)
+    for seconds, is_cut in ((600, False), (0, True)):
+        recorder = Recorder()
+        short = replace(
+            closing, best=Best(TWO, recorder), checked_by=Budget(seconds), settled=set()
+        )
+        short._report()
+        bound = recorder.bounds[-1]
+        assert (bound.bound < 16) == is_cut
+        assert (steps_of(bound.payload) < full) == is_cut
+        assert checker.check_certificate(TWO.to_json(), bound.to_json()) == bound.bound

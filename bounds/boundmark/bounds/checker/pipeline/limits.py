@@ -1,10 +1,7 @@
 """Numbers that producers have to know: what certificates of each kind may be about, and units."""
 
-# Nodes and stages of an instance that a tree is about.
-LARGEST_TREE_GRAPH = 2**12
-
-# The same for steps of reach, whose programs have few of the nodes open.
-LARGEST_REACH_GRAPH = 2**14
+# Nodes and stages of an instance that a tree is about, or the steps of reach.
+LARGEST_TREE_GRAPH = 2**14
 
 # In trees, shares of a stage are integers in units of 1 / TREE_SHARE_UNITS, rounded down.
 TREE_SHARE_UNITS = 2**30

@@ -6,7 +6,7 @@ from ..budget import spend
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .instance import Instance
 from .leaf import Program, WeighedRow, add_up
-from .limits import LARGEST_REACH_GRAPH, TREE_SHARE_UNITS
+from .limits import TREE_SHARE_UNITS
 from .tree import leaves, read_threshold
 from .windows import Order, in_order, shares_at, weights_around
 
@@ -26,8 +26,7 @@ class Step(NamedTuple):
 
 def reach(graph: Instance, payload: Any) -> int:
     """Return what the steps prove if they refute the threshold."""
-    names = {"weights", "moves", "steps"}
-    threshold = read_threshold(graph, payload, names, LARGEST_REACH_GRAPH)
+    threshold = read_threshold(graph, payload, {"weights", "moves", "steps"})
     weights = integers(payload["weights"], "weights of the payload", 0, LARGEST_AMOUNT)
     if len(weights) != len(graph.work):
         raise Rejected("weights of the payload is not one for each node")

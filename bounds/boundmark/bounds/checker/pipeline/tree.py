@@ -39,12 +39,10 @@ def bottleneck_guess_tree(graph: Instance, payload: Any) -> int:
     return _trees(graph, payload, {"demand"}, programs)
 
 
-def read_threshold(
-    graph: Instance, payload: Any, fields: set[str], largest: int = LARGEST_TREE_GRAPH
-) -> int:
+def read_threshold(graph: Instance, payload: Any, fields: set[str]) -> int:
     """Return the threshold of a payload that has trees, unless the graph is too large for them."""
     payload = read_fields(payload, "the payload", {"threshold", "flows"} | fields)
-    if len(graph.work) > largest or graph.k > largest:
+    if max(len(graph.work), graph.k) > LARGEST_TREE_GRAPH:
         raise Rejected("the instance is too large for a tree")
     return integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
 

@@ -84,13 +84,15 @@ def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
         is_changed = False
         room.count[0] += module.operators
         for v in range(module.operators):
-            for d in range(width):
+            left = range(width) if only[v] < 0 else range(only[v], only[v] + 1)
+            for d in left:
                 at = v * width + d
-                beside = held[d] if only[v] == d else held[d] + module.memory[v]
-                is_late = heads[at] + duration[at] + tails[at] > threshold
-                if allowed[v] >> d & 1 and (is_late or beside > module.capacity[d]):
-                    allowed[v] ^= 1 << d
-                    is_changed = True
+                if allowed[v] >> d & 1:
+                    beside = held[d] if only[v] == d else held[d] + module.memory[v]
+                    is_late = heads[at] + duration[at] + tails[at] > threshold
+                    if is_late or beside > module.capacity[d]:
+                        allowed[v] ^= 1 << d
+                        is_changed = True
             if allowed[v] == 0:
                 return False
         if not is_changed or room.count[0] > limit:

@@ -1,6 +1,7 @@
 """`certify`: `separation`, then the exact method for narrow graphs, then what suits the graph.
 
-That is `reach` for long graphs, as models are; `share` comes after it, because its cuts take
+That is `pivot-tree` and then `reach` where tensors wait for long, as in training. It is `reach`
+for long graphs in general, as models are; `share` comes after it, because its cuts take
 seconds on a thousand nodes, where `ideal-dp` often has the optimum in a tenth of one. Wide graphs
 begin with `share`. With few stages `mip-tree` follows: each of its programs has all stages in it.
 With more stages it is `packing`. Trees get the time that these leave when they end by themselves.
@@ -21,6 +22,7 @@ from boundmark.bounds.pipeline.methods import (
     mean_work,
     mip_tree,
     packing,
+    pivot_tree,
     reach,
     separation,
     share,
@@ -34,6 +36,11 @@ Run: TypeAlias = Callable[[PipelineInstance, Budget, int, Progress], None]
 
 # Of the time, at most, for the dynamic program: where it applies, it usually takes far less.
 IDEALS_FRACTION = 0.5
+
+# In units of the mean work: with a bound of `separation` above this, tensors wait for long, and
+# `pivot-tree` says what that costs at least, in so much of the time.
+SEPARATED = 1.05
+PIVOT_FRACTION = 0.6
 
 # Nodes per node of a longest path: models have 1 to 4, random graphs ten and more.
 WIDEST_LONG_GRAPH = 6
@@ -64,11 +71,16 @@ def run(
     if known_cost:
         best.objective = known_cost
     mean_work.run(instance, budget, seed, best)
+    mean = best.certified
     with suppress(UnsupportedError):
         separation.run(instance, budget, seed, best)
+    is_separated = best.certified > SEPARATED * mean
     # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
     with suppress(UnsupportedError):
         ideal_dp.run(instance, budget.part(IDEALS_FRACTION), seed, best, ideals=ideals)
+    if is_separated and not best.is_proven and _is_long(instance.graph.dag):
+        with suppress(UnsupportedError):
+            pivot_tree.run(instance, budget.part(PIVOT_FRACTION), seed, best)
     for position, method in enumerate(_methods(instance)):
         is_late = budget.remaining() < ANOTHER_FRACTION * budget.wall_seconds
         if best.is_proven or (position > 0 and is_late):
@@ -103,5 +115,5 @@ METHOD = Method(
     run=run,
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=8,
+    version=9,
 )

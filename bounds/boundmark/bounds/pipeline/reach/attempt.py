@@ -10,7 +10,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.checker.pipeline.instance import Instance
-from boundmark.bounds.checker.pipeline.limits import LARGEST_REACH_GRAPH
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.reach.closure import Closure
 from boundmark.bounds.pipeline.reach.prefixes import Prefixes, Step
 from boundmark.bounds.pipeline.reach.program import Program
@@ -74,10 +74,10 @@ class Setting:
             If the instance is too large for the checker.
         """
         largest = max(instance.nodes, instance.k)
-        if largest > LARGEST_REACH_GRAPH:
+        if largest > LARGEST_TREE_GRAPH:
             raise UnsupportedError(
                 f"the instance has {largest} nodes or stages; expected at most "
-                f"{LARGEST_REACH_GRAPH}."
+                f"{LARGEST_TREE_GRAPH}."
             )
         checked = checker.check_instance(instance.to_json())
         return cls(instance, Closure.of(instance.graph.dag), checked, None, budget)

@@ -24,7 +24,7 @@ The column s exists for the solver only: with it, the program is always feasible
 exist.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -203,6 +203,22 @@ def relax(
         number=np.concatenate(rows.number),
         y=y,
         c=c,
+    )
+
+
+def without_rows(relaxation: Relaxation, is_needless: npt.NDArray[np.bool_]) -> Relaxation:
+    """Return a relaxation without some of its rows, given for each row, and with all columns."""
+    kept = ~is_needless
+    number = np.cumsum(kept) - 1
+    used = kept[relaxation.rows]
+    return replace(
+        relaxation,
+        rows=number[relaxation.rows[used]],
+        columns=relaxation.columns[used],
+        values=relaxation.values[used],
+        lower=relaxation.lower[kept],
+        family=relaxation.family[kept],
+        number=relaxation.number[kept],
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
 from boundmark.bounds.pipeline.tree.formulation import Formulation
 from boundmark.bounds.pipeline.tree.search import Tree
@@ -14,6 +13,9 @@ from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
+
+# Nodes and stages: the programs of larger instances are out of reach, and so are their shares.
+LARGEST_GRAPH = 2**12
 
 # How much a target is above what has been refuted, as a part of it. Shares at a threshold far above
 # what can be refuted are weak; each new target has the worst leaves solved again. So steps begin
@@ -56,9 +58,9 @@ def report_rising_bounds(
         Name of the method.
     """
     largest = max(instance.nodes, instance.k)
-    if largest > LARGEST_TREE_GRAPH:
+    if largest > LARGEST_GRAPH:
         raise UnsupportedError(
-            f"the instance has {largest} nodes or stages; expected at most {LARGEST_TREE_GRAPH}."
+            f"the instance has {largest} nodes or stages; expected at most {LARGEST_GRAPH}."
         )
     table = share_table(instance.graph)
     first = table.certificate(instance, producer)

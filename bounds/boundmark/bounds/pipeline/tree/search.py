@@ -11,7 +11,7 @@ A formulation of several programs has a tree for each, and their leaves wait in 
 import heapq
 import itertools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from boundmark.bounds.pipeline.tree.superblocks import Superblocks
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
+
+Multipliers: TypeAlias = dict[str, list[int]]
 
 # Multipliers are rounded to multiples of 1 / MULTIPLIER_UNITS.
 MULTIPLIER_UNITS = 2**24
@@ -41,7 +43,7 @@ class Node:
     windows: Windows
     threshold: int
     optimum: float
-    multipliers: dict[str, list[int]]
+    multipliers: Multipliers
     choice: tuple[int, int] | None
     children: "tuple[Node, Node] | None" = None
 
@@ -195,12 +197,13 @@ class Tree:
             windows,
             threshold,
             point.optimum,
-            _multipliers(relaxation, point),
+            rounded_multipliers(relaxation, point),
             choice(self.instance.graph, superblocks, amounts, windows, relaxation, point),
         )
 
 
-def _multipliers(relaxation: Relaxation, point: Point) -> dict[str, list[int]]:
+def rounded_multipliers(relaxation: Relaxation, point: Point) -> Multipliers:
+    """Return the multipliers as certificates hold them: of each family, rows and multipliers."""
     result = {}
     scaled = np.rint(point.multipliers * MULTIPLIER_UNITS).astype(np.int64)
     for i, name in enumerate(FAMILIES):

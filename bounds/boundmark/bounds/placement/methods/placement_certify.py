@@ -100,7 +100,7 @@ METHOD = Method(
     summary="The best certificate in the time given: paths, loads, prices, then modules.",
     run=run,
     params={"known_cost": 0},
-    version=3,
+    version=4,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )

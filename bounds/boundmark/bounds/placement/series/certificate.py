@@ -91,7 +91,11 @@ def affordable(parts: Sequence[Part], most_steps: int) -> list[Part]:
 
 
 def payload(
-    instance: Instance, parts: Sequence[Part], duration: Durations, bound: int
+    instance: Instance,
+    parts: Sequence[Part],
+    duration: Durations,
+    bound: int,
+    most_steps: int | None = None,
 ) -> tuple[int, dict[str, Any]]:
     """Return a bound and its certificate's payload: the given one, or what can be checked of it.
 
@@ -99,14 +103,18 @@ def payload(
     ----------
     bound
         What the parts add up to.
+    most_steps
+        Of all searches, for a check in time; the checker has a limit of its own.
     """
+    if most_steps is None or most_steps > limits.MOST_SEARCH_STEPS:
+        most_steps = limits.MOST_SEARCH_STEPS
     found = lowered(parts, duration, bound)
-    if _steps(found) > limits.MOST_SEARCH_STEPS:
+    if _steps(found) > most_steps:
         low, found = 0, lowered(parts, duration, 0)
         for _ in range(MOST_TRIALS):
             middle = (low + bound) // 2
             trial = lowered(parts, duration, middle)
-            if _steps(trial) <= limits.MOST_SEARCH_STEPS:
+            if _steps(trial) <= most_steps:
                 low, found = middle, trial
             else:
                 bound = middle

@@ -8,6 +8,7 @@ searches are fastest.
 
 import itertools
 import math
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,7 +38,19 @@ from boundmark.problems.ticks import LARGEST_TOTAL
 KIND = "series/1"
 
 # Steps of a search, round after round.
-LIMITS = (2**16, 2**19, 2**22, 2**24)
+LIMITS = (2**14, 2**17, 2**20, 2**24)
+
+# Thresholds are halved while more than this part of them is open, and then asked for one by one.
+HALVED = 1 / 8
+
+# What a step takes the checker, in seconds of processor time.
+SECONDS_PER_STEP = 0.6e-6
+
+# Certificates of so few steps are worth a check even if the time is up.
+LEAST_STEPS = 2**20
+
+# Lower thresholds tried once a search is cut off, each time in the middle of what is open.
+TRIED_BELOW = 1
 
 
 def parts_along_chain(instance: PlacementInstance, read: Instance, network: Network) -> list[Part]:
@@ -57,8 +70,12 @@ class ClosingIn:
 
     Attributes
     ----------
+    checked_by
+        Until when certificates should be checked, if their checks begin as they are reported.
     settled
         Pairs of which all is known, or nothing more in this round.
+    processor_started
+        Processor time when all this began.
     """
 
     instance: PlacementInstance
@@ -68,7 +85,9 @@ class ClosingIn:
     read: Instance
     network: Network
     parts: list[Part]
+    checked_by: Budget
     settled: set[tuple[int, Pair]] = field(default_factory=set)
+    processor_started: float = field(default_factory=time.process_time)
 
     @classmethod
     def of(
@@ -78,7 +97,7 @@ class ClosingIn:
         read = checker.check_instance(instance.to_json())
         network = Network(read)
         parts = parts_along_chain(instance, read, network)
-        return cls(instance, budget, best, producer, read, network, parts)
+        return cls(instance, budget, best, producer, read, network, parts, checked_by=budget)
 
     @property
     def sees_all(self) -> bool:
@@ -149,16 +168,17 @@ class ClosingIn:
         if high == math.inf:
             self._prove_by_loads(part, pair)
             return
-        is_cut_off = False
-        # Near the path's length, thresholds are refuted at once.
-        while part.least[pair] < high and not self.budget.is_spent():
-            threshold = (part.least[pair] + int(high)) // 2
+        cut_off = 0
+        while part.least[pair] < high and cut_off <= TRIED_BELOW and not self.budget.is_spent():
+            is_halved = cut_off or high - part.least[pair] > HALVED * high
+            # Just below what is known, the first refutation is the last one that is needed.
+            threshold = (part.least[pair] + int(high)) // 2 if is_halved else int(high) - 1
             if part.refute(pair, threshold, limit):
                 continue
             known = part.best[pair].ticks if pair in part.best else math.inf
-            is_cut_off = is_cut_off or known > threshold
+            cut_off += known > threshold
             high = min(threshold, known)
-        if is_cut_off:
+        if cut_off:
             self._prove_by_loads(part, pair)
 
     def _prove_by_loads(self, part: Part, pair: Pair) -> None:
@@ -188,5 +208,13 @@ class ClosingIn:
             self.best.solution(schedule)
         bound = min(self.bound, self.best.objective)
         if bound > self.best.certified:
-            proven, found = payload(self.read, self.parts, duration, int(bound))
+            proven, found = payload(self.read, self.parts, duration, int(bound), self._most_steps())
             self.best.bound(Certificate.of(self.instance, KIND, proven, found, self.producer))
+
+    def _most_steps(self) -> int:
+        """Return the steps that a checker has time for, if it gets as much of a core as we did."""
+        wall = self.checked_by.spent()
+        processor = time.process_time() - self.processor_started
+        crowded = max(1.0, wall / max(processor, 0.001)) if wall > 1.0 else 1.0
+        seconds = self.checked_by.remaining() / crowded
+        return max(LEAST_STEPS, int(seconds / SECONDS_PER_STEP))

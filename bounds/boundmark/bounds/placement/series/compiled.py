@@ -45,11 +45,18 @@ _SIGNATURES = {
 }
 
 
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+
 _MODULES = (module_data, module_devices, module_search)
 
 
 def _compiled() -> Callable[[Module, Scratch, int, int], int]:
-    """Return the search, in which all calls are of compiled functions."""
+    """Return the search, in which all calls are of compiled functions.
+
+    Nothing in it allocates, so references need not be counted (`_nrt`; numba has it, but does not
+    document it). Each call would count those to all arrays, with atomic instructions that take
+    most of the time.
+    """
     scope: dict[str, Any] = {}
     for module in _MODULES:
         scope |= vars(module)
@@ -57,17 +64,18 @@ def _compiled() -> Callable[[Module, Scratch, int, int], int]:
     for name, signature in _SIGNATURES.items():
         function = FunctionType(scope[name].__code__, scope, name)
         function.__qualname__ = f"{name}_{version}"
-        scope[name] = numba.njit([signature], cache=True, nogil=True)(function)
+        scope[name] = numba.njit([signature], **_OPTIONS)(function)
     found: Callable[[Module, Scratch, int, int], int] = scope["search"]
     return found
 
 
 def _version() -> str:
-    """Return what changes with any of the sources.
+    """Return what changes with any of the sources, or with how they are compiled here.
 
     numba compiles a function anew if its own file has changed. What it calls is part of it, too.
     """
-    sources = (Path(str(module.__file__)).read_bytes() for module in _MODULES)
+    files = [*(str(module.__file__) for module in _MODULES), __file__]
+    sources = (Path(file).read_bytes() for file in files)
     return hashlib.sha256(b"".join(sources)).hexdigest()[:12]
 
 

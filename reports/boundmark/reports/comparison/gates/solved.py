@@ -15,7 +15,9 @@ DELIVERED = (("objective", "a verified solution"), ("bound_certified", "a certif
 
 def solved_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
     """Yield the methods that have a solution, or a bound, on more or fewer instances."""
-    for (problem, method), tasks in pairs.both.groupby(["problem", "method"]):
+    values = [f"{column}_{side}" for column, _ in DELIVERED for side in ("base", "new")]
+    both = pairs.both[["problem", "method", "instance_sha256", *values]]
+    for (problem, method), tasks in both.groupby(["problem", "method"]):
         for column, what in DELIVERED:
             before, after = (_delivered(tasks, f"{column}_{side}") for side in ("base", "new"))
             found = _counted(before, after, thresholds.solved_lost, f"instances with {what}")

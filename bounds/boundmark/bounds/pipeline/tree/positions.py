@@ -1,0 +1,243 @@
+"""The stage of one node, for each position that it can have among the stages.
+
+Let some node, the pivot, be in stage j. What it depends on is in stage j or before, and what
+depends on it is in stage j or after. In training graphs, with a pivot where the forward part of the
+graph ends, only stage j can hold forward operators together with the backward operators that read
+what they wrote: all other such tensors leave a stage before and enter one after, or they leave or
+enter stage j. The program of three superblocks ([MTPP24], Section 3.3) says how little that may be.
+
+It is a certificate of the kind bottleneck-guess-tree, in which only the pivot demands anything of
+its stage. Below, each position has a tree of its own. Multipliers of one position hold for others
+as well, and prove little less if these are near. So programs are solved where the bound is least,
+and many positions never have their own.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.leaf import Program, WeighedRow, add_up
+from boundmark.bounds.pipeline.reach.weights import scaled
+from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows, branch, narrowed
+from boundmark.bounds.pipeline.tree.branching import choice
+from boundmark.bounds.pipeline.tree.linear_program import solve
+from boundmark.bounds.pipeline.tree.relaxation import (
+    FAMILIES,
+    TREE_FAMILIES,
+    Relaxation,
+    relax,
+    without_rows,
+)
+from boundmark.bounds.pipeline.tree.search import EXCESS_PRICE, Multipliers, rounded_multipliers
+from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, Superblocks, around
+from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+KIND = "bottleneck-guess-tree/1"
+
+ROWS = (*TREE_FAMILIES, "demand")
+NOTHING: Multipliers = {name: [] for name in ROWS}
+
+# The leaf at which the pivot is not in its stage: the demand row alone says that this cannot be.
+ELSEWHERE: Multipliers = {**NOTHING, "demand": [0, 1]}
+
+# With more nodes than this, a program takes ten seconds and more. Then there is one before it
+# without the rows of the smallest tensors, which have this part of all transfers together: with
+# 0.3, a program takes a tenth of the time and proves about four fifths as much.
+LARGE_GRAPH = 5000
+LEFT_OUT = (0.3, 0.1, 0.0)
+
+# Of programs, which come near enough to their optimum so. And in how many units of cost the
+# solver sees the threshold: with 10^8, it takes half as long again or fails.
+PRECISION = 1e-5
+THRESHOLD_UNITS = 10
+
+# Above any cost: the bound of a leaf without partitions.
+LARGEST = 2**62
+
+
+@dataclass(eq=False)
+class Leaf:
+    """Partitions with the pivot in a given stage, until it is branched on.
+
+    Attributes
+    ----------
+    superblocks
+        What is before the pivot's stage, this stage, and what is after it.
+    bound
+        What the multipliers prove of the bottleneck stage, in exact arithmetic.
+    solved
+        How many of its own programs were solved; each leaves out less than the one before.
+    choice
+        Node and superblock to branch on; None if all is decided, or not known yet.
+    """
+
+    superblocks: Superblocks
+    windows: Windows
+    bound: int = 0
+    multipliers: Multipliers = field(default_factory=lambda: NOTHING)
+    solved: int = 0
+    choice: tuple[int, int] | None = None
+    children: "tuple[Leaf, Leaf] | None" = None
+
+
+class Positions:
+    """Trees that refute, for each position of the pivot's stage, that all stages cost little.
+
+    Parameters
+    ----------
+    pivot
+        The node.
+    threshold
+        What all stages are supposed to cost at most. No bound gets above it by more than a tick.
+    """
+
+    def __init__(
+        self, instance: PipelineInstance, pivot: int, threshold: int, budget: Budget
+    ) -> None:
+        self._instance, self._pivot, self._budget = instance, pivot, budget
+        self.threshold = threshold
+        self._checked = checker.check_instance(instance.to_json())
+        self._amounts = scaled(instance.graph.work, threshold)
+        demanded = np.zeros(instance.nodes, dtype=np.int64)
+        demanded[pivot] = SHARE_UNITS
+        self._demand = Demand.of(demanded, instance.k)
+        row = WeighedRow(demanded.tolist(), ((MIDDLE, 1), (MIDDLE - 1, -1)), self._demand.least)
+        self._weighed = {"demand": [row]}
+        self._left_out = [
+            _smallest_tensors(instance.graph, part)
+            for part in (LEFT_OUT if instance.nodes > LARGE_GRAPH else LEFT_OUT[-1:])
+        ]
+        self._roots = [self._root(instance.graph.dag, stage) for stage in range(instance.k)]
+        self._leaves = list(self._roots)
+
+    def _root(self, dag: Dag, stage: int) -> Leaf:
+        """Return all partitions with the pivot in a stage."""
+        superblocks = around(stage, self._instance.k, self._demand)
+        first = np.full(dag.nodes, MIDDLE if stage == 0 else 0)
+        last = np.full(dag.nodes, MIDDLE if stage == self._instance.k - 1 else 2)
+        first[self._pivot] = last[self._pivot] = MIDDLE
+        return Leaf(superblocks, narrowed(dag, Windows(first, last)))
+
+    @property
+    def bound(self) -> int:
+        """What has been proved so far."""
+        return min(self.threshold + 1, min(leaf.bound for leaf in self._leaves))
+
+    def improve(self) -> bool:
+        """Solve a program of the leaf with the least bound or, if all are solved, branch on it.
+
+        Returns
+        -------
+        Whether something may be left to do, and there is time.
+        """
+        worst = min(self._leaves, key=lambda leaf: leaf.bound)
+        if worst.bound > self.threshold:
+            return False
+        if worst.solved < len(self._left_out):
+            return self._solve(worst)
+        if worst.choice is None:
+            return False
+        dag = self._instance.graph.dag
+        earlier, later = branch(dag, worst.windows, *worst.choice)
+        worst.children = Leaf(worst.superblocks, earlier), Leaf(worst.superblocks, later)
+        for child in worst.children:
+            child.solved = len(self._left_out) - 1
+            self._prove(child, worst.multipliers)
+        self._leaves.remove(worst)
+        self._leaves += worst.children
+        return True
+
+    def payload(self) -> dict[str, Any]:
+        """Return what a certificate holds: each root below two branchings that place the pivot."""
+        nodes: list[Any] = []
+        for root in self._roots:
+            nodes += [[self._pivot, MIDDLE], [self._pivot, MIDDLE - 1], ELSEWHERE]
+            waiting = [root]
+            while waiting:
+                leaf = waiting.pop()
+                if leaf.children is None:
+                    nodes.append(leaf.multipliers)
+                else:
+                    nodes.append(list(leaf.choice or ()))
+                    waiting += leaf.children[::-1]
+            nodes.append(ELSEWHERE)
+        demand = self._demand.amounts.tolist()
+        return {"threshold": self.threshold, "flows": [], "nodes": nodes, "demand": demand}
+
+    def _solve(self, leaf: Leaf) -> bool:
+        """Find multipliers for a leaf, and try those of a root at others.
+
+        Returns
+        -------
+        Whether the time was enough.
+        """
+        graph = self._instance.graph
+        every = relax(graph, leaf.superblocks, self._amounts, leaf.windows)
+        relaxation = without_rows(every, _needless(every, graph.dag, self._left_out[leaf.solved]))
+        price, budget = EXCESS_PRICE * (self.threshold + 1), self._budget
+        unit = max(1.0, self.threshold / THRESHOLD_UNITS)
+        point = solve(relaxation, price, budget.remaining(), budget.threads, PRECISION, unit)
+        if point is None:
+            return False
+        found = rounded_multipliers(relaxation, point)
+        leaf.solved += 1
+        leaf.choice = choice(
+            graph, leaf.superblocks, self._amounts, leaf.windows, relaxation, point
+        )
+        multipliers = {name: found[name] for name in ROWS}
+        self._prove(leaf, multipliers)
+        if leaf in self._roots:
+            for root in self._roots:
+                if root.solved < leaf.solved:
+                    self._prove(root, multipliers)
+        return True
+
+    def _prove(self, leaf: Leaf, multipliers: Multipliers) -> None:
+        """Keep multipliers if they prove more of a leaf than those that it has."""
+        if not leaf.windows.are_possible:
+            leaf.bound = LARGEST
+            return
+        windows = leaf.windows.first.tolist(), leaf.windows.last.tolist()
+        program = Program(leaf.superblocks.merged.tolist(), windows)
+        found = add_up(self._checked, program, self._amounts.tolist(), self._weighed, multipliers)
+        if found is None:
+            raise AssertionError("a leaf with possible windows has no partitions")
+        total, least = found
+        # Without costs in it, the sum is a contradiction or says nothing.
+        without_costs = LARGEST if least > 0 else 0
+        bound = -(-least // total) if total else without_costs
+        if bound > leaf.bound:
+            leaf.bound, leaf.multipliers = bound, multipliers
+
+
+def _smallest_tensors(graph: PipelineGraph, part: float) -> npt.NDArray[np.bool_]:
+    """Return the smallest tensors that have a part of all transfers together, shape (n,)."""
+    order = np.argsort(graph.transfer, kind="stable")
+    together = np.cumsum(graph.transfer[order])
+    are_smallest = np.zeros(len(order), dtype=np.bool_)
+    are_smallest[order[together <= part * together[-1]]] = True
+    return are_smallest
+
+
+def _needless(
+    relaxation: Relaxation, dag: Dag, left_out: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Return which rows are about tensors left out, or say nothing that the edges' rows do not.
+
+    No tensor enters what is before the pivot's stage, or leaves what is after it.
+    """
+    edge, superblock = np.divmod(relaxation.number, 3)
+    enters, leaves = (relaxation.family == FAMILIES.index(name) for name in ("enters", "leaves"))
+    is_left_out = np.zeros(len(edge), dtype=np.bool_)
+    of_tensors = enters | leaves
+    is_left_out[of_tensors] = left_out[dag.sources[edge[of_tensors]]]
+    needless: npt.NDArray[np.bool_] = (
+        (enters & (superblock == 0)) | (leaves & (superblock == 2)) | is_left_out
+    )
+    return needless

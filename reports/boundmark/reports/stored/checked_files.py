@@ -1,0 +1,213 @@
+"""Remembers which documents were read and found unchanged, by what the file system says of them.
+
+To read and hash a hundred thousand small files takes longer than everything else that is done with
+a folder. The system keeps for each file a number, a size, the time of its last modification, and
+the time of its last change of any kind, which no program can set. Where all four are as they were
+when the content was hashed, the content is what it was. A copied or restored folder has other
+numbers and times, so all of it is read again.
+
+What is remembered lies in the user's cache folder, never in a results folder: nobody can send it
+along with results. It may be deleted at any time.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.shards import as_frame
+from boundmark.reports.tables.rows import places_in, values_of
+
+VERSION = b"1"
+VERSION_KEY = b"boundmark_checked_files"
+
+# Folders with fewer files are read in no time.
+LEAST_FILES = 1000
+
+# A file that changed so shortly before it was read may change again without a later time.
+SETTLED_NANOSECONDS = 2 * 10**9
+
+# Of so many folders, those that were written last.
+MOST_FOLDERS = 20
+
+# What the system knows of a file, in the order of `file_state`; times in nanoseconds.
+STATE = ("inode", "size", "modified", "changed")
+
+# `name` is the path below the results folder. The others are what a document says: the instance
+# that it is about, the cost or bound that it states, and the hash of a large payload beside it.
+COLUMNS = pa.schema(
+    [
+        ("name", pa.string()),
+        *((name, pa.int64()) for name in STATE),
+        ("instance", pa.string()),
+        ("value", pa.int64()),
+        ("payload", pa.string()),
+    ],
+    metadata={VERSION_KEY: VERSION},
+)
+
+FileState = tuple[int, int, int, int]
+
+NO_FILE: FileState = (-1, -1, -1, -1)
+
+
+def file_state(status: os.stat_result) -> FileState:
+    """Return what stays the same as long as nobody changes a file."""
+    # File systems may use all 64 bits for numbers; columns have 63 and a sign.
+    inode = status.st_ino & (2**63 - 1)
+    return inode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+class CheckedFiles:
+    """The files of one results folder that are known to be unchanged.
+
+    Parameters
+    ----------
+    directory
+        The results folder.
+    known
+        What is remembered of it, with the columns of `COLUMNS`.
+    """
+
+    def __init__(self, directory: Path, known: pd.DataFrame) -> None:
+        self._directory = str(directory)
+        self._known = known
+        self._states = known[list(STATE)].to_numpy(np.int64)
+        self._asked = np.zeros(len(known), np.bool_)
+        self._same = np.zeros(len(known), np.bool_)
+        self._now = time.time_ns()
+        self._read: list[tuple[Any, ...]] = []
+
+    def are_unchanged(self, names: "pd.Series[str]") -> npt.NDArray[np.bool_]:
+        """Return of which files it is known that they are there and unchanged."""
+        return self._places(names) >= 0
+
+    def support(
+        self, folder: str, digests: "pd.Series[str]", instances: "pd.Series[str]", values: Any
+    ) -> npt.NDArray[np.bool_]:
+        """Return which documents are known to be unchanged and about an instance, with a value."""
+        places = self._places(folder + "/" + digests + ".json")
+        found = np.flatnonzero(places >= 0)
+        facts = self._known[["instance", "value", "payload"]].iloc[places[found]]
+        right = (facts["instance"].array == instances.array[found]) & (
+            facts["value"].array == values.array[found]
+        )
+        payloads = facts["payload"]
+        has_all = payloads.isna().to_numpy()
+        if not has_all.all():
+            has_all = has_all | self.are_unchanged(folder + "/" + payloads + ".json.gz")
+        are_known = np.zeros(len(places), np.bool_)
+        are_known[found] = pd.array(right, dtype="boolean").to_numpy(np.bool_, na_value=False)
+        are_known[found] &= has_all
+        return are_known
+
+    def remember(
+        self,
+        name: str,
+        state: FileState,
+        instance: Any = None,
+        value: Any = None,
+        payload: Any = None,
+    ) -> None:
+        """Note that a file was read and is what its name says.
+
+        Parameters
+        ----------
+        state
+            As it was before the file was read.
+        """
+        are_storable = (
+            isinstance(instance, str | None)
+            and (value is None or (type(value) is int and abs(value) < 2**63))
+            and isinstance(payload, str | None)
+        )
+        if are_storable and state[-1] < self._now - SETTLED_NANOSECONDS:
+            self._read.append((name, *state, instance, value, payload))
+
+    def memory(self) -> pd.DataFrame | None:
+        """Return what is to be remembered; None if that is what was remembered before."""
+        # What was not asked for is of rows that are gone.
+        kept = self._known[self._same]
+        if len(kept) == len(self._known) and not self._read:
+            return None
+        if not self._read:
+            return kept
+        columns = zip(*{row[0]: row for row in self._read}.values(), strict=True)
+        arrays = [pa.array(x, field.type) for x, field in zip(columns, COLUMNS, strict=True)]
+        return pd.concat([kept, as_frame(pa.Table.from_arrays(arrays, schema=COLUMNS))])
+
+    def _places(self, names: "pd.Series[str]") -> npt.NDArray[np.intp]:
+        """Return the place of each file that is as it is remembered, -1 for others."""
+        places = places_in(names, self._known["name"])
+        asked = np.unique(places[places >= 0])
+        asked = asked[~self._asked[asked]]
+        if len(asked):
+            paths = values_of(self._known["name"].iloc[asked])
+            states = np.array([*self._states_now(paths)], np.int64)
+            self._same[asked] = (states == self._states[asked]).all(axis=1)
+            self._asked[asked] = True
+        are_there = np.flatnonzero(places >= 0)
+        places[are_there[~self._same[places[are_there]]]] = -1
+        return places
+
+    def _states_now(self, names: Iterable[str]) -> Iterator[FileState]:
+        for name in names:
+            try:
+                yield file_state(os.stat(f"{self._directory}/{name}"))
+            except OSError:
+                yield NO_FILE
+
+
+@contextmanager
+def checked_files(directory: Path) -> Iterator[CheckedFiles]:
+    """Offer what is known of a folder's files, and remember what is found within the block."""
+    path = _path_of(directory)
+    files = CheckedFiles(directory, _read(path))
+    yield files
+    memory = files.memory()
+    if memory is not None and len(memory) >= LEAST_FILES:
+        try:
+            _write(path, memory)
+        except (OSError, StoreError):
+            # Then all is read again next time.
+            return
+
+
+def _path_of(directory: Path) -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    name = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()
+    return Path(cache, "boundmark", "checked", f"{name}.parquet")
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        table = pq.read_table(path)
+    except (OSError, UnicodeDecodeError, pa.ArrowException):
+        table = None
+    is_ours = table is not None and table.schema.equals(COLUMNS)
+    if not is_ours or table.schema.metadata.get(VERSION_KEY) != VERSION:
+        table = COLUMNS.empty_table()
+    return as_frame(table)
+
+
+def _write(path: Path, memory: pd.DataFrame) -> None:
+    table = pa.Table.from_pandas(memory, COLUMNS, preserve_index=False)
+    sink = pa.BufferOutputStream()
+    options: dict[str, Any] = {"use_dictionary": ["instance"], "compression": "none"}
+    pq.write_table(table.replace_schema_metadata(COLUMNS.metadata), sink, **options)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_durably(path, sink.getvalue())
+    others = sorted(path.parent.glob("*.parquet"), key=lambda one: one.stat().st_mtime)
+    for old in others[:-MOST_FOLDERS]:
+        old.unlink(missing_ok=True)
