@@ -242,9 +242,9 @@ def simulate(
     idle, sender = np.empty(most_changes, np.int64), np.empty(most_changes, np.int64)
     receiver = np.empty(most_changes, np.int64)
     idlers, senders, receivers = 0, 0, 0
-    now = np.int64(0)
+    now = 0
     # What ends first of all that is going on.
-    soonest, slot = np.int64(_NEVER), 0
+    soonest, slot = _NEVER, 0
     while True:
         while True:
             for index in range(found):
