@@ -25,7 +25,7 @@ def test_everything_is_there(store: ResultStore) -> None:
     gantts = [
         path for path in paths if path.startswith("plots/microbatch/schedule_v_4_train_memory_")
     ]
-    assert len(gantts) == 2 * 3
+    assert len(gantts) == 2 * 2
     rows = pd.read_parquet(store.directory / "tables" / "microbatch" / "schedules.parquet")
     assert len(rows) == 12
 
