@@ -31,6 +31,8 @@ def per_instance(tasks: pd.DataFrame, column: str) -> pd.DataFrame:
 def status_counts(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
     """Return the number of tasks by status, one row per data set (and all), method and value."""
     key = ["dataset", "method", by]
-    counts = with_all(tasks).groupby([*key, "status"]).size().unstack(fill_value=0)
+    counts = (
+        with_all(tasks[[*key, "status"]]).groupby([*key, "status"]).size().unstack(fill_value=0)
+    )
     counts = counts.reindex(columns=list(STATUSES), fill_value=0)
     return in_order(counts.astype("int64").reset_index().rename_axis(columns=None), by)

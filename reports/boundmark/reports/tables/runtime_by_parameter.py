@@ -25,8 +25,8 @@ def runtime_by_parameter(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
         `instances` (with a time), `mean_seconds`, `largest_seconds`, `method_kind`.
     """
     ran = tasks[tasks["status"] != "unsupported"]
-    both = with_all(ran.assign(seconds=charged_seconds(ran)))
     key = ["dataset", "method", by]
+    both = with_all(ran[[*key, "instance_sha256"]].assign(seconds=charged_seconds(ran)))
     instances = both.groupby([*key, "instance_sha256"])["seconds"].mean()
     means = instances.groupby(key).agg(
         instances="size",
