@@ -32,7 +32,7 @@ class Round(NamedTuple):
 
 
 # Where steps of one stage end, those of two begin to pay: they have to agree on what is between.
-ROUNDS = (
+FEW_STAGES_ROUNDS = (
     Round(0, 1, 0.003),
     Round(10, 1, 0.003),
     Round(10, 2, 0.002),
@@ -41,6 +41,18 @@ ROUNDS = (
     Round(400, 2, 0.0005),
     Round(1600, 2, 0.0002),
     Round(6400, 3, 0.0),
+)
+
+# With many stages, all that short steps lack adds up; there are fewer steps of four.
+MANY_STAGES = 12
+MANY_STAGES_ROUNDS = (
+    Round(0, 1, 0.003),
+    Round(10, 1, 0.003),
+    Round(25, 4, 0.002),
+    Round(100, 4, 0.001),
+    Round(400, 4, 0.0005),
+    Round(1600, 4, 0.0002),
+    Round(6400, 4, 0.0),
 )
 
 # When bounds are this close, the threshold just below the best partition's cost is tried first,
@@ -80,7 +92,8 @@ class ClosingIn:
     def run(self) -> None:
         """Go through the rounds."""
         try:
-            for effort in ROUNDS:
+            many = self._setting.instance.k >= MANY_STAGES
+            for effort in MANY_STAGES_ROUNDS if many else FEW_STAGES_ROUNDS:
                 if self._is_closed:
                     break
                 self._round(effort)
