@@ -1,5 +1,6 @@
 """An attempt to refute a threshold, step by step from either end."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,11 @@ KIND = "reach/1"
 
 # Above this, all stages at once are too large a program.
 MOST_OPEN_COLUMNS = 2500
+
+# In stages, what steps from one end may lack for those from the other end to begin, and by what
+# factor either have to narrow the prefixes for the others to be taken once more.
+NEARLY_REFUTED = 0.15
+NARROWED = 0.8
 
 # Of a point, at most.
 MOST_ROUNDINGS = 8
@@ -135,6 +141,17 @@ class Attempt:
         last = max(1, prefixes.k - 1)
         return (prefixes.at_most[last] - prefixes.at_least[last]) / SHARE_UNITS
 
+    @property
+    def width(self) -> float:
+        """The least distance of what a prefix weighs at most from what it weighs at least.
+
+        In stages; 0 if the threshold is refuted.
+        """
+        if self.is_refuted:
+            return 0.0
+        between = zip(self.prefixes.at_least[1:-1], self.prefixes.at_most[1:-1], strict=True)
+        return min((most - least for least, most in between), default=0) / SHARE_UNITS
+
     def take(self, step: Step, branchings: int) -> bool:
         """Search a step until it refutes the threshold, is decided, or has branched often enough.
 
@@ -195,6 +212,19 @@ class Attempt:
                 if self.is_refuted:
                     return True
                 self.take(Step(k - reached, min(k, k - reached + length) - 1, "lower"), most)
+        return self.is_refuted
+
+    def back_and_forth(self, branchings: int, stages: int) -> bool:
+        """Take steps from either end in turn, while that narrows the prefixes well.
+
+        Steps from one end search between the bounds that those from the other end have left.
+        """
+        most = NEARLY_REFUTED
+        for turn in itertools.cycle((self.backward, self.forward)):
+            if self.is_refuted or self.width >= most:
+                break
+            most = NARROWED * self.width
+            turn(branchings, stages)
         return self.is_refuted
 
     def finish(self, branchings: int, best: Best) -> bool:

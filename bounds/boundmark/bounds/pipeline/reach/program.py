@@ -217,6 +217,6 @@ def _solver(
     solver = highs_solver(matrix, cost, (least, most), rows, threads)
     solver.setOptionValue("solver", "simplex")
     solver.setOptionValue("presolve", "off")
-    # Exact steepest edge weights are lost with each basis that is set, and cost more than they save.
+    # Exact weights are lost with each basis that is set, and computing them again takes long.
     solver.setOptionValue("simplex_dual_edge_weight_strategy", DEVEX)
     return solver
