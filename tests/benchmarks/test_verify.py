@@ -66,6 +66,23 @@ def test_fused_operators(boundmark: Boundmark, tmp_path: Path) -> None:
         assert done.stdout.count("instance_params is") == 2
 
 
+def test_sources(boundmark: Boundmark, finished_run: Path, tmp_path: Path) -> None:
+    """Graphs under the names of others are found if asked for."""
+    out = tmp_path / "out"
+    shutil.copytree(finished_run, out)
+    rows = read_rows(out)
+    is_random = rows["dataset"] == "regal-style"
+    names = sorted(set(rows["instance"][is_random]))
+    others = dict(zip(names, [*names[1:], names[0]], strict=True))
+    write_rows(out, rows.assign(instance=rows["instance"].replace(others)))
+    assert " 0 rejected" in boundmark("verify", out).stdout
+    done = boundmark("verify", out, "--sources", check=False)
+    assert done.returncode == 1
+    assert done.stdout.count("made again, it has the hash") == (
+        rows["instance_sha256"][is_random].nunique()
+    )
+
+
 def test_single_files(boundmark: Boundmark, finished_run: Path, tmp_path: Path) -> None:
     """A certificate is checked against the instance given with it, or found in its folder."""
     path = min((finished_run / "certificates").glob("*.json"))
