@@ -22,7 +22,7 @@ from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline import Partition, PipelineInstance
 
 KIND = "packing/1"
 
@@ -38,11 +38,23 @@ CLOSE = 0.004
 # bounds need not be as precise.
 MOST_STEP = 0.004
 
-# A search takes up to so many times as long for each percent that a threshold is larger.
+# A search takes up to so many times as long for each percent that a threshold is larger, and less
+# far below the last threshold that weights refute; how much is seen from the last two searches.
 SEARCH_GROWTH = 6.0
+LEAST_GROWTH = 1.1
 
 # A search is short if one that takes so many times as long still ends in time.
 SHORT = 100.0
+
+# Of the time left, what a proof may take. Of the first one nothing is known before, so there has to
+# be time for a smaller threshold.
+FIRST_PROOF_FRACTION = 0.4
+PROOF_FRACTION = 0.7
+
+# Weights that come to more than the stages by this part are proved at once, if that takes no more
+# than a part of the time: such searches are short, and the bound is one to fall back on.
+EASY = 0.25
+EASY_FRACTION = 0.1
 
 # Searches that are too long to check, after which no other one is tried.
 MOST_TOO_LONG = 3
@@ -69,6 +81,7 @@ def report_rising_bounds(
     *,
     most_steps: int = MOST_PACKING_STEPS,
     below: int | None = None,
+    start: Partition | None = None,
     known: int = 0,
     precision: float = 0.0,
 ) -> None:
@@ -82,6 +95,8 @@ def report_rising_bounds(
         Largest number of steps that checking a certificate may take.
     below
         A cost that a partition is known to have, which no bound exceeds.
+    start
+        A good partition, whose stages weights have to reckon with.
     known
         A bound that is proven already.
     precision
@@ -111,6 +126,8 @@ def report_rising_bounds(
         for is_loaded in ((False,) if graph.is_cached else (False, True))
     ]
     for rise in rises:
+        if start is not None:
+            rise.weigher.learn(start)
         rise.approach(table)
     max(rises, key=lambda rise: rise.last).prove_all(precision)
 
@@ -124,15 +141,15 @@ class _Rise:
     refuted
         The largest threshold that is refuted.
     above
-        A threshold that weights do not refute, or only in a search that is too long.
+        A threshold that weights do not refute, or only in a search that is or takes too long.
     last
         About the last threshold that weights refute.
     weights
         The best ones for about that threshold.
     too_long
         Thresholds that take a search too long to check, with about how many steps.
-    last_search
-        Steps and seconds of the proof of the largest threshold.
+    searches
+        Threshold, steps and seconds of each proof.
     """
 
     instance: PipelineInstance
@@ -146,7 +163,7 @@ class _Rise:
     last: float = 0.0
     weights: FloatArray = field(default_factory=lambda: np.zeros(0))
     too_long: dict[int, int] = field(default_factory=dict)
-    last_search: tuple[int, float] = (0, 0.0)
+    searches: list[tuple[int, int, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         graph = self.instance.graph
@@ -176,6 +193,11 @@ class _Rise:
             self.last = threshold * weighing.lower / k
             if weighing.lower <= k * (1 + CLOSE):
                 break
+            if weighing.lower > k * (1 + EASY):
+                above = self.above
+                self.prove(threshold, self.budget.part(EASY_FRACTION))
+                # With more time, it may be.
+                self.above = above
             refuted = threshold
             threshold = int(self.last * (1 - CLOSE / 2))
         self.last = min(self.last, float(self.above))
@@ -197,7 +219,8 @@ class _Rise:
                 if threshold <= self.refuted * (1 + WORTH):
                     break
             began = self.budget.spent()
-            self.prove(threshold)
+            part = PROOF_FRACTION if self.searches else FIRST_PROOF_FRACTION
+            self.prove(threshold, self.budget.part(part))
             took_long = self.budget.spent() - began > LONG * self.budget.wall_seconds
             is_close = self.above - self.refuted <= WORTH * self.refuted
             if (took_long and is_close) or len(self.too_long) == MOST_TOO_LONG:
@@ -225,35 +248,40 @@ class _Rise:
 
     def _reach(self) -> float:
         """Return about the largest threshold whose search ends in time, and can be checked."""
-        steps, seconds = self.last_search
-        if not steps:
+        if not self.searches:
             return np.inf
+        _, steps, seconds = self.searches[-1]
         times = min(self.budget.remaining() / max(2 * seconds, 1e-6), self.most_steps / steps)
         if times > SHORT:
             return np.inf
-        percents = np.log(max(1.0, times)) / np.log(SEARCH_GROWTH)
+        percents = np.log(max(1.0, times)) / np.log(self._growth())
         return float(self.refuted * (1 + percents / 100))
 
-    def prove(self, threshold: int) -> None:
+    def _growth(self) -> float:
+        """Return how many times as long a search takes for each percent more, by the last two."""
+        if len(self.searches) < 2:
+            return SEARCH_GROWTH
+        (before, fewer, _), (threshold, steps, _) = self.searches[-2:]
+        percents = 100 * (threshold / before - 1)
+        return float(np.clip((steps / fewer) ** (1 / percents), LEAST_GROWTH, SEARCH_GROWTH))
+
+    def prove(self, threshold: int, budget: Budget) -> None:
         """Refute a threshold, or find that it is not refuted, or only by a search too long."""
         limit, is_weighed = threshold + self.allowed, False
         pool = self.weigher.pool
-        while not self.budget.is_spent():
+        while not budget.is_spent():
             weights = self.weigher.integers(self.weights)
             began = self.budget.spent()
-            result = attempt(
-                self.tensors, pool, weights, self.k, limit, self.budget, self.most_steps
-            )
+            result = attempt(self.tensors, pool, weights, self.k, limit, budget, self.most_steps)
             if result is None:
                 lacking = LACKING_PART * self.k * (self.last / threshold - 1)
-                part = self.budget.part(WEIGHING_AGAIN_FRACTION)
+                part = budget.part(WEIGHING_AGAIN_FRACTION)
                 weighing = self._weigh(threshold, part, max(PRECISION, lacking))
                 if is_weighed or weighing.lower <= self.k:
-                    self.above = threshold
-                    return
+                    break
                 self.weights, is_weighed = weighing.weights, True
             elif result.payload is not None:
-                self.last_search = result.steps, self.budget.spent() - began
+                self.searches.append((threshold, result.steps, self.budget.spent() - began))
                 self._report(threshold, result)
                 return
             elif result.found:
@@ -261,10 +289,10 @@ class _Rise:
                 for members, cost in result.found:
                     pool.add(members, cost)
             else:
-                if not self.budget.is_spent():
+                if not budget.is_spent():
                     self.too_long[threshold] = result.steps
-                self.above = threshold
-                return
+                break
+        self.above = threshold
 
     def _weigh(self, threshold: int, budget: Budget, precision: float = PRECISION) -> Weighing:
         return self.weigher.at(threshold + self.allowed, self.weights, budget, precision)
