@@ -43,6 +43,9 @@ MOST_STEP = 0.004
 SEARCH_GROWTH = 6.0
 LEAST_GROWTH = 1.1
 
+# Below this part of the last threshold, searches hardly take longer for larger thresholds.
+FAR = 0.95
+
 # A search is short if one that takes so many times as long still ends in time.
 SHORT = 100.0
 
@@ -55,6 +58,9 @@ PROOF_FRACTION = 0.7
 # than a part of the time: such searches are short, and the bound is one to fall back on.
 EASY = 0.25
 EASY_FRACTION = 0.1
+
+# Proofs that took too long, after which no other one is tried if none has ended.
+MOST_FAILURES = 2
 
 # Searches that are too long to check, after which no other one is tried.
 MOST_TOO_LONG = 3
@@ -211,7 +217,7 @@ class _Rise:
             If each of them takes a search too long to check.
         """
         margins = [*(margin for margin in MARGINS if margin > precision), precision]
-        first = self.refuted
+        first, failures = self.refuted, 0
         while self.refuted < self._enough(precision) and not self.budget.is_spent():
             threshold = self._next(margins, max(MOST_STEP, precision))
             if threshold > self.refuted + 1 and threshold > self._reach():
@@ -222,6 +228,9 @@ class _Rise:
             part = PROOF_FRACTION if self.searches else FIRST_PROOF_FRACTION
             self.prove(threshold, self.budget.part(part))
             took_long = self.budget.spent() - began > LONG * self.budget.wall_seconds
+            failures += self.above == threshold
+            if failures == MOST_FAILURES and not self.searches:
+                break
             is_close = self.above - self.refuted <= WORTH * self.refuted
             if (took_long and is_close) or len(self.too_long) == MOST_TOO_LONG:
                 break
@@ -240,6 +249,8 @@ class _Rise:
     def _next(self, margins: list[float], most_step: float) -> int:
         """Return the threshold to refute next; take those margins that have led to it."""
         middle = (self.refuted + self.above) // 2
+        if not self.searches:
+            middle = min(middle, int(self.refuted + self.last) // 2)
         while margins:
             threshold = min(middle, int(self.last / (1 + margins.pop(0))))
             if threshold > self.refuted * (1 + WORTH):
@@ -248,7 +259,7 @@ class _Rise:
 
     def _reach(self) -> float:
         """Return about the largest threshold whose search ends in time, and can be checked."""
-        if not self.searches:
+        if not self.searches or self.refuted < FAR * self.last:
             return np.inf
         _, steps, seconds = self.searches[-1]
         times = min(self.budget.remaining() / max(2 * seconds, 1e-6), self.most_steps / steps)
