@@ -73,6 +73,12 @@ WEIGHING_FRACTION = 0.4
 LACKING_PART = 0.3
 WEIGHING_AGAIN_FRACTION = 0.3
 
+# More sets than this that were not known make new weights worth their while; and of the time, the
+# most that these take, and how precise they are as a part of the stages.
+MANY_FOUND = 100
+WEIGHING_FOUND_FRACTION = 0.2
+FOUND_PRECISION = 0.01
+
 # Thresholds that differ by less than this part are not worth another proof that takes long, which
 # is this part of the time.
 WORTH = 0.0005
@@ -299,6 +305,11 @@ class _Rise:
                 is_weighed = False
                 for members, cost in result.found:
                     pool.add(members, cost)
+                if len(result.found) > MANY_FOUND:
+                    part = budget.part(WEIGHING_FOUND_FRACTION)
+                    weighing = self._weigh(threshold, part, FOUND_PRECISION * self.k)
+                    if weighing.lower > self.k:
+                        self.weights = weighing.weights
             else:
                 if not budget.is_spent():
                     self.too_long[threshold] = result.steps
