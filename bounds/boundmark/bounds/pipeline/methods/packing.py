@@ -55,5 +55,5 @@ METHOD = Method(
     summary="Weights of which no stage holds more than one whole, as its connected parts show.",
     run=run,
     params={"precision": 0.0},
-    version=2,
+    version=3,
 )
