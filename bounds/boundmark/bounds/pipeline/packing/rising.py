@@ -39,7 +39,8 @@ CLOSE = 0.004
 MOST_STEP = 0.004
 
 # A search takes up to so many times as long for each percent that a threshold is larger, and less
-# far below the last threshold that weights refute; how much is seen from the last two searches.
+# far below the last threshold that weights refute: how much is seen from the last two searches, and
+# nearer to that threshold it is about the square.
 SEARCH_GROWTH = 6.0
 LEAST_GROWTH = 1.1
 
@@ -268,19 +269,19 @@ class _Rise:
         if not self.searches or self.refuted < FAR * self.last:
             return np.inf
         _, steps, seconds = self.searches[-1]
-        times = min(self.budget.remaining() / max(2 * seconds, 1e-6), self.most_steps / steps)
+        times = min(self.budget.remaining() / max(1.5 * seconds, 1e-6), self.most_steps / steps)
         if times > SHORT:
             return np.inf
         percents = np.log(max(1.0, times)) / np.log(self._growth())
         return float(self.refuted * (1 + percents / 100))
 
     def _growth(self) -> float:
-        """Return how many times as long a search takes for each percent more, by the last two."""
+        """Return how many times as long a search will take for each percent more."""
         if len(self.searches) < 2:
             return SEARCH_GROWTH
         (before, fewer, _), (threshold, steps, _) = self.searches[-2:]
         percents = 100 * (threshold / before - 1)
-        return float(np.clip((steps / fewer) ** (1 / percents), LEAST_GROWTH, SEARCH_GROWTH))
+        return float(np.clip((steps / fewer) ** (2 / percents), LEAST_GROWTH, SEARCH_GROWTH))
 
     def prove(self, threshold: int, budget: Budget) -> None:
         """Refute a threshold, or find that it is not refuted, or only by a search too long."""
