@@ -33,8 +33,8 @@ MOST_OPEN_COLUMNS = 2500
 
 # In stages, what steps from one end may lack for those from the other end to begin, and by what
 # factor either have to narrow the prefixes for the others to be taken once more.
-NEARLY_REFUTED = 0.15
-NARROWED = 0.8
+NEARLY_REFUTED = 0.1
+NARROWED = 0.5
 
 # Of a point, at most.
 MOST_ROUNDINGS = 8

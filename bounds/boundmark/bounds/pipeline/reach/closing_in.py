@@ -73,7 +73,7 @@ IMPROVEMENT = 0.002
 LEAST_PART = 0.125
 
 # How far up between them long steps try first: a failure is dear, and much is rarely refuted.
-FIRST_OF_LONG_STEPS = 0.25
+FIRST_OF_LONG_STEPS = 1 / 6
 
 # Of the time, what goes into partitions at most; what is left of the last one may exceed it.
 MEETING_PART = 0.25
