@@ -42,7 +42,7 @@ def test_small_graphs_are_solved(sample: PipelineInstance) -> None:
     assert bounds[-1].bound == cost == optimum(sample)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4, 6])
+@pytest.mark.parametrize("k", [2, 3, 4, 6, 13])
 def test_a_chain_is_solved(k: int) -> None:
     """Where all is in a row, steps of one stage are as good as all stages at once."""
     rng = np.random.default_rng(k)

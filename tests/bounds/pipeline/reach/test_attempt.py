@@ -1,6 +1,7 @@
 """What attempts prove, against all pipelines and all stages of tiny graphs."""
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget
+from boundmark.bounds.pipeline.reach import attempt as attempts
 from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Setting
 from boundmark.bounds.pipeline.reach.prefixes import Step
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS
@@ -134,13 +136,14 @@ def test_all_stages_at_once_decide(
 
 
 @settings(max_examples=40)
-@given(sample=instances(), width=st.integers(1, 3))
+@given(sample=instances(), width=st.integers(1, 4))
 def test_steps_of_several_stages(
     setting: Callable[..., Setting], sample: PipelineInstance, width: int
 ) -> None:
-    """Steps of one to three stages, from both ends, are certified and never refute too much."""
+    """Steps of one to four stages, from both ends, are certified and never refute too much."""
     best = optimum(sample)
-    for threshold, turn in itertools.product((best - 1, best), ("forward", "backward")):
+    turns = ("forward", "backward", "back_and_forth")
+    for threshold, turn in itertools.product((best - 1, best), turns):
         attempt = attempted(setting(sample), threshold) if threshold > 0 else None
         if attempt is None:
             continue
@@ -150,6 +153,49 @@ def test_steps_of_several_stages(
             assert threshold < best
             checked = certificate(sample, attempt).to_json()
             assert checker.check_certificate(sample.to_json(), checked) == best
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 12])
+def test_the_longest_steps_cover_all_stages(
+    setting: Callable[..., Setting], monkeypatch: pytest.MonkeyPatch, k: int, stages: int
+) -> None:
+    """From either end, each stage is in a longest step, and some step ends at each prefix."""
+    attempt = attempted(setting(instance([5] * 8, [(v, v + 1) for v in range(7)], k)), 40)
+    assert attempt is not None
+    taken: list[tuple[Step, int]] = []
+    monkeypatch.setattr(attempt, "take", lambda *call: taken.append(call))
+    for side, turn in (("upper", attempt.forward), ("lower", attempt.backward)):
+        taken.clear()
+        attempt.is_refuted = False
+        turn(MANY, stages)
+        assert {step.side for step, _ in taken} == {side}
+        longest = [step for step, branchings in taken if branchings == MANY]
+        assert {s for step in longest for s in range(step.first, step.last + 1)} == set(range(k))
+        assert max(step.stages for step in longest) == min(k, stages)
+        first = side == "upper"
+        assert {step.prefix for step, _ in taken} == set(range(first, k + first))
+
+
+def test_steps_from_both_ends_narrow_prefixes(
+    setting: Callable[..., Setting],
+    random_graph: Callable[..., PipelineGraph],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What steps from one end leave open, those from the other end narrow, and nothing is lost."""
+    monkeypatch.setattr(attempts, "NEARLY_REFUTED", 2.0)
+    sample = PipelineInstance(random_graph(24, seed=1), 4)
+    mean = -(-int(sample.graph.work.sum()) // sample.k)
+    for threshold in range(mean, 2 * mean, mean // 20):
+        attempt = attempted(setting(sample), threshold)
+        if attempt is not None and not attempt.is_refuted and not attempt.forward(3):
+            break
+    assert attempt is not None
+    before = attempt.width
+    at_most = list(attempt.prefixes.at_most)
+    attempt.back_and_forth(3, 1)
+    assert 0 <= attempt.width < before
+    assert all(map(operator.le, attempt.prefixes.at_most, at_most))
 
 
 @pytest.mark.parametrize("turn", ["forward", "backward"])

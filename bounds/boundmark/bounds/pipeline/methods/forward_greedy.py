@@ -108,4 +108,5 @@ METHOD = Method(
     summary="Stage after stage, each the best that a threshold allows, by branch and bound.",
     run=run,
     seeded=True,
+    version=2,
 )

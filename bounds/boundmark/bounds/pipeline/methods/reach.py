@@ -40,4 +40,5 @@ METHOD = Method(
     summary="How far the first stages can get, step by step, each by branch and bound.",
     run=run,
     seeded=True,
+    version=2,
 )

@@ -1,5 +1,6 @@
 """An attempt to refute a threshold, step by step from either end."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +31,20 @@ KIND = "reach/1"
 # Above this, all stages at once are too large a program.
 MOST_OPEN_COLUMNS = 2500
 
+# In stages, what steps from one end may lack for those from the other end to begin, and by what
+# factor either have to narrow the prefixes for the others to be taken once more.
+NEARLY_REFUTED = 0.1
+NARROWED = 0.5
+
 # Of a point, at most.
 MOST_ROUNDINGS = 8
 
-# Of a step before one of several stages.
+# Of a step of one stage before one of several, and of one of two stages before a longer one.
 FEW_BRANCHINGS = 10
+SOME_BRANCHINGS = 25
+
+# Steps of up to so many stages end at every prefix.
+SHORT = 2
 
 # In ticks, by how much a leaf's bound is to exceed the threshold.
 CLEARLY = 1e-3
@@ -131,6 +141,17 @@ class Attempt:
         last = max(1, prefixes.k - 1)
         return (prefixes.at_most[last] - prefixes.at_least[last]) / SHARE_UNITS
 
+    @property
+    def width(self) -> float:
+        """The least distance of what a prefix weighs at most from what it weighs at least.
+
+        In stages; 0 if the threshold is refuted.
+        """
+        if self.is_refuted:
+            return 0.0
+        between = zip(self.prefixes.at_least[1:-1], self.prefixes.at_most[1:-1], strict=True)
+        return min((most - least for least, most in between), default=0) / SHARE_UNITS
+
     def take(self, step: Step, branchings: int) -> bool:
         """Search a step until it refutes the threshold, is decided, or has branched often enough.
 
@@ -170,29 +191,40 @@ class Attempt:
 
         Parameters
         ----------
+        branchings
+            In each of the longest steps.
         stages
-            Of a step. If they are several, each step follows one of a single stage that branches
-            little, which narrows the windows.
+            Of the longest steps.
         """
-        for last in range(self._setting.instance.k):
-            if self.is_refuted:
-                break
-            if stages > 1:
-                self.take(Step(last, last, "upper"), min(branchings, FEW_BRANCHINGS))
-            if not self.is_refuted:
-                self.take(Step(max(0, last - stages + 1), last, "upper"), branchings)
+        k = self._setting.instance.k
+        for reached in range(1, k + 1):
+            for length, most in _steps_to(reached, k, branchings, stages):
+                if self.is_refuted:
+                    return True
+                self.take(Step(max(0, reached - length), reached - 1, "upper"), most)
         return self.is_refuted
 
     def backward(self, branchings: int, stages: int = 1) -> bool:
         """Do the same from the last stage on."""
         k = self._setting.instance.k
-        for first in range(k - 1, -1, -1):
-            if self.is_refuted:
+        for reached in range(1, k + 1):
+            for length, most in _steps_to(reached, k, branchings, stages):
+                if self.is_refuted:
+                    return True
+                self.take(Step(k - reached, min(k, k - reached + length) - 1, "lower"), most)
+        return self.is_refuted
+
+    def back_and_forth(self, branchings: int, stages: int) -> bool:
+        """Take steps from either end in turn, while that narrows the prefixes well.
+
+        Steps from one end search between the bounds that those from the other end have left.
+        """
+        most = NEARLY_REFUTED
+        for turn in itertools.cycle((self.backward, self.forward)):
+            if self.is_refuted or self.width >= most:
                 break
-            if stages > 1:
-                self.take(Step(first, first, "lower"), min(branchings, FEW_BRANCHINGS))
-            if not self.is_refuted:
-                self.take(Step(first, min(k - 1, first + stages - 1), "lower"), branchings)
+            most = NARROWED * self.width
+            turn(branchings, stages)
         return self.is_refuted
 
     def finish(self, branchings: int, best: Best) -> bool:
@@ -255,6 +287,20 @@ class Attempt:
         self.effort = effort
         self.is_refuted = is_stuck or prefixes.are_refuted
         return True
+
+
+def _steps_to(reached: int, k: int, branchings: int, stages: int) -> Iterator[tuple[int, int]]:
+    """Yield the lengths and branchings of the steps to the prefix or suffix of some stages.
+
+    Short steps narrow the windows of the longer ones that follow. The longest ones follow one
+    another, instead of ending everywhere: then there is time for them to branch.
+    """
+    if stages > 1:
+        yield 1, min(branchings, FEW_BRANCHINGS)
+    if stages > SHORT:
+        yield SHORT, min(branchings, SOME_BRANCHINGS)
+    if stages <= SHORT or reached % stages == 0 or reached == k:
+        yield stages, branchings
 
 
 def _rounded(y: FloatArray, k: int) -> Iterator[Partition]:

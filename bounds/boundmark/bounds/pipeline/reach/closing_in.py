@@ -7,7 +7,7 @@ fail. Such a threshold stands until the next round, in which steps branch more o
 from typing import NamedTuple
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.reach.attempt import FEW_BRANCHINGS, KIND, Attempt, Setting
+from boundmark.bounds.pipeline.reach.attempt import FEW_BRANCHINGS, KIND, SHORT, Attempt, Setting
 from boundmark.bounds.pipeline.reach.greedy import PRICES, Greedy
 from boundmark.bounds.pipeline.reach.program import OutOfTimeError
 from boundmark.problems.certificate import Certificate
@@ -32,7 +32,7 @@ class Round(NamedTuple):
 
 
 # Where steps of one stage end, those of two begin to pay: they have to agree on what is between.
-ROUNDS = (
+FEW_STAGES_ROUNDS = (
     Round(0, 1, 0.003),
     Round(10, 1, 0.003),
     Round(10, 2, 0.002),
@@ -43,11 +43,23 @@ ROUNDS = (
     Round(6400, 3, 0.0),
 )
 
+# With many stages, all that short steps lack adds up; there are fewer steps of four.
+MANY_STAGES = 12
+MANY_STAGES_ROUNDS = (
+    Round(0, 1, 0.01),
+    Round(10, 1, 0.02),
+    Round(50, 4, 0.003),
+    Round(200, 4, 0.001),
+    Round(400, 4, 0.0005),
+    Round(1600, 4, 0.0002),
+    Round(6400, 4, 0.0),
+)
+
 # When bounds are this close, the threshold just below the best partition's cost is tried first,
 # from both ends.
 NEARLY_CLOSED = 0.01
 
-# With fewer, the other end and all stages at once are not tried.
+# With fewer, all stages at once are not tried, nor the other end after short steps.
 MANY_BRANCHINGS = 100
 
 # Branchings of a stage of a partition.
@@ -59,6 +71,9 @@ IMPROVEMENT = 0.002
 # Of the width between what is refuted and what stands, the least part that a threshold is from
 # either.
 LEAST_PART = 0.125
+
+# How far up between them long steps try first: a failure is dear, and much is rarely refuted.
+FIRST_OF_LONG_STEPS = 1 / 6
 
 # Of the time, what goes into partitions at most; what is left of the last one may exceed it.
 MEETING_PART = 0.25
@@ -80,7 +95,8 @@ class ClosingIn:
     def run(self) -> None:
         """Go through the rounds."""
         try:
-            for effort in ROUNDS:
+            many = self._setting.instance.k >= MANY_STAGES
+            for effort in MANY_STAGES_ROUNDS if many else FEW_STAGES_ROUNDS:
                 if self._is_closed:
                     break
                 self._round(effort)
@@ -103,7 +119,8 @@ class ClosingIn:
                 break
             is_narrow = best.objective - self._refuted <= NEARLY_CLOSED * best.objective
             starts_at_the_top = is_narrow and is_first
-            threshold = high - 1 if starts_at_the_top else self._between(high, slack)
+            share = 0.5 if effort.stages <= SHORT else FIRST_OF_LONG_STEPS
+            threshold = high - 1 if starts_at_the_top else self._between(high, slack, share)
             is_first = False
             found = self._decide(threshold, effort, is_narrow)
             if found is None:
@@ -111,7 +128,7 @@ class ClosingIn:
             else:
                 stands, slack = threshold, found
 
-    def _between(self, high: int, slack: float) -> int:
+    def _between(self, high: int, slack: float, share: float) -> int:
         """Return a threshold between what is refuted and what stands.
 
         Parameters
@@ -119,9 +136,11 @@ class ClosingIn:
         slack
             What was lacking at the threshold that stands, in stages; 0 if that is not known. Each
             of the stages gets less by what a lower threshold lacks.
+        share
+            Where the threshold is otherwise, as a part of the way up.
         """
         width = high - self._refuted
-        guess = int(slack / self._setting.instance.k * high) if slack else width // 2
+        guess = int(slack / self._setting.instance.k * high if slack else (1 - share) * width)
         nearest = int(LEAST_PART * width)
         return high - max(1, min(max(guess, nearest), width - max(1, nearest)))
 
@@ -140,11 +159,16 @@ class ClosingIn:
         if attempt.is_refuted or attempt.forward(branchings, stages):
             self._refute(attempt)
             return None
+        is_long = stages > SHORT
+        if is_long and attempt.back_and_forth(branchings, stages):
+            self._refute(attempt)
+            return None
         if branchings and (is_narrow or self._may_meet) and self._meet(threshold, branchings):
             return None
         is_worth_all = is_narrow and branchings >= MANY_BRANCHINGS
         if is_worth_all and (
-            attempt.backward(branchings, stages) or attempt.finish(branchings, self._best)
+            (not is_long and attempt.backward(branchings, stages))
+            or attempt.finish(branchings, self._best)
         ):
             self._refute(attempt)
             return None

@@ -25,6 +25,9 @@ Objective = Literal["upper", "lower", "cost"]
 # Multipliers of costs are rounded to multiples of 1 / MULTIPLIER_UNITS.
 MULTIPLIER_UNITS = 2**24
 
+# Of HiGHS's dual simplex method: how it weighs its edges.
+DEVEX = 1
+
 # What a row without columns may lack, from rounding.
 TOLERANCE = 1e-9
 
@@ -214,4 +217,6 @@ def _solver(
     solver = highs_solver(matrix, cost, (least, most), rows, threads)
     solver.setOptionValue("solver", "simplex")
     solver.setOptionValue("presolve", "off")
+    # Exact weights are lost with each basis that is set, and computing them again takes long.
+    solver.setOptionValue("simplex_dual_edge_weight_strategy", DEVEX)
     return solver
