@@ -65,6 +65,28 @@ def test_never_above_the_optimum(sample: PipelineInstance) -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(instances())
+def test_partitions_get_better(sample: PipelineInstance) -> None:
+    """Each partition is better than those before, and none than the last bound."""
+    reports = record("pivot-tree", sample)
+    costs = [sample.objective(partition) for partition in reports.solutions]
+    assert costs == sorted(set(costs), reverse=True)
+    assert all(cost >= reports.bounds[-1].bound for cost in costs)
+
+
+def test_places_of_a_program() -> None:
+    """What comes before the pivot is never behind its stage, and what comes after never before."""
+    sample = there_and_back(4, saved=3, k=3)
+    positions = Positions(sample, 3, 20, Budget(60))
+    while positions.places is None and positions.improve():
+        pass
+    assert positions.places is not None
+    assert positions.places[3] == 1
+    assert (positions.places[:3] <= 1 + 1e-6).all()
+    assert (positions.places[4:] >= 1 - 1e-6).all()
+
+
+@settings(deadline=None, max_examples=30)
+@given(instances())
 def test_trees_get_as_far_as_their_program(sample: PipelineInstance) -> None:
     """Trees that are grown to the end prove the optimum of the program, without parameters."""
     free = instance(
@@ -182,5 +204,8 @@ def test_training_graph() -> None:
     sample = named_instance("zoo/gpt-2-training", {"k": "4"}, "pipeline").instance
     assert isinstance(sample, PipelineInstance)
     separated = record("separation", sample, seconds=60).bounds[-1].bound
-    reports = record("pivot-tree", sample, seconds=30).bounds
-    assert reports[-1].bound > 1.4 * separated
+    reports = record("pivot-tree", sample, seconds=30)
+    assert reports.bounds[-1].bound > 1.4 * separated
+    costs = [sample.objective(partition) for partition in reports.solutions]
+    assert costs == sorted(set(costs), reverse=True)
+    assert len(costs) > 1

@@ -40,7 +40,7 @@ IDEALS_FRACTION = 0.5
 # In units of the mean work: with a bound of `separation` above this, tensors wait for long, and
 # `pivot-tree` says what that costs at least, in so much of the time.
 SEPARATED = 1.05
-PIVOT_FRACTION = 0.6
+PIVOT_FRACTION = 0.85
 
 # Nodes per node of a longest path: models have 1 to 4, random graphs ten and more.
 WIDEST_LONG_GRAPH = 6
@@ -115,5 +115,5 @@ METHOD = Method(
     run=run,
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=9,
+    version=10,
 )
