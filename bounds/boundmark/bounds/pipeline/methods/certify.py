@@ -1,6 +1,6 @@
 """`certify`: `separation`, then the exact method for narrow graphs, then what suits the graph.
 
-That is `pivot-tree` and then `reach` where tensors wait for long, as in training. It is `reach`
+That is `node-cut`, `pivot-tree` and then `reach` where tensors wait for long, as in training. It is `reach`
 for long graphs in general, as models are; `share` comes after it, because its cuts take
 seconds on a thousand nodes, where `ideal-dp` often has the optimum in a tenth of one. Wide graphs
 begin with `share`. With few stages `mip-tree` follows: each of its programs has all stages in it.
@@ -21,6 +21,7 @@ from boundmark.bounds.pipeline.methods import (
     ideal_dp,
     mean_work,
     mip_tree,
+    node_cut,
     packing,
     pivot_tree,
     reach,
@@ -79,6 +80,8 @@ def run(
     with suppress(UnsupportedError):
         ideal_dp.run(instance, budget.part(IDEALS_FRACTION), seed, best, ideals=ideals)
     if is_separated and not best.is_proven and _is_long(instance.graph.dag):
+        # In many stages, the stage of one node may be all there is to say, and takes no time.
+        node_cut.run(instance, budget, seed, best)
         with suppress(UnsupportedError):
             pivot_tree.run(instance, budget.part(PIVOT_FRACTION), seed, best)
     for position, method in enumerate(_methods(instance)):
@@ -115,5 +118,5 @@ METHOD = Method(
     run=run,
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=10,
+    version=11,
 )
