@@ -1,7 +1,7 @@
 """`certify`: `separation`, then the exact method for narrow graphs, then what suits the graph.
 
-That is `node-cut`, `pivot-tree` and then `reach` where tensors wait for long, as in training. It is `reach`
-for long graphs in general, as models are; `share` comes after it, because its cuts take
+That is `node-cut`, `pivot-tree` and then `reach` where tensors wait for long, as in training. It
+is `reach` for long graphs in general, as models are; `share` comes after it, because its cuts take
 seconds on a thousand nodes, where `ideal-dp` often has the optimum in a tenth of one. Wide graphs
 begin with `share`. With few stages `mip-tree` follows: each of its programs has all stages in it.
 With more stages it is `packing`. Trees get the time that these leave when they end by themselves.
