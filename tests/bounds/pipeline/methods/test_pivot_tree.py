@@ -12,6 +12,7 @@ from boundmark.benchmarks.instance_choice import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.pipeline.methods.pivot_tree import widest_span
+from boundmark.bounds.pipeline.mip.quick_slicing import sliced, sliced_along
 from boundmark.bounds.pipeline.tree.positions import Positions
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -61,6 +62,28 @@ def least_around(sample: PipelineInstance, pivot: int) -> int:
 def test_never_above_the_optimum(sample: PipelineInstance) -> None:
     """Tiny instances with every cost term, against all partitions."""
     assert best(sample).bound <= optimum(sample)
+
+
+@settings(deadline=None, max_examples=30)
+@given(instances())
+def test_partitions_get_better(sample: PipelineInstance) -> None:
+    """Each partition is better than those before, and none than the last bound."""
+    reports = record("pivot-tree", sample)
+    costs = [sample.objective(partition) for partition in reports.solutions]
+    assert costs == sorted(set(costs), reverse=True)
+    assert all(cost >= reports.bounds[-1].bound for cost in costs)
+
+
+def test_places_of_a_program() -> None:
+    """What comes before the pivot is never behind its stage, and what comes after never before."""
+    sample = there_and_back(4, saved=3, k=3)
+    positions = Positions(sample, 3, 20, Budget(60))
+    while positions.places is None and positions.improve():
+        pass
+    assert positions.places is not None
+    assert positions.places[3] == 1
+    assert (positions.places[:3] <= 1 + 1e-6).all()
+    assert (positions.places[4:] >= 1 - 1e-6).all()
 
 
 @settings(deadline=None, max_examples=30)
@@ -184,3 +207,19 @@ def test_training_graph() -> None:
     separated = record("separation", sample, seconds=60).bounds[-1].bound
     reports = record("pivot-tree", sample, seconds=30).bounds
     assert reports[-1].bound > 1.4 * separated
+
+
+def test_partitions_of_a_training_graph() -> None:
+    """Some programs of its trees lead to a partition that slicing by itself does not find."""
+    sample = named_instance("zoo/bert-base-training", {"k": "4"}, "pipeline").instance
+    assert isinstance(sample, PipelineInstance)
+    pivot = widest_span(sample.graph)
+    assert pivot is not None
+    positions, costs = Positions(sample, pivot, 12_000_000, Budget(300)), []
+    for _ in range(10):
+        assert positions.improve()
+        if positions.places is not None:
+            costs.append(sample.objective(sliced_along(sample, positions.places)))
+            positions.places = None
+    plain = sample.objective(sliced(sample, sample.graph.dag.topological_order))
+    assert min(costs) < 0.8 * plain

@@ -1,7 +1,7 @@
 """`certify`: `separation`, then the exact method for narrow graphs, then what suits the graph.
 
-That is `pivot-tree` and then `reach` where tensors wait for long, as in training. It is `reach`
-for long graphs in general, as models are; `share` comes after it, because its cuts take
+That is `node-cut`, `pivot-tree` and then `reach` where tensors wait for long, as in training. It
+is `reach` for long graphs in general, as models are; `share` comes after it, because its cuts take
 seconds on a thousand nodes, where `ideal-dp` often has the optimum in a tenth of one. Wide graphs
 begin with `share`. With few stages `mip-tree` follows: each of its programs has all stages in it.
 With more stages it is `packing`. Trees get the time that these leave when they end by themselves.
@@ -21,6 +21,7 @@ from boundmark.bounds.pipeline.methods import (
     ideal_dp,
     mean_work,
     mip_tree,
+    node_cut,
     packing,
     pivot_tree,
     reach,
@@ -40,7 +41,7 @@ IDEALS_FRACTION = 0.5
 # In units of the mean work: with a bound of `separation` above this, tensors wait for long, and
 # `pivot-tree` says what that costs at least, in so much of the time.
 SEPARATED = 1.05
-PIVOT_FRACTION = 0.6
+PIVOT_FRACTION = 0.85
 
 # Nodes per node of a longest path: models have 1 to 4, random graphs ten and more.
 WIDEST_LONG_GRAPH = 6
@@ -79,6 +80,8 @@ def run(
     with suppress(UnsupportedError):
         ideal_dp.run(instance, budget.part(IDEALS_FRACTION), seed, best, ideals=ideals)
     if is_separated and not best.is_proven and _is_long(instance.graph.dag):
+        # In many stages, the stage of one node may be all there is to say, and takes no time.
+        node_cut.run(instance, budget, seed, best)
         with suppress(UnsupportedError):
             pivot_tree.run(instance, budget.part(PIVOT_FRACTION), seed, best)
     for position, method in enumerate(_methods(instance)):

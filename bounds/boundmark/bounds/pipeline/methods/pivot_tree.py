@@ -15,7 +15,7 @@ from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.kernels import separation
 from boundmark.bounds.pipeline.kernels.spans import spans
 from boundmark.bounds.pipeline.methods import mean_work
-from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
+from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition, sliced_along
 from boundmark.bounds.pipeline.tree.positions import KIND, Positions
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
@@ -33,6 +33,9 @@ LEAST_SIDE = 0.1
 # Of the time, for programs: the last certificate has to be checked.
 SEARCH_FRACTION = 0.95
 
+# Of the time spent, at most, for partitions near what programs say.
+PARTITION_FRACTION = 0.15
+
 # Part of the budget between two certificates, and what is kept of it for the last one, in slowest
 # checks so far.
 REPORT_EVERY = 0.1
@@ -41,6 +44,9 @@ CHECKS_IN_RESERVE = 2.0
 
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report ever better certificates until the time is up or the trees are decided.
+
+    Partitions are reported, too: where a program has the nodes is an order, and slicing that order
+    anew splits what is before and after the pivot's stage into stages.
 
     Raises
     ------
@@ -57,18 +63,22 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     pivot = widest_span(instance.graph)
     if pivot is None:
         return
-    known = best.objective
-    if math.isinf(known):
+    if math.isinf(best.objective):
         floor = int(best.certified)
-        known = instance.objective(
-            quick_partition(instance, seed, budget.part(START_FRACTION), floor)
-        )
-    threshold = int(known) - 1
+        best.solution(quick_partition(instance, seed, budget.part(START_FRACTION), floor))
+    threshold = int(best.objective) - 1
     if int(instance.graph.work.max()) > threshold or best.is_proven:
         return
     positions = Positions(instance, pivot, threshold, budget.part(SEARCH_FRACTION))
-    reported, slowest = budget.spent(), 0.0
+    reported, slowest, slicing = budget.spent(), 0.0, 0.0
     while positions.improve() and budget.remaining() > CHECKS_IN_RESERVE * slowest:
+        if positions.places is not None and slicing < PARTITION_FRACTION * budget.spent():
+            began = budget.spent()
+            best.solution(sliced_along(instance, positions.places))
+            positions.places = None
+            slicing += budget.spent() - began
+        if positions.bound >= best.objective:
+            break
         is_due = budget.spent() > reported + REPORT_EVERY * budget.wall_seconds
         if is_due and positions.bound > best.certified:
             began = budget.spent()
@@ -115,4 +125,5 @@ METHOD = Method(
     summary="Certified branch and bound for each position of the stage of one node.",
     run=run,
     seeded=True,
+    version=2,
 )

@@ -21,6 +21,9 @@ MOST_NODES = 2000
 # Thresholds are bisected up to this part of them.
 PRECISION = 0.0005
 
+# Of places that a linear program gives, about how exact they are.
+SAME_PLACE = 0.001
+
 # Reslicings in a row without gain after which there is little hope of any.
 PATIENCE = 60
 
@@ -49,6 +52,17 @@ def sliced(instance: PipelineInstance, order: IntArray) -> Partition:
         stages[order[start:end]] = stage
         end = start
     return Partition(frozen(stages))
+
+
+def sliced_along(instance: PipelineInstance, places: FloatArray) -> Partition:
+    """Return the best slicing of an order in which nodes come by their places, shape (n,).
+
+    Among nodes whose places differ by less than `SAME_PLACE`, the graph's own order counts.
+    """
+    dag = instance.graph.dag
+    rank = np.empty(dag.nodes)
+    rank[dag.topological_order] = np.arange(dag.nodes) / dag.nodes
+    return sliced(instance, ordered(dag, np.rint(places / SAME_PLACE) + rank))
 
 
 def _sliced_by_thresholds(instance: PipelineInstance, order: IntArray) -> Partition:
@@ -125,7 +139,7 @@ def quick_partition(instance: PipelineInstance, seed: int, budget: Budget, floor
     failures = 0
     while failures < PATIENCE and cost > floor and not budget.is_spent():
         noise = random.random(instance.nodes) * random.choice([0.5, 1.5, 3.0])
-        candidate = sliced(instance, _order(instance.graph.dag, best.stages + noise))
+        candidate = sliced(instance, ordered(instance.graph.dag, best.stages + noise))
         candidate_cost = instance.objective(candidate)
         failures = 0 if candidate_cost < cost else failures + 1
         if candidate_cost <= cost:
@@ -169,7 +183,7 @@ def _segment_sums(weights: IntArray) -> IntArray:
     return ends[None, :] - (ends - weights)[:, None]
 
 
-def _order(dag: Dag, priorities: FloatArray) -> IntArray:
+def ordered(dag: Dag, priorities: FloatArray) -> IntArray:
     """Return the topological order that takes the available node of smallest priority."""
     missing = np.diff(dag.producer_start).tolist()
     start, targets, rank = dag.consumer_start.tolist(), dag.targets.tolist(), priorities.tolist()

@@ -27,9 +27,7 @@ def choice(
     superblock is singled out, who is in it matters more than what is before it, and a node among
     expensive tensors matters most: its neighbours must follow it, or the superblock is expensive.
     """
-    is_open = relaxation.y >= 0
-    y = (np.arange(len(superblocks.merged)) >= windows.last[:, None]).astype(np.float64)
-    y[is_open] = point.columns[relaxation.y[is_open]]
+    y = prefix_values(windows, relaxation, point)
     undecided = np.minimum(y, 1 - y)
     if undecided.max() < FRACTIONAL:
         return None
@@ -44,6 +42,14 @@ def choice(
         len(superblocks.merged),
     )
     return node, superblock
+
+
+def prefix_values(windows: Windows, relaxation: Relaxation, point: Point) -> FloatArray:
+    """Return y(v, b) of a point, with those that windows fix, shape (n, K)."""
+    is_open = relaxation.y >= 0
+    y = (np.arange(relaxation.y.shape[1]) >= windows.last[:, None]).astype(np.float64)
+    y[is_open] = point.columns[relaxation.y[is_open]]
+    return y
 
 
 def _heaviest(undecided: FloatArray, weights: IntArray) -> int:

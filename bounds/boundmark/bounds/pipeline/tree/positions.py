@@ -22,11 +22,12 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.leaf import Program, WeighedRow, add_up
 from boundmark.bounds.pipeline.reach.weights import scaled
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows, branch, narrowed
-from boundmark.bounds.pipeline.tree.branching import choice
+from boundmark.bounds.pipeline.tree.branching import choice, prefix_values
 from boundmark.bounds.pipeline.tree.linear_program import solve
 from boundmark.bounds.pipeline.tree.relaxation import (
     FAMILIES,
     TREE_FAMILIES,
+    FloatArray,
     Relaxation,
     relax,
     without_rows,
@@ -95,6 +96,12 @@ class Positions:
         The node.
     threshold
         What all stages are supposed to cost at most. No bound gets above it by more than a tick.
+
+    Attributes
+    ----------
+    places
+        Where the program solved last has each node, on the average: from 0, before the pivot's
+        stage, to 2, after it. None if no program was solved since it was last taken.
     """
 
     def __init__(
@@ -115,6 +122,7 @@ class Positions:
         ]
         self._roots = [self._root(instance.graph.dag, stage) for stage in range(instance.k)]
         self._leaves = list(self._roots)
+        self.places: FloatArray | None = None
 
     def _root(self, dag: Dag, stage: int) -> Leaf:
         """Return all partitions with the pivot in a stage."""
@@ -186,6 +194,9 @@ class Positions:
         if point is None:
             return False
         found = rounded_multipliers(relaxation, point)
+        self.places = 2 - prefix_values(leaf.windows, relaxation, point)[:, : MIDDLE + 1].sum(
+            axis=1
+        )
         leaf.solved += 1
         leaf.choice = choice(
             graph, leaf.superblocks, self._amounts, leaf.windows, relaxation, point
