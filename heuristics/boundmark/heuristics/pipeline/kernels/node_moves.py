@@ -15,7 +15,6 @@ on there. In models, whose layers are chains, that is most nodes.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import types
 
 from boundmark.heuristics.pipeline.kernels.compiling import compiled, inlined

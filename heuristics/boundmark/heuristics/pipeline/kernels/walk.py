@@ -117,4 +117,4 @@ def excess(walk: Walk, stage: int, level: int, cache: int) -> int:
 def excess_after(walk: Walk, stage: int, cost: int, load: int, level: int, cache: int) -> int:
     """Return by how much a stage would exceed a level with so much more cost and param_load."""
     overflow = max(0, walk.loads[stage] + load - cache)
-    return max(0, walk.costs[stage] + cost + overflow - level)
+    return max(0, walk.costs[stage] + cost + overflow - level)  # type: ignore[no-any-return]

@@ -2,11 +2,12 @@
 
 The usual scheme ([KIRKPATRICK83]) on the partition itself: a move of a node to
 another stage changes the costs of two stages, and is tried in a five-hundredth of the time that
-sorting and slicing an order takes. A round cools down once. Long rounds end in partitions that
-differ more from seed to seed than they gain from being long, so there are many short ones: the first
-three tenths from partitions far from each other, the others from the best that any of them has
-found. Temperatures, margin and rounds were chosen on regal-style graphs and k = 4 .. 32; see
-docs/performance.md.
+sorting and slicing an order takes. A round cools down once. After some rounds from partitions far
+from each other, rounds go on from the best partition found. Which partition a long round ends in
+depends on the seed by as much as twice the time would gain, and in models more on where it begins.
+
+Temperatures, margin and rounds were chosen on regal-style graphs with k = 4 .. 32 and a few models;
+see docs/performance.md.
 """
 
 from dataclasses import dataclass
@@ -41,8 +42,8 @@ PATIENCE = 2
 HOTTEST, HOTTEST_NODES = 0.03, 1.5
 # At the beginning of a round that goes on from the best partition, in units of the above.
 REHEATED = 1 / 3
-# At the end of a round, in units of what a node costs in the mean. Large stages can be balanced to a
-# small part of their cost, and what is too hot for that ends anywhere near the best partition.
+# At the end of a round, in units of what a node costs in the mean. Large stages can be balanced to
+# a small part of their cost, and what is too hot for that ends anywhere near the best partition.
 COLDEST = 0.015
 MARGIN = 0.02
 # Together about as long as sorting and slicing an order takes.
