@@ -21,6 +21,16 @@ def test_listings(command: str, key: str, expected: set[str], boundmark: Boundma
     assert all(name in text for name in expected)
 
 
+def test_methods_of_one_problem(boundmark: Boundmark) -> None:
+    """Others are left out, and a problem that does not exist is no empty list."""
+    listed = json.loads(boundmark("methods", "ordering", "--json").stdout)
+    assert {row["problem"] for row in listed} == {"ordering"}
+    assert "reorder" in {row["method"] for row in listed}
+    done = boundmark("methods", "knapsack", check=False)
+    assert done.returncode == 2
+    assert "there is no problem 'knapsack'; known are pipeline" in done.stderr
+
+
 def test_members(boundmark: Boundmark) -> None:
     """Members are listed as `solve` takes them."""
     assert "onnx-light/resnet50" in boundmark("datasets", "--members", "onnx-light").stdout

@@ -41,10 +41,6 @@ class Parameter(Protocol):
     def metavar(self) -> str:
         """The placeholder of a value in `--help`."""
 
-    @property
-    def is_stored(self) -> bool:
-        """Whether stored instances say its value; if not, rows of results state it like a name."""
-
     def read(self, text: str) -> int | str:
         """Return the value that is meant by a text on the command line.
 
@@ -83,7 +79,6 @@ class IntegerParameter:
     default_text: str = ""
 
     metavar = "INTEGER"
-    is_stored = True
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -107,19 +102,12 @@ class IntegerParameter:
 
 @dataclass(frozen=True)
 class ChoiceParameter:
-    """One of some names.
-
-    Attributes
-    ----------
-    is_stored
-        False if it says how an instance was made, which the stored instance does not.
-    """
+    """One of some names."""
 
     name: str
     summary: str
     choices: tuple[str, ...]
     default: str | None
-    is_stored: bool = True
 
     def __post_init__(self) -> None:
         _check_name(self.name)

@@ -1,25 +1,17 @@
 """The generator of the table in docs/placement-gaps.md."""
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
 import pytest
 from brute_force_placement import instance
-
-SCRIPT = Path(__file__).parents[3] / "docs" / "tables" / "placement_gaps.py"
+from table_scripts import load_script
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
     """Return the script as a module."""
-    spec = importlib.util.spec_from_file_location("placement_gaps", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("placement_gaps")
 
 
 def test_gaps_are_those_of_the_best_rows(script: ModuleType) -> None:

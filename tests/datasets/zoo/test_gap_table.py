@@ -1,20 +1,12 @@
 """The generator of the table in docs/zoo-gaps.md."""
 
-import importlib.util
-from pathlib import Path
-
 import pandas as pd
-
-SCRIPT = Path(__file__).parents[3] / "docs" / "tables" / "zoo_gaps.py"
+from table_scripts import load_script
 
 
 def test_gaps_are_those_of_the_best_rows() -> None:
     """Whoever found cost and bound; equal ones are optimal, and what is missing is said to be."""
-    spec = importlib.util.spec_from_file_location("zoo_gaps", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_script("zoo_gaps")
     rows = pd.DataFrame(
         [
             ("resnet-18", '{"k": 4}', 12, None),

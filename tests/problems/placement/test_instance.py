@@ -6,6 +6,7 @@ import pytest
 from brute_force_placement import instance
 
 from boundmark.bounds import checker
+from boundmark.datasets.resolve import load_member
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.placement import PROBLEM, PlacementInstance, PlacementSchedule
@@ -82,6 +83,43 @@ def test_malformed_descriptions(change: dict[str, Any], expected: str) -> None:
     """Whatever a file may hold."""
     with pytest.raises(BoundmarkError, match=expected):
         PlacementInstance.from_json({**DESCRIBED.to_json(), **change})
+
+
+def test_fused_instances_say_so() -> None:
+    """Which rules is stored, so the hash differs from that of the same graph without fusion."""
+    make = PROBLEM.maker(load_member("onnx-light/squeezenet"))
+    fused = make({"fusion": "backends"})
+    assert isinstance(fused, PlacementInstance)
+    document = json.loads(canonical_json(fused.to_json()))
+    read = PlacementInstance.from_json(document)
+    assert (read.sha256, read.parameters) == (fused.sha256, fused.parameters)
+    assert read.parameters["fusion"] == "backends"
+    assert checker.instance_sha256(document) == fused.sha256
+    checker.check_instance(document)
+    del document["fusion"]
+    plain = PlacementInstance.from_json(document)
+    assert plain.sha256 != fused.sha256
+    assert plain.parameters == {"transfers": "per-tensor"}
+
+
+def test_stored_instances_are_not_fused_anew() -> None:
+    """A document does not hold the graph from before, which other parameters would start from."""
+    fused = replace(SAMPLE, fusion="moirai")
+    assert fused.with_parameters({"fusion": "moirai"}).sha256 == fused.sha256
+    for change in ({"fusion": "none"}, {"fusion": "backends"}, {"transfers": "per-edge"}):
+        with pytest.raises(BoundmarkError, match="expected the same transfers and fusion"):
+            fused.with_parameters(change)
+    with pytest.raises(BoundmarkError, match="does not say its operators' types"):
+        fused.with_parameters({"features": "operators"})
+    described = replace(DESCRIBED, fusion="moirai").with_parameters({"features": "costs"})
+    assert described.sha256 == fused.sha256
+
+
+@pytest.mark.parametrize("value", ["none", "backend", 1, ["moirai"], None])
+def test_unknown_rules_of_fusion(value: object) -> None:
+    """Only names of rules are read."""
+    with pytest.raises(BoundmarkError, match="expected 'moirai' or 'backends', or no such field"):
+        PlacementInstance.from_json({**SAMPLE.to_json(), "fusion": value})
 
 
 def test_names_are_given_back() -> None:

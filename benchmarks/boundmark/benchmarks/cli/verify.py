@@ -11,21 +11,34 @@ import click
     "paths", nargs=-1, required=True, metavar="DIR|FILE...",
     type=click.Path(path_type=Path, exists=True),
 )  # fmt: skip
+@click.option(
+    "--sources", is_flag=True,
+    help="Also make every instance again from the data set, device and parameters that rows name.",
+)  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what was rejected.")
-def verify(paths: tuple[Path, ...], quiet: bool) -> None:
+def verify(paths: tuple[Path, ...], sources: bool, quiet: bool) -> None:
     """Check every instance, solution, certificate and row; exit 0 only if all are accepted.
 
     Results folders are checked whole: every cost and bound that a row states must follow from the
     folder's files. Of single files, the instance must be among them or where a results folder
     keeps it.
+
+    Names are labels, unless --sources has instances compared with what has their names here.
     """
-    from boundmark.benchmarks.folder_check import Verdict, check_files, check_folder
+    from boundmark.benchmarks.folder_check import (
+        Verdict,
+        check_files,
+        check_folder,
+        check_sources,
+    )
     from boundmark.bounds.checker import printable
 
     verdicts: list[Verdict] = []
     for path in paths:
         if path.is_dir():
             verdicts.extend(check_folder(path))
+            if sources:
+                verdicts.extend(check_sources(path))
     # Pipes and devices too: they are rejected, not passed over.
     files = [path for path in paths if not path.is_dir()]
     verdicts.extend(check_files(files))

@@ -2,11 +2,12 @@
 
 `documents` has the checker read every instance, solution and certificate, `rows` derives each row
 of the results from them, and `traces` each row's progress over time. `folder` puts them together;
-`single_files` checks files outside a folder.
+`single_files` checks files outside a folder, and `sources` makes instances again from their names.
 """
 
 from boundmark.benchmarks.folder_check.folder import check_folder
 from boundmark.benchmarks.folder_check.single_files import check_files
+from boundmark.benchmarks.folder_check.sources import check_sources
 from boundmark.benchmarks.folder_check.verdict import Verdict
 
-__all__ = ["Verdict", "check_files", "check_folder"]
+__all__ = ["Verdict", "check_files", "check_folder", "check_sources"]

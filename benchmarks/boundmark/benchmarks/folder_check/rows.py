@@ -13,9 +13,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.benchmarks.execution.task import task_identity
-from boundmark.benchmarks.folder_check.documents import DIGEST, CheckedInstance, Documents
-from boundmark.problems.catalog import problems
-from boundmark.problems.errors import InvalidInputError
+from boundmark.benchmarks.folder_check.documents import DIGEST, Documents
 from boundmark.reports.stored.statuses import STATUSES
 
 # A hash in quotes fits.
@@ -110,28 +108,15 @@ def _instance_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[s
         stated, found = row[name], getattr(instance, name)
         if stated != found:
             yield f"{name} is {_short(stated)}; its instance has {_short(found)}"
-    yield from _parameter_faults(row["instance_params"], instance)
-
-
-def _parameter_faults(text: Any, instance: CheckedInstance) -> Iterator[str]:
-    """Yield a clause if a row's parameters are not those of its instance.
-
-    What the stored instance does not say, such as how its operators were fused, is taken as stated
-    if it is a value of such a parameter.
-    """
     try:
-        stated = json.loads(text)
+        parameters = json.loads(row["instance_params"])
     except (TypeError, ValueError, RecursionError):
-        stated = None
-    for parameter in problems()[instance.problem].parameters:
-        if isinstance(stated, dict) and not parameter.is_stored and parameter.name in stated:
-            try:
-                parameter.check(stated.pop(parameter.name))
-            except InvalidInputError as error:
-                yield f"instance_params has no such value: {error}"
-    if stated != dict(instance.parameters):
-        found = json.dumps(dict(instance.parameters))
-        yield f"instance_params is {_short(text)}; its instance has {_short(found)}"
+        parameters = None
+    if parameters != dict(instance.parameters):
+        yield (
+            f"instance_params is {_short(row['instance_params'])}; "
+            f"its instance has {_short(json.dumps(dict(instance.parameters)))}"
+        )
 
 
 def _solution_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:

@@ -40,7 +40,6 @@ PROBLEM = Problem(
             "rules by which operators are fused first, and placed as one",
             (NO_FUSION, *RULE_SETS),
             NO_FUSION,
-            is_stored=False,
         ),
         ChoiceParameter(
             "features",

@@ -24,7 +24,7 @@ def _placement(rows: Sequence[Row], instance: PlacementInstance) -> PlacementSch
 
 def _renamed(instance: PlacementInstance, names: Sequence[str], tick: str) -> PlacementInstance:
     graph = replace(instance.graph, names=tuple(names), tick=tick)
-    return PlacementInstance(graph, instance.transfers, features=instance.features)
+    return replace(instance, graph=graph)
 
 
 TABLE = SolutionTable(

@@ -1,7 +1,7 @@
 """An instance of `placement`: a graph with costs on devices, and how tensors are moved."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from boundmark.problems.placement.fusion.rules import RULE_SETS
 from boundmark.problems.placement.graph import PlacementGraph
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.quoted import quoted
 from boundmark.problems.stored_fields import (
     check_fields,
     check_format,
@@ -45,10 +46,10 @@ class PlacementInstance:
         ``"per-tensor"`` if the consumers of a tensor on one device share a transfer, ``"per-edge"``
         if each has its own.
     coarse
-        How the graph was made by operator fusion; None if it was not. Like names, it is not stored:
-        a stored instance is about its graph as it is.
+        How the graph was made by operator fusion; None if it was not, or if the instance was read
+        from a document, which says the rules' name and not what was fused.
     fusion
-        Name of the rules of fusion; ``"none"`` if `coarse` is None.
+        Name of the rules of fusion; ``"none"`` if the graph is as it was.
     features
         ``"operators"`` if the stored instance says types and output shapes of operators,
         ``"costs"`` if it does not.
@@ -104,7 +105,7 @@ class PlacementInstance:
     def parameters(self) -> dict[str, str]:
         """Whether consumers share transfers; which operators were fused, and features, if any."""
         said = {"transfers": self.transfers}
-        if self.coarse is not None:
+        if self.fusion != NO_FUSION:
             said["fusion"] = self.fusion
         if self.features != COSTS:
             said["features"] = self.features
@@ -133,14 +134,23 @@ class PlacementInstance:
         Raises
         ------
         InvalidInputError
-            If operators are to be fused or described, and the graph does not say their types.
+            If operators are to be fused or described, and the graph does not say their types; or if
+            the instance was stored after fusion, and would have to be fused anew.
         """
-        return PlacementInstance.of(
-            self._original,
-            given.get("transfers", self.transfers),
-            given.get("fusion", self.fusion),
-            given.get("features", self.features),
+        transfers, fusion, features = (
+            given.get(name, getattr(self, name)) for name in ("transfers", "fusion", "features")
         )
+        if self.fusion == NO_FUSION or self.coarse is not None:
+            return PlacementInstance.of(self._original, transfers, fusion, features)
+        if (transfers, fusion) != (self.transfers, self.fusion):
+            raise InvalidInputError(
+                f"this instance was stored with transfers = {self.transfers!r} and fusion = "
+                f"{self.fusion!r}, and not what its operators were before; expected the same "
+                "transfers and fusion, or the original model."
+            )
+        if features == OPERATORS:
+            check_described(self.graph)
+        return replace(self, features=features)
 
     @cached_property
     def sha256(self) -> str:
@@ -164,6 +174,7 @@ class PlacementInstance:
             "format": INSTANCE_FORMAT,
             "problem": self.problem,
             "transfers": self.transfers,
+            **({} if self.fusion == NO_FUSION else {"fusion": self.fusion}),
             "duration": graph.duration.tolist(),
             "memory": graph.memory.tolist(),
             "capacity": graph.capacity.tolist(),
@@ -214,4 +225,15 @@ class PlacementInstance:
             **described.from_json(value),
         )
         features = OPERATORS if graph.op_types else COSTS
-        return cls(graph, value["transfers"], features=features)
+        return cls(graph, value["transfers"], fusion=_fusion(value), features=features)
+
+
+def _fusion(value: Mapping[str, Any]) -> str:
+    """Return the name of the rules by which a stored instance's operators were fused."""
+    fusion = value.get("fusion", NO_FUSION)
+    if "fusion" in value and fusion not in tuple(RULE_SETS):
+        raise InvalidInputError(
+            f"fusion is {quoted(fusion)}; expected {' or '.join(map(repr, RULE_SETS))}, "
+            "or no such field."
+        )
+    return str(fusion)

@@ -35,6 +35,22 @@ def test_relations_are_those_of_the_graph(sample: PipelineInstance) -> None:
         assert found.near[v] == as_bits(around) == found.near_to(1 << v)
 
 
+@given(tiny_graphs(), st.data())
+def test_parts_are_what_tensors_connect(sample: PipelineInstance, data: st.DataObject) -> None:
+    """They make up the set, each is connected, and no tensor leads from one to another."""
+    members = data.draw(st.sets(st.integers(0, sample.nodes - 1)))
+    found = Tensors.of(sample.graph)
+    parts = [set(bits_of(part)) for part in found.parts(as_bits(members))]
+    assert sorted(v for part in parts for v in part) == sorted(members)
+    within = [ends & members for ends in tensors(sample)]
+    assert all(any(ends <= part for part in parts) for ends in within if ends)
+    for part in parts:
+        reached = {min(part)}
+        for _ in part:
+            reached |= set().union(*(ends for ends in within if ends & reached))
+        assert reached == part
+
+
 @given(tiny_graphs(largest=6), st.data())
 def test_hull_is_the_smallest_convex_set(sample: PipelineInstance, data: st.DataObject) -> None:
     """With a convex set and a node, it is in every convex set that has both."""

@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.packing.master import Master, Packings
 from boundmark.bounds.pipeline.packing.pool import Pool
 from boundmark.bounds.pipeline.packing.tensors import Tensors
@@ -101,3 +103,18 @@ def test_prices_of_all_costs_stay_small(sample: PipelineInstance, limit: int) ->
     price = whole / max(1, limit)
     consumers = np.diff(graph.dag.consumer_start)
     assert price * (graph.work.sum() + (graph.transfer * (1 + consumers)).sum()) <= 2 * LARGEST_SUM
+
+
+@settings(max_examples=40)
+@given(tiny_graphs(), st.integers(1, 4))
+def test_a_known_partition_limits_weights(sample: PipelineInstance, k: int) -> None:
+    """With its stages known, no weights come to more than k at its cost, grown sets or not."""
+    sample = replace(sample, k=k)
+    partition = quick_partition(sample, 1, Budget(1), 0)
+    limit = sample.objective(partition)
+    assume(limit > 0)
+    weigher = Weigher(Tensors.of(sample.graph), min(k, sample.nodes), whole=2**30)
+    weigher.learn(partition)
+    with mock.patch.object(Weigher, "grow", return_value=0):
+        found = weigher.at(limit, np.ones(sample.nodes), Budget(20))
+    assert found.lower <= k * (1 + 1e-6)

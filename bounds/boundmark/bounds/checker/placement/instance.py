@@ -10,8 +10,8 @@ from ..values import LARGEST_COST, Rejected, fields, integers, text
 UNSUPPORTED = -1
 MOST_DEVICES = 64
 
-# Fields for methods that learn from them; they make no difference to any schedule.
-DESCRIPTIONS = ("op_types", "output_shapes")
+# Fields for methods that learn, and how the graph was made: no difference to any schedule.
+DESCRIPTIONS = ("op_types", "output_shapes", "fusion")
 
 # What the checks make of each operator, and of each consumer of a tensor.
 ENTRY_BYTES = 500

@@ -115,5 +115,5 @@ METHOD = Method(
     run=run,
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=9,
+    version=10,
 )

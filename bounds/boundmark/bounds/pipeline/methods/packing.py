@@ -3,10 +3,14 @@
 import math
 
 from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.packing.rising import report_rising_bounds
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.pipeline import PipelineInstance
+
+# Of the time, at most, for a partition to learn from.
+START_FRACTION = 0.03
 
 
 def run(
@@ -35,11 +39,13 @@ def run(
     if not precision >= 0:
         raise InvalidInputError(f"packing: precision is {precision}; expected 0 or more.")
     best = Best.before(instance, progress)
-    below = int(best.objective) if math.isfinite(best.objective) else None
     known = int(best.certified) if math.isfinite(best.certified) else 0
+    start = quick_partition(instance, seed, budget.part(START_FRACTION), known)
+    below = int(min(best.objective, instance.objective(start)))
     report_rising_bounds(
-        instance, budget, best, METHOD.name, below=below, known=known, precision=precision
-    )
+        instance, budget, best, METHOD.name,
+        below=below, known=known, start=start, precision=precision,
+    )  # fmt: skip
 
 
 METHOD = Method(
@@ -49,5 +55,5 @@ METHOD = Method(
     summary="Weights of which no stage holds more than one whole, as its connected parts show.",
     run=run,
     params={"precision": 0.0},
-    version=2,
+    version=3,
 )

@@ -22,7 +22,7 @@ from boundmark.bounds.pipeline.shares.table import ShareTable, share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline import Partition, PipelineInstance
 
 KIND = "packing/1"
 
@@ -38,11 +38,30 @@ CLOSE = 0.004
 # bounds need not be as precise.
 MOST_STEP = 0.004
 
-# A search takes up to so many times as long for each percent that a threshold is larger.
+# A search takes up to so many times as long for each percent that a threshold is larger, and less
+# far below the last threshold that weights refute: how much is seen from the last two searches, and
+# nearer to that threshold it is about the square.
 SEARCH_GROWTH = 6.0
+LEAST_GROWTH = 1.1
+
+# Below this part of the last threshold, searches hardly take longer for larger thresholds.
+FAR = 0.95
 
 # A search is short if one that takes so many times as long still ends in time.
 SHORT = 100.0
+
+# Of the time left, what a proof may take. Of the first one nothing is known before, so there has to
+# be time for a smaller threshold.
+FIRST_PROOF_FRACTION = 0.4
+PROOF_FRACTION = 0.7
+
+# Weights that come to more than the stages by this part are proved at once, if that takes no more
+# than a part of the time: such searches are short, and the bound is one to fall back on.
+EASY = 0.25
+EASY_FRACTION = 0.1
+
+# Proofs that took too long, after which no other one is tried if none has ended.
+MOST_FAILURES = 2
 
 # Searches that are too long to check, after which no other one is tried.
 MOST_TOO_LONG = 3
@@ -54,6 +73,12 @@ WEIGHING_FRACTION = 0.4
 # they may lack; and of the time left, the most that they take. The last bit takes longest.
 LACKING_PART = 0.3
 WEIGHING_AGAIN_FRACTION = 0.3
+
+# More sets than this that were not known make new weights worth their while; and of the time, the
+# most that these take, and how precise they are as a part of the stages.
+MANY_FOUND = 100
+WEIGHING_FOUND_FRACTION = 0.2
+FOUND_PRECISION = 0.01
 
 # Thresholds that differ by less than this part are not worth another proof that takes long, which
 # is this part of the time.
@@ -69,6 +94,7 @@ def report_rising_bounds(
     *,
     most_steps: int = MOST_PACKING_STEPS,
     below: int | None = None,
+    start: Partition | None = None,
     known: int = 0,
     precision: float = 0.0,
 ) -> None:
@@ -82,6 +108,8 @@ def report_rising_bounds(
         Largest number of steps that checking a certificate may take.
     below
         A cost that a partition is known to have, which no bound exceeds.
+    start
+        A good partition, whose stages weights have to reckon with.
     known
         A bound that is proven already.
     precision
@@ -111,6 +139,8 @@ def report_rising_bounds(
         for is_loaded in ((False,) if graph.is_cached else (False, True))
     ]
     for rise in rises:
+        if start is not None:
+            rise.weigher.learn(start)
         rise.approach(table)
     max(rises, key=lambda rise: rise.last).prove_all(precision)
 
@@ -124,15 +154,15 @@ class _Rise:
     refuted
         The largest threshold that is refuted.
     above
-        A threshold that weights do not refute, or only in a search that is too long.
+        A threshold that weights do not refute, or only in a search that is or takes too long.
     last
         About the last threshold that weights refute.
     weights
         The best ones for about that threshold.
     too_long
         Thresholds that take a search too long to check, with about how many steps.
-    last_search
-        Steps and seconds of the proof of the largest threshold.
+    searches
+        Threshold, steps and seconds of each proof.
     """
 
     instance: PipelineInstance
@@ -146,7 +176,7 @@ class _Rise:
     last: float = 0.0
     weights: FloatArray = field(default_factory=lambda: np.zeros(0))
     too_long: dict[int, int] = field(default_factory=dict)
-    last_search: tuple[int, float] = (0, 0.0)
+    searches: list[tuple[int, int, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         graph = self.instance.graph
@@ -176,6 +206,11 @@ class _Rise:
             self.last = threshold * weighing.lower / k
             if weighing.lower <= k * (1 + CLOSE):
                 break
+            if weighing.lower > k * (1 + EASY):
+                above = self.above
+                self.prove(threshold, self.budget.part(EASY_FRACTION))
+                # With more time, it may be.
+                self.above = above
             refuted = threshold
             threshold = int(self.last * (1 - CLOSE / 2))
         self.last = min(self.last, float(self.above))
@@ -189,7 +224,7 @@ class _Rise:
             If each of them takes a search too long to check.
         """
         margins = [*(margin for margin in MARGINS if margin > precision), precision]
-        first = self.refuted
+        first, failures = self.refuted, 0
         while self.refuted < self._enough(precision) and not self.budget.is_spent():
             threshold = self._next(margins, max(MOST_STEP, precision))
             if threshold > self.refuted + 1 and threshold > self._reach():
@@ -197,8 +232,12 @@ class _Rise:
                 if threshold <= self.refuted * (1 + WORTH):
                     break
             began = self.budget.spent()
-            self.prove(threshold)
+            part = PROOF_FRACTION if self.searches else FIRST_PROOF_FRACTION
+            self.prove(threshold, self.budget.part(part))
             took_long = self.budget.spent() - began > LONG * self.budget.wall_seconds
+            failures += self.above == threshold
+            if failures == MOST_FAILURES and not self.searches:
+                break
             is_close = self.above - self.refuted <= WORTH * self.refuted
             if (took_long and is_close) or len(self.too_long) == MOST_TOO_LONG:
                 break
@@ -217,6 +256,8 @@ class _Rise:
     def _next(self, margins: list[float], most_step: float) -> int:
         """Return the threshold to refute next; take those margins that have led to it."""
         middle = (self.refuted + self.above) // 2
+        if not self.searches:
+            middle = min(middle, int(self.refuted + self.last) // 2)
         while margins:
             threshold = min(middle, int(self.last / (1 + margins.pop(0))))
             if threshold > self.refuted * (1 + WORTH):
@@ -225,46 +266,56 @@ class _Rise:
 
     def _reach(self) -> float:
         """Return about the largest threshold whose search ends in time, and can be checked."""
-        steps, seconds = self.last_search
-        if not steps:
+        if not self.searches or self.refuted < FAR * self.last:
             return np.inf
-        times = min(self.budget.remaining() / max(2 * seconds, 1e-6), self.most_steps / steps)
+        _, steps, seconds = self.searches[-1]
+        times = min(self.budget.remaining() / max(1.5 * seconds, 1e-6), self.most_steps / steps)
         if times > SHORT:
             return np.inf
-        percents = np.log(max(1.0, times)) / np.log(SEARCH_GROWTH)
+        percents = np.log(max(1.0, times)) / np.log(self._growth())
         return float(self.refuted * (1 + percents / 100))
 
-    def prove(self, threshold: int) -> None:
+    def _growth(self) -> float:
+        """Return how many times as long a search will take for each percent more."""
+        if len(self.searches) < 2:
+            return SEARCH_GROWTH
+        (before, fewer, _), (threshold, steps, _) = self.searches[-2:]
+        percents = 100 * (threshold / before - 1)
+        return float(np.clip((steps / fewer) ** (2 / percents), LEAST_GROWTH, SEARCH_GROWTH))
+
+    def prove(self, threshold: int, budget: Budget) -> None:
         """Refute a threshold, or find that it is not refuted, or only by a search too long."""
         limit, is_weighed = threshold + self.allowed, False
         pool = self.weigher.pool
-        while not self.budget.is_spent():
+        while not budget.is_spent():
             weights = self.weigher.integers(self.weights)
             began = self.budget.spent()
-            result = attempt(
-                self.tensors, pool, weights, self.k, limit, self.budget, self.most_steps
-            )
+            result = attempt(self.tensors, pool, weights, self.k, limit, budget, self.most_steps)
             if result is None:
                 lacking = LACKING_PART * self.k * (self.last / threshold - 1)
-                part = self.budget.part(WEIGHING_AGAIN_FRACTION)
+                part = budget.part(WEIGHING_AGAIN_FRACTION)
                 weighing = self._weigh(threshold, part, max(PRECISION, lacking))
                 if is_weighed or weighing.lower <= self.k:
-                    self.above = threshold
-                    return
+                    break
                 self.weights, is_weighed = weighing.weights, True
             elif result.payload is not None:
-                self.last_search = result.steps, self.budget.spent() - began
+                self.searches.append((threshold, result.steps, self.budget.spent() - began))
                 self._report(threshold, result)
                 return
             elif result.found:
                 is_weighed = False
                 for members, cost in result.found:
                     pool.add(members, cost)
+                if len(result.found) > MANY_FOUND:
+                    part = budget.part(WEIGHING_FOUND_FRACTION)
+                    weighing = self._weigh(threshold, part, FOUND_PRECISION * self.k)
+                    if weighing.lower > self.k:
+                        self.weights = weighing.weights
             else:
-                if not self.budget.is_spent():
+                if not budget.is_spent():
                     self.too_long[threshold] = result.steps
-                self.above = threshold
-                return
+                break
+        self.above = threshold
 
     def _weigh(self, threshold: int, budget: Budget, precision: float = PRECISION) -> Weighing:
         return self.weigher.at(threshold + self.allowed, self.weights, budget, precision)

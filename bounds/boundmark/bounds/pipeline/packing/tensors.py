@@ -88,6 +88,16 @@ class Tensors:
             near |= self.near[v]
         return near & ~members
 
+    def parts(self, members: int) -> Iterator[int]:
+        """Yield the parts of a set that no tensor connects."""
+        while members:
+            part, more = 0, members & -members
+            while more:
+                part |= more
+                more = self.near_to(part) & members
+            yield part
+            members &= ~part
+
     def hull(self, members: int, node: int) -> int:
         """Return the smallest convex set with a convex set and a node."""
         before, after = self.before[node], self.after[node]

@@ -16,6 +16,7 @@ from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool, unit_of
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, packed, unpacked
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Weights are integers for all but the linear program. A stage weighs at least so much, and at least
@@ -96,6 +97,13 @@ class Weigher:
         self._graph = self.tensors.arrays()
         for v in range(self.tensors.nodes):
             self.pool.add(1 << v, self.tensors.cost(1 << v))
+
+    def learn(self, partition: Partition) -> None:
+        """Add what a partition's stages consist of to the pool."""
+        for stage in range(int(partition.stages.max()) + 1):
+            members = sum(1 << int(v) for v in np.flatnonzero(partition.stages == stage))
+            for part in self.tensors.parts(members):
+                self.pool.add(part, self.tensors.cost(part))
 
     def at(
         self, limit: int, start: FloatArray, budget: Budget, precision: float = PRECISION

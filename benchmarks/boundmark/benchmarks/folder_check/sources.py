@@ -1,0 +1,67 @@
+"""Makes the instances of a results folder again from the data sets that its rows name.
+
+Hashes tie costs and bounds to instances, and not instances to names: whoever stores the graph of
+one model under the name of another has a folder without a contradiction. This finds it.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from boundmark.benchmarks.folder_check.verdict import Verdict
+from boundmark.datasets.resolve import load_member
+from boundmark.problems.catalog import problems
+from boundmark.problems.devices import find_device, is_device_file
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
+from boundmark.problems.lookup import find
+from boundmark.problems.problem import Instance
+from boundmark.reports.stored.store import ResultStore
+
+MADE_FROM = ["problem", "dataset", "instance", "device"]
+
+Make = Callable[[Mapping[str, int | str]], Instance]
+
+
+def check_sources(directory: Path) -> Iterator[Verdict]:
+    """Yield a verdict on every instance that rows name: made again, it has the hash that they say.
+
+    What cannot be made again here is rejected with the reason: it came from a file, its device is
+    described in one, or its data set is not there.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds no results, or they cannot be read.
+    """
+    results = ResultStore.open(directory).results()
+    stated = results[[*MADE_FROM, "instance_params", "instance_sha256"]].drop_duplicates()
+    for key, rows in stated.groupby(MADE_FROM, sort=True, dropna=False):
+        problem, dataset, member, device = map(str, key)
+        make = reason = None
+        try:
+            make = _maker(problem, dataset, member, device)
+        except BoundmarkError as error:
+            reason = f"it cannot be made again here: {error}"
+        for params, digest in zip(rows["instance_params"], rows["instance_sha256"], strict=True):
+            subject = f"{directory}: {problem} instance {dataset}/{member} {params!s:.70}"
+            yield Verdict(subject, _fault(make, params, digest) if make else reason)
+
+
+def _maker(problem: str, dataset: str, member: str, device: str) -> Make:
+    """Return the function that makes a source's instances, each with the parameters given."""
+    chosen = find("problem", problem, problems())
+    if is_device_file(device) or "=" in device:
+        raise InvalidInputError(f"device {device!r:.70} is in a file; expected a shipped one.")
+    return chosen.maker(load_member(f"{dataset}/{member}"), find_device(device) if device else None)
+
+
+def _fault(make: Make, params: Any, digest: Any) -> str | None:
+    """Return why an instance is not what its rows say; None if it is."""
+    try:
+        made = make(json.loads(params))
+    except (BoundmarkError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        return f"it cannot be made again here: {error}"
+    if made.sha256 == digest:
+        return None
+    return f"made again, it has the hash {made.sha256}; the rows have {digest!s:.70}"

@@ -1,0 +1,44 @@
+"""The generator of the tables in docs/random-graphs.md."""
+
+import pandas as pd
+from table_scripts import load_script
+
+
+def test_ratios_are_to_the_best_partition() -> None:
+    """By method over all graphs, and by graph over certified bounds; claims are told apart."""
+    rows = pd.DataFrame(
+        [
+            ("regal-style", "a", "1", 70, 2, "memetic", 10, None, None),
+            ("regal-style", "a", "1", 70, 2, "certify", None, 10, None),
+            ("regal-style", "a", "1", 70, 2, "exact", None, None, 9.0),
+            ("regal-style", "b", "2", 90, 2, "memetic", 20, None, None),
+            ("regal-style", "b", "2", 90, 2, "certify", 21, 16, None),
+            ("regal-style", "b", "2", 90, 2, "exact", 30, None, -5.0),
+            ("regal-style", "b", "3", 90, 64, "certify", 50, 48, None),
+            ("regal-style", "c", "4", 90, 64, "share", None, 48, None),
+            ("onnx-light", "resnet50", "5", 176, 2, "certify", 4, 4, None),
+        ],
+        columns=[
+            "dataset", "instance", "instance_sha256", "nodes", "k", "method", "objective",
+            "bound_certified", "bound_claimed",
+        ],
+    )  # fmt: skip
+    rows["instance_params"] = rows["k"].map('{{"k": {}}}'.format)
+    rows = rows.astype({"objective": "Int64", "bound_certified": "Int64"})
+    script = load_script("random_graphs")
+    found = script.ratios(rows)
+    assert script.method_table(found).splitlines() == [
+        "| method | bound | k = 2 | k = 64 |",
+        "| --- | --- | ---: | ---: |",
+        "| `exact` | claimed | 0.0000 |  |",
+        "| `certify` | certified | 0.8944 | 0.9600 |",
+        "| graphs | | 2 | 1 |",
+    ]
+    assert script.graph_table(found).splitlines() == [
+        "| graph | n | k = 2 | k = 64 |",
+        "| --- | ---: | ---: | ---: |",
+        "| a | 70 | optimal |  |",
+        "| b | 90 | 0.8000 | 0.9600 |",
+        "| geometric mean | | 0.8944 | 0.9600 |",
+        "| optimal | | 1 | 0 |",
+    ]
