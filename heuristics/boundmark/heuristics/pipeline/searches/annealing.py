@@ -57,7 +57,7 @@ TIMED_STEPS, TIMED_SHARE = 10, 0.02
 MOST_COUNTS = 2**28
 
 
-def _walk_from(instance: PipelineInstance, stages: IntArray) -> Walk:
+def walk_from(instance: PipelineInstance, stages: IntArray) -> Walk:
     """Return a walk that begins with a copy of a partition."""
     graph, count = instance.graph, min(instance.k, instance.nodes)
     loads = np.zeros(count, np.int64)
@@ -149,7 +149,7 @@ class _Search:
         moves = self.instance.nodes * MOVES_PER_NODE
         if self.effort.evaluations is not None:
             return max(1, round(self.effort.evaluations * MOVES_PER_EVALUATION / moves))
-        walk, begun, steps = _walk_from(self.instance, self.best.stages), self.effort.spent(), 0
+        walk, begun, steps = walk_from(self.instance, self.best.stages), self.effort.spent(), 0
         found = _Found(self.best.cost, self.best.stages)
         while steps < TIMED_STEPS and self.effort.spent() < TIMED_SHARE:
             self._step(found, walk, coldest(self.instance))
@@ -184,7 +184,7 @@ class _Search:
         end
             The part.
         """
-        walk, before = _walk_from(self.instance, found.stages), self.best.cost
+        walk, before = walk_from(self.instance, found.stages), self.best.cost
         cooling, begun = coldest(self.instance) / heat, self.effort.spent()
         spent = begun
         while spent < end and self.best.cost > 0 and not self.effort.is_spent():
