@@ -115,8 +115,8 @@ def test_rounds_begin_far_away_first_and_again_when_stuck(
     monkeypatch, run, random_instance
 ) -> None:
     """After a share of distant rounds, the best is reheated, as long as that finds something."""
-    monkeypatch.setattr(annealing, "MOVES_PER_NODE", 100)
-    are_distant = rounds(monkeypatch, run, random_instance(20, 3, 1), 400)
+    monkeypatch.setattr(annealing, "MOVES_PER_NODE", 1000)
+    are_distant = rounds(monkeypatch, run, random_instance(20, 3, 1), 2000)
     count = len(are_distant)
     first = next(i for i, is_distant in enumerate(are_distant) if not is_distant)
     assert first - 1 < annealing.DISTANT_SHARE * count <= first

@@ -46,9 +46,10 @@ REHEATED = 1 / 3
 # a small part of their cost, and what is too hot for that ends anywhere near the best partition.
 COLDEST = 0.015
 MARGIN = 0.02
-# Together about as long as sorting and slicing an order takes.
-MOVES_PER_EVALUATION = 200
-EVALUATIONS_PER_STEP = 20
+# Together no longer than sorting and slicing an order takes, and as long as 200 moves took before
+# they were quicker.
+MOVES_PER_EVALUATION = 300
+EVALUATIONS_PER_STEP = 13
 # Orders sliced around a partition that annealing has found.
 RESLICED = 4
 # Steps, and the part of the time that they end at, from which the speed of moves is known.
