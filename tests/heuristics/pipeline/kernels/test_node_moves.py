@@ -1,19 +1,16 @@
 """Moves of nodes against the costs of whole partitions."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from brute_force import instance as instance_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from boundmark.heuristics.pipeline.kernels.draws import new_state
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
-from boundmark.heuristics.pipeline.kernels.move_costs import cost_changes
-from boundmark.heuristics.pipeline.kernels.node_moves import (
-    DRAWS,
-    MOST_CARRIED,
-    Walk,
-    anneal,
-)
+from boundmark.heuristics.pipeline.kernels.node_moves import MOST_CARRIED, anneal
+from boundmark.heuristics.pipeline.kernels.walk import Walk, cost_changes, count_readers, move
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
@@ -30,6 +27,31 @@ def loads(instance: PipelineInstance, stages: IntArray) -> IntArray:
     sums = np.zeros(instance.k, np.int64)
     np.add.at(sums, stages, instance.graph.param_load)
     return sums
+
+
+def readers(instance: PipelineInstance, stages: IntArray) -> npt.NDArray[np.int32]:
+    """Return how many consumers each node has in each stage."""
+    counts = np.zeros((instance.nodes, instance.k), np.int32)
+    dag = instance.graph.dag
+    np.add.at(counts, (dag.sources, stages[dag.targets]), 1)
+    return counts
+
+
+def walk_of(instance: PipelineInstance, stages: IntArray) -> Walk:
+    """Return a walk that begins with a partition, whose stages become its own."""
+    return Walk(
+        stages,
+        costs_without_overflow(instance, stages),
+        loads(instance, stages),
+        readers(instance, stages),
+    )
+
+
+def assert_books_are_kept(instance: PipelineInstance, walk: Walk) -> None:
+    """Compare what a walk says of its stages with what they are."""
+    assert walk.costs.tolist() == costs_without_overflow(instance, walk.stages).tolist()
+    assert walk.loads.tolist() == loads(instance, walk.stages).tolist()
+    assert walk.readers.tolist() == readers(instance, walk.stages).tolist()
 
 
 def any_stages(data: st.DataObject, instance: PipelineInstance) -> IntArray:
@@ -51,12 +73,22 @@ def test_changes_equal_the_difference_of_costs(instances, data) -> None:
     at, to = int(stages[node]), data.draw(st.integers(0, instance.k - 1))
     if at == to:
         return
-    leaving, entering = cost_changes(kernel_graph(instance.graph), stages, node, to)
-    expected = costs_without_overflow(instance, stages)
-    expected[at] += leaving
-    expected[to] += entering
-    stages[node] = to
-    assert costs_without_overflow(instance, stages).tolist() == expected.tolist()
+    graph, walk = kernel_graph(instance.graph), walk_of(instance, stages)
+    leaving, entering = cost_changes(graph, walk, node, to)
+    move(graph, walk, node, to, leaving, entering)
+    assert stages[node] == to
+    assert_books_are_kept(instance, walk)
+
+
+@given(data=st.data())
+@settings(max_examples=50)
+def test_readers_are_the_consumers_in_each_stage(instances, data) -> None:
+    """A node that consumes several tensors counts for each of them."""
+    instance = data.draw(instances())
+    stages = any_stages(data, instance)
+    counts = np.zeros((instance.nodes, instance.k), np.int32)
+    count_readers(kernel_graph(instance.graph), stages, counts)
+    assert counts.tolist() == readers(instance, stages).tolist()
 
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1), temperature=st.floats(0.001, 1))
@@ -66,16 +98,12 @@ def test_annealing_keeps_its_books(instances, data, seed: int, temperature: floa
     instance = data.draw(instances())
     stages = any_stages(data, instance)
     before = instance.objective(Partition(stages))
-    costs, sums = costs_without_overflow(instance, stages), loads(instance, stages)
-    best_stages = stages.copy()
-    draws = np.random.default_rng(seed).random((60, DRAWS))
-    graph, walk = kernel_graph(instance.graph), Walk(stages, costs, sums)
-    best = anneal(graph, walk, draws, temperature, 0.06, before, best_stages)
+    best_stages, state = stages.copy(), new_state(np.random.default_rng(seed))
+    graph, walk = kernel_graph(instance.graph), walk_of(instance, stages)
+    best = anneal(graph, walk, state, 60, temperature, 0.06, before, best_stages)
     assert instance.objective(Partition(best_stages)) == best <= before
     assert (stages[instance.graph.dag.sources] <= stages[instance.graph.dag.targets]).all()
-    if best > 0:
-        assert costs.tolist() == costs_without_overflow(instance, stages).tolist()
-        assert sums.tolist() == loads(instance, stages).tolist()
+    assert_books_are_kept(instance, walk)
 
 
 def chain(length: int, cheap: set[int]) -> PipelineInstance:
@@ -87,12 +115,11 @@ def chain(length: int, cheap: set[int]) -> PipelineInstance:
 
 def annealed(instance: PipelineInstance, stages: IntArray) -> tuple[int, IntArray]:
     """Return the cost after moves that are hardly ever for the worse; the stages become its own."""
-    draws = np.random.default_rng(1).random((2000, DRAWS))
-    walk = Walk(stages, costs_without_overflow(instance, stages), loads(instance, stages))
+    graph, walk = kernel_graph(instance.graph), walk_of(instance, stages)
+    state = new_state(np.random.default_rng(1))
     cost, best = instance.objective(Partition(stages)), stages.copy()
-    best_cost = anneal(kernel_graph(instance.graph), walk, draws, 1e-6, 0.9, cost, best)
-    assert walk.costs.tolist() == costs_without_overflow(instance, stages).tolist()
-    assert walk.loads.tolist() == loads(instance, stages).tolist()
+    best_cost = anneal(graph, walk, state, 2000, 1e-6, 0.9, cost, best)
+    assert_books_are_kept(instance, walk)
     return best_cost, best
 
 

@@ -60,11 +60,12 @@ def test_memetic_spends_exactly_its_evaluations(
     spent = [
         counted(monkeypatch, evolution, "topological_order", lambda *_: 1),
         counted(monkeypatch, annealing, "noisy_order", lambda *_: 1),
+        counted(monkeypatch, annealing, "noisy_fewest_open_order", lambda *_: 1),
         counted(
             monkeypatch,
             annealing,
             "anneal",
-            lambda *arguments: len(arguments[2]) / annealing.MOVES_PER_EVALUATION,
+            lambda *arguments: arguments[3] / annealing.MOVES_PER_EVALUATION,
         ),
     ]
     run(MEMETIC, random_instance(30, 4, 1), evaluations=evaluations)
@@ -84,7 +85,60 @@ def test_the_end_of_a_round_is_colder_where_stages_are_large(random_instance) ->
     coldest = [annealing.coldest(random_instance(64, k, 1)) for k in (2, 8, 64, 100)]
     assert coldest == sorted(coldest)
     assert 4 * coldest[0] == coldest[1]
-    assert coldest[2] == coldest[3] <= annealing.HOTTEST
+    assert coldest[2] == coldest[3]
+
+
+def test_a_round_begins_no_hotter_than_its_nodes(random_instance) -> None:
+    """Large stages are not melted; small ones begin at what was chosen for them."""
+    large, small = random_instance(400, 2, 1), random_instance(64, 8, 1)
+    assert annealing.hottest(large) < annealing.HOTTEST == annealing.hottest(small)
+    for sample in (large, small):
+        end_of_all = annealing.coldest(sample)
+        assert end_of_all < annealing.REHEATED * annealing.hottest(sample)
+
+
+def rounds(monkeypatch, run, sample, evaluations: int) -> list[bool]:
+    """Return for each round of a run whether it began at the temperature of distant ones."""
+    heats = counted(
+        monkeypatch, annealing._Search, "cool_down", lambda self, found, heat, end: heat
+    )
+    run(MEMETIC, sample, evaluations=evaluations)
+    return [heat == annealing.hottest(sample) for heat in heats]
+
+
+def test_few_moves_are_one_round(monkeypatch, run, random_instance) -> None:
+    """Shorter rounds would end where they began."""
+    assert rounds(monkeypatch, run, random_instance(60, 4, 1), 1000) == [True]
+
+
+def test_rounds_begin_far_away_first_and_again_when_stuck(
+    monkeypatch, run, random_instance
+) -> None:
+    """After a share of distant rounds, the best is reheated, as long as that finds something."""
+    monkeypatch.setattr(annealing, "MOVES_PER_NODE", 1000)
+    are_distant = rounds(monkeypatch, run, random_instance(20, 3, 1), 2000)
+    count = len(are_distant)
+    first = next(i for i, is_distant in enumerate(are_distant) if not is_distant)
+    assert first - 1 < annealing.DISTANT_SHARE * count <= first
+    # So small an instance is soon solved, and then nothing finds more.
+    assert are_distant[-3:].count(True) == 1
+
+
+def test_tables_too_large_are_not_made(monkeypatch, run, random_instance) -> None:
+    """Without room for moves, orders are sliced anew."""
+    monkeypatch.setattr(annealing, "MOST_COUNTS", 100)
+    moves = counted(monkeypatch, annealing, "anneal", lambda *_: 1)
+    orders = counted(monkeypatch, annealing, "noisy_order", lambda *_: 1)
+    run(MEMETIC, random_instance(30, 4, 1), evaluations=100)
+    assert not moves
+    assert sum(orders) == 100 - 2 - 10
+
+
+def test_two_runs_with_a_seed_find_the_same(run, random_instance) -> None:
+    """A number of evaluations makes a run independent of the clock, over several rounds."""
+    sample = random_instance(20, 4, 3)
+    runs = [run(MEMETIC, sample, evaluations=3000).objectives for _ in range(2)]
+    assert runs[0] == runs[1]
 
 
 def test_reslice_improves_the_graphs_own_order(run, random_instance) -> None:

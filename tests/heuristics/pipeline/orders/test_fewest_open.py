@@ -7,7 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boundmark.heuristics.pipeline.methods.memetic import MEMETIC
-from boundmark.heuristics.pipeline.orders.fewest_open import fewest_open_order
+from boundmark.heuristics.pipeline.orders.fewest_open import (
+    fewest_open_order,
+    noisy_fewest_open_order,
+)
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
@@ -36,6 +39,19 @@ def test_each_node_is_the_best_at_its_place(instances, data) -> None:
             available_at.setdefault(v, done)
         least = min(ready, key=lambda v: (open_after(graph, [*taken, v]), -available_at[v], v))
         assert node == least
+
+
+@given(data=st.data(), noise=st.floats(0, 3), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=50)
+def test_noise_changes_what_tensors_count(instances, data, noise: float, seed: int) -> None:
+    """Orders stay topological, and without noise it is the same one."""
+    graph = data.draw(instances(max_nodes=8)).graph
+    generator = np.random.default_rng(seed)
+    position = np.empty(graph.dag.nodes, np.int64)
+    position[noisy_fewest_open_order(graph, noise, generator)] = np.arange(graph.dag.nodes)
+    assert (position[graph.dag.sources] < position[graph.dag.targets]).all()
+    same = noisy_fewest_open_order(graph, 0.0, generator)
+    assert same.tolist() == fewest_open_order(graph).tolist()
 
 
 def training(layers: int, k: int) -> PipelineInstance:

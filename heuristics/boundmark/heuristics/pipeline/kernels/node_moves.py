@@ -15,12 +15,28 @@ on there. In models, whose layers are chains, that is most nodes.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import types
 
 from boundmark.heuristics.pipeline.kernels.compiling import compiled, inlined
+from boundmark.heuristics.pipeline.kernels.draws import (
+    STATE,
+    State,
+    draw_bits,
+    draw_fraction,
+    high_below,
+    low_fraction,
+)
 from boundmark.heuristics.pipeline.kernels.graph import GRAPH, INTEGERS, Graph
-from boundmark.heuristics.pipeline.kernels.move_costs import cost_changes
+from boundmark.heuristics.pipeline.kernels.walk import (
+    WALK,
+    Walk,
+    cost_changes,
+    cost_of,
+    excess,
+    excess_after,
+    move,
+    possible_range,
+)
 from boundmark.problems.arrays import IntArray
 
 # Of the moves that would be refused, the part that is tried together with a second one; and of
@@ -35,41 +51,7 @@ MOST_CARRIED = 32
 
 _INT = types.int64
 _ROW = types.int64[::1]
-# Numbers that one move takes.
-DRAWS = 6
-
-_DRAWS = types.float64[:, ::1]
 _TWO_INTEGERS = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
-
-
-class Walk(NamedTuple):
-    """The current partition, updated in place; tensors must only flow to later stages.
-
-    Attributes
-    ----------
-    stages
-        The stage of each node, shape (n,).
-    costs, loads
-        Each stage's cost without overflow, and its sum of param_load, shape (k,).
-    """
-
-    stages: IntArray
-    costs: IntArray
-    loads: IntArray
-
-
-_WALK = types.NamedUniTuple(_ROW, 3, Walk)  # type: ignore[no-untyped-call]
-
-
-@inlined([_TWO_INTEGERS(GRAPH, _ROW, _INT, _INT)])
-def _range(graph: Graph, stages: IntArray, node: int, last: int) -> tuple[int, int]:
-    """Return the first and the final stage in which a node may be."""
-    first, final = 0, last
-    for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
-        first = max(first, stages[graph.producers[edge]])
-    for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
-        final = min(final, stages[graph.consumers[edge]])
-    return first, final
 
 
 @inlined([_INT(_INT, _INT, _INT, types.float64)])
@@ -88,23 +70,6 @@ def _target(first: int, final: int, at: int, draw: float) -> int:
     return first + final - at if to == at else to
 
 
-@inlined([_INT(_WALK, _INT, _INT)])
-def _cost(walk: Walk, stage: int, cache: int) -> int:
-    """Return the cost of a stage, overflow included."""
-    return walk.costs[stage] + max(0, walk.loads[stage] - cache)  # type: ignore[no-any-return]
-
-
-@inlined([types.void(GRAPH, _WALK, _INT, _INT, _INT, _INT)])
-def _move(graph: Graph, walk: Walk, node: int, to: int, leaving: int, entering: int) -> None:
-    """Move a node to another stage, which raises the costs of both by so much."""
-    at, load = walk.stages[node], graph.param_load[node]
-    walk.stages[node] = to
-    walk.costs[at] += leaving
-    walk.costs[to] += entering
-    walk.loads[at] -= load
-    walk.loads[to] += load
-
-
 @inlined([_INT(_ROW, _INT, _INT, _INT)])
 def _next_in(stages: IntArray, stage: int, start: int, besides: int) -> int:
     """Return the first node of a stage from `start` on, around the end; -1 without another one."""
@@ -118,13 +83,7 @@ def _next_in(stages: IntArray, stage: int, start: int, besides: int) -> int:
     return -1
 
 
-@inlined([_INT(_WALK, _INT, _INT, _INT)])
-def _excess(walk: Walk, stage: int, level: int, cache: int) -> int:
-    """Return by how much a stage costs more than a level."""
-    return max(0, _cost(walk, stage, cache) - level)
-
-
-@inlined([_INT(GRAPH, _WALK, *(_INT,) * 4, *(types.float64,) * 4)])
+@inlined([_INT(GRAPH, WALK, *(_INT,) * 4, *(types.float64,) * 4)])
 def _move_second(
     graph: Graph,
     walk: Walk,
@@ -156,7 +115,7 @@ def _move_second(
     other = _next_in(stages, to, int(which * len(stages)), node)
     if other < 0:
         return -1
-    first, final = _range(graph, stages, other, len(walk.costs) - 1)
+    first, final = possible_range(graph, stages, other, len(walk.costs) - 1)
     if where < SWAPPED:
         past = at
         if at < first or at > final:
@@ -165,16 +124,16 @@ def _move_second(
         return -1
     else:
         past = _target(first, final, to, (where - SWAPPED) / (1 - SWAPPED))
-    leaving, entering = cost_changes(graph, stages, other, past)
+    leaving, entering = cost_changes(graph, walk, other, past)
     rise = -before
     if past != at:
-        rise -= _excess(walk, past, level, cache)
-    _move(graph, walk, other, past, leaving, entering)
-    rise += _excess(walk, at, level, cache) + _excess(walk, to, level, cache)
+        rise -= excess(walk, past, level, cache)
+    move(graph, walk, other, past, leaving, entering)
+    rise += excess(walk, at, level, cache) + excess(walk, to, level, cache)
     if past != at:
-        rise += _excess(walk, past, level, cache)
+        rise += excess(walk, past, level, cache)
     if rise > 0 and luck >= np.exp(-rise / scale):
-        _move(graph, walk, other, to, -entering, -leaving)
+        move(graph, walk, other, to, -entering, -leaving)
         return -1
     return past
 
@@ -253,7 +212,7 @@ def _gather(
     return count
 
 
-@inlined([types.boolean(GRAPH, _WALK, _GROUP, *(_INT,) * 4, *(types.float64,) * 2)])
+@inlined([types.boolean(GRAPH, WALK, _GROUP, *(_INT,) * 4, *(types.float64,) * 2)])
 def _move_group(
     graph: Graph,
     walk: Walk,
@@ -271,40 +230,39 @@ def _move_group(
         count = _gather(graph.consumer_start, graph.consumers, stages, node, stamp, group)
     else:
         count = _gather(graph.producer_start, graph.producers, stages, node, stamp, group)
-    rise = -_excess(walk, at, level, cache) - _excess(walk, to, level, cache)
+    rise = -excess(walk, at, level, cache) - excess(walk, to, level, cache)
     for i in range(count):
-        leaving, entering = cost_changes(graph, stages, group.nodes[i], to)
+        leaving, entering = cost_changes(graph, walk, group.nodes[i], to)
         group.leaving[i], group.entering[i] = leaving, entering
-        _move(graph, walk, group.nodes[i], to, leaving, entering)
-    rise += _excess(walk, at, level, cache) + _excess(walk, to, level, cache)
+        move(graph, walk, group.nodes[i], to, leaving, entering)
+    rise += excess(walk, at, level, cache) + excess(walk, to, level, cache)
     if rise <= 0 or luck < np.exp(-rise / scale):
         return count > 0
     for i in range(count - 1, -1, -1):
-        _move(graph, walk, group.nodes[i], at, -group.entering[i], -group.leaving[i])
+        move(graph, walk, group.nodes[i], at, -group.entering[i], -group.leaving[i])
     return False
 
 
-@compiled([types.int64(GRAPH, _WALK, _DRAWS, types.float64, types.float64, types.int64, _ROW)])
+@compiled([_INT(GRAPH, WALK, STATE, _INT, types.float64, types.float64, _INT, _ROW)])
 def anneal(
     graph: Graph,
     walk: Walk,
-    draws: npt.NDArray[np.float64],
+    state: State,
+    moves: int,
     temperature: float,
     margin: float,
     best: int,
     best_stages: IntArray,
 ) -> int:
-    """Try to move a node, a pair or a group per row of draws, by the rule of [METROPOLIS53].
+    """Try to move a node, a pair or a group so many times, by the rule of [METROPOLIS53].
 
     What is minimised is the sum over stages of their excess over a level a little below the best
     cost known. The bottleneck stage alone would be a poor guide: most moves do not touch it.
 
     Parameters
     ----------
-    draws
-        Numbers from U(0, 1), shape (moves, `DRAWS`): they choose the node, its new stage, and
-        whether a move that raises the excess is accepted; then whether a group moves, or a second
-        node and which one, its new stage, and whether the pair is accepted.
+    state
+        Of the random numbers; it moves on.
     temperature, margin
         In units of the best cost: the scale of increases that are accepted, and how far the level
         lies below.
@@ -321,39 +279,61 @@ def anneal(
     nodes, last = len(stages), len(walk.costs) - 1
     group = _no_group(nodes)
     level, scale = int(best * (1 - margin)), temperature * best
-    for row in range(len(draws)):
+    for round_ in range(moves):
         if best == 0:
             break
-        node = int(draws[row, 0] * nodes)
-        first, final = _range(graph, stages, node, last)
+        bits = draw_bits(state)
+        node, draw = high_below(bits, nodes), low_fraction(bits)
+        first, final = possible_range(graph, stages, node, last)
         at = past = stages[node]
         if first == final:
-            to = at + 1 if draws[row, 1] < 0.5 else at - 1
-            if draws[row, 3] >= CARRIED or to < 0 or to > last:
+            if draw >= CARRIED:
                 continue
-            if not _move_group(graph, walk, group, node, to, row, level, scale, draws[row, 2]):
+            to = at + 1 if draw < CARRIED / 2 else at - 1
+            if to < 0 or to > last:
+                continue
+            luck = draw_fraction(state)
+            if not _move_group(graph, walk, group, node, to, round_, level, scale, luck):
                 continue
         else:
-            to = _target(first, final, at, draws[row, 1])
-            leaving, entering = cost_changes(graph, stages, node, to)
-            before = _excess(walk, at, level, cache) + _excess(walk, to, level, cache)
-            _move(graph, walk, node, to, leaving, entering)
-            rise = _excess(walk, at, level, cache) + _excess(walk, to, level, cache) - before
-            if rise > 0 and draws[row, 2] >= np.exp(-rise / scale):
-                past = -1
-                if draws[row, 3] < PAIRED:
-                    which, where, luck = draws[row, 3] / PAIRED, draws[row, 4], draws[row, 5]
-                    past = _move_second(
-                        graph, walk, node, at, level, before, scale, which, where, luck
-                    )
-                if past < 0:
-                    _move(graph, walk, node, at, -entering, -leaving)
+            to = _target(first, final, at, draw)
+            leaving, entering = cost_changes(graph, walk, node, to)
+            before = excess(walk, at, level, cache) + excess(walk, to, level, cache)
+            load = graph.param_load[node]
+            rise = (
+                excess_after(walk, at, leaving, -load, level, cache)
+                + excess_after(walk, to, entering, load, level, cache)
+                - before
+            )
+            is_refused = rise > 0 and draw_fraction(state) >= np.exp(-rise / scale)
+            if is_refused:
+                pairing = draw_fraction(state)
+                if pairing >= PAIRED:
                     continue
-        highest = max(_cost(walk, at, cache), _cost(walk, to, cache), _cost(walk, past, cache))
+            move(graph, walk, node, to, leaving, entering)
+            if is_refused:
+                past = _move_second(
+                    graph,
+                    walk,
+                    node,
+                    at,
+                    level,
+                    before,
+                    scale,
+                    pairing / PAIRED,
+                    draw_fraction(state),
+                    draw_fraction(state),
+                )
+                if past < 0:
+                    move(graph, walk, node, at, -entering, -leaving)
+                    continue
+        highest = max(
+            cost_of(walk, at, cache), cost_of(walk, to, cache), cost_of(walk, past, cache)
+        )
         if highest < best:
             bottleneck = 0
             for stage in range(last + 1):
-                bottleneck = max(bottleneck, _cost(walk, stage, cache))
+                bottleneck = max(bottleneck, cost_of(walk, stage, cache))
             if bottleneck < best:
                 best = bottleneck
                 best_stages[:] = stages

@@ -58,5 +58,5 @@ MEMETIC = Method(
     run=run,
     params={"evaluations": 0},
     seeded=True,
-    version=4,
+    version=5,
 )

@@ -7,18 +7,36 @@ low. In those of training, where activations wait for the backward pass, orders 
 
 import heapq
 
+import numpy as np
+
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-def fewest_open_order(graph: PipelineGraph) -> IntArray:
+def noisy_fewest_open_order(
+    graph: PipelineGraph, noise: float, generator: np.random.Generator
+) -> IntArray:
+    """Return such an order for transfers that are random multiples of those of the graph.
+
+    The logarithms of the multiples come from N(0, noise^2).
+    """
+    multiples = np.exp(noise * generator.standard_normal(graph.dag.nodes))
+    return fewest_open_order(graph, (graph.transfer * multiples).astype(np.int64))
+
+
+def fewest_open_order(graph: PipelineGraph, transfers: IntArray | None = None) -> IntArray:
     """Return the order that always takes the available node that opens least and closes most.
 
     Of several such nodes, it is the one that became available last, so that a chain once begun goes
     on.
+
+    Parameters
+    ----------
+    transfers
+        What counts instead of the graph's own, shape (n,).
     """
     dag = graph.dag
-    nodes, transfer = dag.nodes, graph.transfer.tolist()
+    nodes, transfer = dag.nodes, (graph.transfer if transfers is None else transfers).tolist()
     producers = [dag.producers_of(v).tolist() for v in range(nodes)]
     consumers = [dag.consumers_of(v).tolist() for v in range(nodes)]
     missing, unread = [len(p) for p in producers], [len(c) for c in consumers]
