@@ -100,7 +100,8 @@ def _or_zero(mean: float) -> float:
 def _cell(ratio: float) -> str:
     if math.isnan(ratio):
         return ""
-    return "optimal" if ratio == 1 else f"{ratio:.4f}"
+    # Rounded down: nothing else looks like an optimum.
+    return "optimal" if ratio == 1 else f"{math.floor(10_000 * ratio) / 10_000:.4f}"
 
 
 if __name__ == "__main__":
