@@ -1,7 +1,6 @@
 """Sessions: demo, tests, lint; nightly, baseline, properties, asv and others for slow evidence."""
 
 import datetime as dt
-import os
 import subprocess
 from pathlib import Path
 
@@ -193,7 +192,7 @@ def measure(session: nox.Session, commit: str, *options: str, code: str = "") ->
     Parameters
     ----------
     code
-        Folders whose code goes before what is installed, as in PYTHONPATH.
+        A folder whose code goes before what is installed, as in PYTHONPATH.
     """
     # It writes its questions down and takes its own answers.
     session.run("asv", "machine", "--yes", silent=True)
@@ -215,6 +214,17 @@ def asv(session: nox.Session) -> None:
     session.log("curves: .asv/html/index.html (asv preview serves them)")
 
 
+def link_layers(checkout: Path) -> None:
+    """Make one package of the layers of an older commit, which were `<layer>/boundmark/<layer>`."""
+    package = checkout / "src" / "boundmark"
+    if package.exists():
+        return
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for layer in LAYERS:
+        (package / layer).symlink_to(checkout / layer / "boundmark" / layer)
+
+
 @nox.session(name="asv-compare")
 def asv_compare(session: nox.Session) -> None:
     """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`, e.g. `-b Kahn`.
@@ -229,10 +239,9 @@ def asv_compare(session: nox.Session) -> None:
         checkout = Path(".asv/checkouts", commit).resolve()
         if not checkout.exists():
             session.run("git", "worktree", "add", "--detach", str(checkout), commit, external=True)
-        # The layers of a namespace package: those that come first hide those that are installed.
-        layers = os.pathsep.join(str(checkout / layer) for layer in LAYERS)
+        link_layers(checkout)
         try:
-            measure(session, commit, *session.posargs[2:], code=layers)
+            measure(session, commit, *session.posargs[2:], code=str(checkout / "src"))
         finally:
             session.run("git", "worktree", "remove", "--force", str(checkout), external=True)
     session.run("asv", "compare", "--split", *commits)

@@ -12,20 +12,22 @@ from boundmark.problems.catalog import problems
 ROOT = Path(__file__).resolve().parents[2]
 
 # What is looked at, but for folders named after a problem.
-LAYERS = tuple(
-    f"{layer}/boundmark"
-    for layer in ("problems", "datasets", "heuristics", "bounds", "reports", "benchmarks")
-)
+LAYERS = ("problems", "datasets", "heuristics", "bounds", "reports", "benchmarks")
 
 # The checker has to know its problems without entry points, because it runs on its own.
-REGISTRIES = {"bounds/boundmark/bounds/checker/registry.py"}
+REGISTRIES = {"bounds/checker/registry.py"}
+
+# Lies in a layer's folder, but not in the package.
+MICRO_BENCHMARKS = Path("benchmarks", "micro")
 
 
 def shared_files(layer: str) -> Iterator[Path]:
     """Yield the files of a layer that are in no problem's folder."""
     for path in sorted((ROOT / layer).rglob("*.py")):
         inside = path.relative_to(ROOT)
-        if not set(problems()) & set(inside.parts) and str(inside) not in REGISTRIES:
+        if inside.is_relative_to(MICRO_BENCHMARKS) or str(inside) in REGISTRIES:
+            continue
+        if not set(problems()) & set(inside.parts):
             yield path
 
 
@@ -69,7 +71,7 @@ def test_reports_name_no_parameter() -> None:
     parameters = {item.name for problem in problems().values() for item in problem.parameters}
     named = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}"
-        for path in shared_files("reports/boundmark")
+        for path in shared_files("reports")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and node.value in parameters
     ]
