@@ -4,6 +4,7 @@ Nothing is returned, so every method is anytime: when it is killed, what it repo
 Time, memory and verification are the runner's, never the method's.
 """
 
+import importlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -84,6 +85,29 @@ class Run(Protocol):
 
 
 @dataclass(frozen=True)
+class Deferred:
+    """A function that is imported when it is first needed, since methods are listed far more often.
+
+    Attributes
+    ----------
+    path
+        ``"module:function"``.
+    """
+
+    path: str
+
+    def load(self) -> Callable[..., None]:
+        """Import the function's module, with all that it compiles, and return the function."""
+        module, _, name = self.path.partition(":")
+        function: Callable[..., None] = getattr(importlib.import_module(module), name)
+        return function
+
+    def __call__(self, *arguments: Any, **params: Any) -> None:
+        """Call the function."""
+        self.load()(*arguments, **params)
+
+
+@dataclass(frozen=True)
 class Method:
     """A registered method.
 
@@ -97,6 +121,9 @@ class Method:
         ``"heuristic"`` reports solutions, ``"bound"`` lower bounds, ``"exact"`` both.
     summary
         One sentence for `boundmark methods`, with the source.
+    run
+        The function, or where it is: `Deferred` keeps what lists methods from importing solvers and
+        compiling kernels.
     params
         Parameters and their defaults; a suite may override them.
     version
@@ -118,10 +145,14 @@ class Method:
     problem: str
     kind: Kind
     summary: str
-    run: Run | Callable[..., None]
+    run: Run | Deferred | Callable[..., None]
     params: Mapping[str, ParameterValue] = field(default_factory=dict)
     version: int = 1
     seeded: bool = False
     known_cost: str | None = None
     requires: tuple[str, ...] = ()
     warm: tuple[str, ...] = ()
+
+    def load(self) -> Run | Callable[..., None]:
+        """Return the function, imported if it was not yet."""
+        return self.run.load() if isinstance(self.run, Deferred) else self.run

@@ -1,5 +1,6 @@
 """The job of a task's process: load the instance, run the method, stream its reports."""
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -40,9 +41,14 @@ def prepare(methods: str) -> Job:
     problem, _, path = methods.partition(" ")
     known = _methods_at(path) if path else catalog.methods(problem)
     catalog.problems()
-    for module in {name for one in known.values() if one.problem == problem for name in one.warm}:
+    treating = [method for method in known.values() if method.problem == problem]
+    for module in {name for method in treating for name in method.warm}:
         if _is_installed(module):
             importlib.import_module(module)
+    for method in treating:
+        # One that cannot be imported fails in the children that run it, and in no others.
+        with contextlib.suppress(Exception):
+            method.load()
 
     def job(request: Mapping[str, Any], channel: Channel) -> None:
         run(Task.from_json(request), known, channel)

@@ -3,10 +3,10 @@
 import numpy as np
 
 from boundmark.datasets.pipeline.regal_style import load
+from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.heuristics.pipeline.kernels.draws import new_state
 from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
 from boundmark.heuristics.pipeline.kernels.node_moves import anneal
-from boundmark.heuristics.pipeline.methods.memetic import MEMETIC
 from boundmark.heuristics.pipeline.searches.annealing import walk_from
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.method import Budget

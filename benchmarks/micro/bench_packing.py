@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from boundmark.bounds.pipeline.methods import packing
+from boundmark.bounds.pipeline import PACKING
 from boundmark.bounds.pipeline.packing.pool import Front, unit_of
 from boundmark.bounds.pipeline.packing.refutation import attempt
 from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.bounds.pipeline.packing.weighing import Weigher, whole_of
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.datasets.pipeline.regal_style import load
-from boundmark.heuristics.pipeline.methods import memetic
+from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -75,6 +75,6 @@ class Packing:
     # asv takes upward steps for regressions, so it tracks the gap and not the bound.
     def track_certified_gap(self, graph: str) -> float:
         best = Best(self.instance)
-        packing.METHOD.run(self.instance, Budget(60), 1, best)
-        memetic.MEMETIC.run(self.instance, Budget(60), 1, best, evaluations=EVALUATIONS)
+        PACKING.run(self.instance, Budget(60), 1, best)
+        MEMETIC.run(self.instance, Budget(60), 1, best, evaluations=EVALUATIONS)
         return best.cost / best.bound_found - 1.0

@@ -1,5 +1,45 @@
 """Lower bounds for `microbatch`, and searches that prove an optimum."""
 
-from boundmark.bounds.microbatch.methods import METHODS
+from boundmark.problems.method import Deferred, Method
 
-__all__ = ["METHODS"]
+DEVICE_LOAD = Method(
+    name="device-load",
+    problem="microbatch",
+    kind="bound",
+    summary="The work of the busiest device; for makespans, between what is before and after it.",
+    run=Deferred("boundmark.bounds.microbatch.methods.device_load:run"),
+)
+
+MEMORY_LATENCY = Method(
+    name="memory-latency",
+    problem="microbatch",
+    kind="bound",
+    summary="What a device holds for the longest path from allocation to release (Little's law).",
+    run=Deferred("boundmark.bounds.microbatch.methods.memory_latency:run"),
+    warm=("ortools.graph.python.min_cost_flow",),
+)
+
+MODULO = Method(
+    name="modulo",
+    problem="microbatch",
+    kind="exact",
+    summary="Modulo scheduling with CP-SAT: least period, then memory, then warm-up and cool-down.",
+    run=Deferred("boundmark.bounds.microbatch.methods.modulo:run"),
+    warm=("ortools.sat.python.cp_model",),
+)
+
+MODULO_TREE = Method(
+    name="modulo-tree",
+    problem="microbatch",
+    kind="bound",
+    summary="Periods refuted by a small search over phases, which the checker repeats.",
+    run=Deferred("boundmark.bounds.microbatch.methods.modulo_tree:run"),
+    warm=("ortools.graph.python.min_cost_flow",),
+)
+
+METHODS: tuple[Method, ...] = (
+    DEVICE_LOAD,
+    MEMORY_LATENCY,
+    MODULO,
+    MODULO_TREE,
+)

@@ -1,5 +1,35 @@
 """Lower bounds and exact methods for `ordering`."""
 
-from boundmark.bounds.ordering.methods import METHODS
+from boundmark.problems.method import Deferred, Method
 
-__all__ = ["METHODS"]
+LIVE_CUT = Method(
+    name="live-cut",
+    problem="ordering",
+    kind="bound",
+    summary="The least memory while each operator runs, by a minimum cut over down-sets.",
+    run=Deferred("boundmark.bounds.ordering.methods.live_cut:run"),
+)
+
+DOWNSET_DP = Method(
+    name="downset-dp",
+    problem="ordering",
+    kind="exact",
+    summary="Dynamic programming over down-sets between stops that optimal orders pass.",
+    run=Deferred("boundmark.bounds.ordering.methods.downset_dp:run"),
+    params={"width": 1_000_000},
+)
+
+BTSEARCH = Method(
+    name="btsearch",
+    problem="ordering",
+    kind="exact",
+    summary="Backtracking over graph states, with state marking and hashing ([MEMORIANOVA24]).",
+    run=Deferred("boundmark.bounds.ordering.methods.btsearch:run"),
+    params={"marking": True, "hashing": True},
+)
+
+METHODS: tuple[Method, ...] = (
+    LIVE_CUT,
+    DOWNSET_DP,
+    BTSEARCH,
+)

@@ -1,5 +1,189 @@
 """Lower bounds and exact methods for `pipeline`."""
 
-from boundmark.bounds.pipeline.methods import METHODS
+from boundmark.problems.method import Deferred, Method
 
-__all__ = ["METHODS"]
+MAX_WORK = Method(
+    name="max-work",
+    problem="pipeline",
+    kind="bound",
+    summary="The longest node's work ([MTPP24], Lemma 3.3).",
+    run=Deferred("boundmark.bounds.pipeline.methods.max_work:run"),
+)
+
+MEAN_WORK = Method(
+    name="mean-work",
+    problem="pipeline",
+    kind="bound",
+    summary="All work divided by k ([MTPP24], Lemma 3.3).",
+    run=Deferred("boundmark.bounds.pipeline.methods.mean_work:run"),
+)
+
+NODE_CUT = Method(
+    name="node-cut",
+    problem="pipeline",
+    kind="bound",
+    summary="The cheapest set around the most demanding node, by minimum cuts.",
+    run=Deferred("boundmark.bounds.pipeline.methods.node_cut:run"),
+)
+
+SHARE = Method(
+    name="share",
+    problem="pipeline",
+    kind="bound",
+    summary="Each node's share of a stage's work, given the tensors around it, by minimum cuts.",
+    run=Deferred("boundmark.bounds.pipeline.methods.share:run"),
+)
+
+SEPARATION = Method(
+    name="separation",
+    problem="pipeline",
+    kind="bound",
+    summary="The mean work, with transfers that no partition avoids as work.",
+    run=Deferred("boundmark.bounds.pipeline.methods.separation:run"),
+)
+
+PACKING = Method(
+    name="packing",
+    problem="pipeline",
+    kind="bound",
+    summary="Weights of which no stage holds more than one whole, as its connected parts show.",
+    run=Deferred("boundmark.bounds.pipeline.methods.packing:run"),
+    params={"precision": 0.0},
+    version=3,
+)
+
+MIP_TREE = Method(
+    name="mip-tree",
+    problem="pipeline",
+    kind="bound",
+    summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
+    run=Deferred("boundmark.bounds.pipeline.methods.mip_tree:run"),
+    version=3,
+)
+
+BOTTLENECK_TREE = Method(
+    name="bottleneck-tree",
+    problem="pipeline",
+    kind="bound",
+    summary="Branch and bound on the strengthened three-superblock program, every leaf certified.",
+    run=Deferred("boundmark.bounds.pipeline.methods.bottleneck_tree:run"),
+    version=2,
+)
+
+BOTTLENECK_GUESS_TREE = Method(
+    name="bottleneck-guess-tree",
+    problem="pipeline",
+    kind="bound",
+    summary="Certified branch and bound on three superblocks, for each position of the middle one.",
+    run=Deferred("boundmark.bounds.pipeline.methods.bottleneck_guess_tree:run"),
+    version=2,
+)
+
+PIVOT_TREE = Method(
+    name="pivot-tree",
+    problem="pipeline",
+    kind="bound",
+    summary="Certified branch and bound for each position of the stage of one node.",
+    run=Deferred("boundmark.bounds.pipeline.methods.pivot_tree:run"),
+    seeded=True,
+    version=2,
+)
+
+IDEAL_DP = Method(
+    name="ideal-dp",
+    problem="pipeline",
+    kind="exact",
+    summary="The optimum by dynamic programming over down-sets, for graphs that have few of them.",
+    run=Deferred("boundmark.bounds.pipeline.methods.ideal_dp:run"),
+    params={"ideals": 200_000},
+)
+
+REACH = Method(
+    name="reach",
+    problem="pipeline",
+    kind="exact",
+    summary="How far the first stages can get, step by step, each by branch and bound.",
+    run=Deferred("boundmark.bounds.pipeline.methods.reach:run"),
+    seeded=True,
+    version=2,
+)
+
+FORWARD_GREEDY = Method(
+    name="forward-greedy",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Stage after stage, each the best that a threshold allows, by branch and bound.",
+    run=Deferred("boundmark.bounds.pipeline.methods.forward_greedy:run"),
+    seeded=True,
+    version=2,
+)
+
+CERTIFY = Method(
+    name="certify",
+    problem="pipeline",
+    kind="bound",
+    summary="The best certificate in the time given: ideal-dp, then what suits the graph and k.",
+    run=Deferred("boundmark.bounds.pipeline.methods.certify:run"),
+    params={"ideals": 20_000, "known_cost": 0},
+    known_cost="known_cost",
+    version=12,
+)
+
+BOTTLENECK = Method(
+    name="bottleneck",
+    problem="pipeline",
+    kind="bound",
+    summary="Three-superblock program: a stage, what is before and after it ([MTPP24], 3.2).",
+    run=Deferred("boundmark.bounds.pipeline.methods.bottleneck:run"),
+    params={"solver": "highs"},
+)
+
+BOTTLENECK_GUESS = Method(
+    name="bottleneck-guess",
+    problem="pipeline",
+    kind="bound",
+    summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
+    run=Deferred("boundmark.bounds.pipeline.methods.bottleneck_guess:run"),
+    params={"solver": "highs"},
+)
+
+EXACT = Method(
+    name="exact",
+    problem="pipeline",
+    kind="exact",
+    summary="The exact program as printed ([MTPP24], Figure 3).",
+    run=Deferred("boundmark.bounds.pipeline.methods.exact:run"),
+    params={"solver": "highs"},
+)
+
+EXACT_STRONG = Method(
+    name="exact-strong",
+    problem="pipeline",
+    kind="exact",
+    summary="The exact program with stronger cut constraints, stage windows, cutoff and floor.",
+    run=Deferred("boundmark.bounds.pipeline.methods.exact_strong:run"),
+    params={"solver": "highs"},
+    version=2,
+    seeded=True,
+)
+
+METHODS: tuple[Method, ...] = (
+    MAX_WORK,
+    MEAN_WORK,
+    NODE_CUT,
+    SHARE,
+    SEPARATION,
+    PACKING,
+    MIP_TREE,
+    BOTTLENECK_TREE,
+    BOTTLENECK_GUESS_TREE,
+    PIVOT_TREE,
+    IDEAL_DP,
+    REACH,
+    FORWARD_GREEDY,
+    CERTIFY,
+    BOTTLENECK,
+    BOTTLENECK_GUESS,
+    EXACT,
+    EXACT_STRONG,
+)

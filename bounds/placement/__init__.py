@@ -1,5 +1,94 @@
 """Lower bounds for `placement`."""
 
-from boundmark.bounds.placement.methods import METHODS
+from boundmark.problems.method import Deferred, Method
 
-__all__ = ["METHODS"]
+CRITICAL_PATH = Method(
+    name="critical-path",
+    problem="placement",
+    kind="bound",
+    summary="The longest path, each operator on its best device, with the transfers in between.",
+    run=Deferred("boundmark.bounds.placement.methods.critical_path:run"),
+)
+
+ASSIGNMENT_LOAD = Method(
+    name="assignment-load",
+    problem="placement",
+    kind="bound",
+    summary="The mean load if operators could be split among devices, within their memory.",
+    run=Deferred("boundmark.bounds.placement.methods.assignment_load:run"),
+    warm=("scipy.sparse",),
+)
+
+INTERVAL_LOAD = Method(
+    name="interval-load",
+    problem="placement",
+    kind="bound",
+    summary="Paths and fractional loads between the operators that all paths pass.",
+    run=Deferred("boundmark.bounds.placement.methods.interval_load:run"),
+    version=2,
+    warm=("scipy.sparse",),
+)
+
+PATH_PRICES = Method(
+    name="path-prices",
+    problem="placement",
+    kind="bound",
+    summary="Paths, work and memory together, by the dual of one linear program.",
+    run=Deferred("boundmark.bounds.placement.methods.path_prices:run"),
+    version=2,
+    warm=("scipy.sparse",),
+)
+
+SERIES = Method(
+    name="series",
+    problem="placement",
+    kind="bound",
+    summary="Modules between operators that paths pass, searched, and added up along the model.",
+    run=Deferred("boundmark.bounds.placement.methods.series:run"),
+    version=3,
+    params={"known_cost": 0},
+    known_cost="known_cost",
+    warm=("scipy.sparse",),
+)
+
+PLACEMENT_CERTIFY = Method(
+    name="placement-certify",
+    problem="placement",
+    kind="bound",
+    summary="The best certificate in the time given: paths, loads, prices, then modules.",
+    run=Deferred("boundmark.bounds.placement.methods.placement_certify:run"),
+    params={"known_cost": 0},
+    version=4,
+    known_cost="known_cost",
+    warm=("scipy.sparse",),
+)
+
+MOIRAI_MILP = Method(
+    name="moirai-milp",
+    problem="placement",
+    kind="exact",
+    summary="The mixed-integer program of [MOIRAI24], its constants as small as they can be.",
+    run=Deferred("boundmark.bounds.placement.methods.moirai_milp:run"),
+    params={"solver": "highs"},
+    seeded=True,
+)
+
+PLACEMENT_CP = Method(
+    name="placement-cp",
+    problem="placement",
+    kind="exact",
+    summary="Placement and schedule by constraint programming (CP-SAT).",
+    run=Deferred("boundmark.bounds.placement.methods.placement_cp:run"),
+    seeded=True,
+)
+
+METHODS: tuple[Method, ...] = (
+    CRITICAL_PATH,
+    ASSIGNMENT_LOAD,
+    INTERVAL_LOAD,
+    PATH_PRICES,
+    SERIES,
+    PLACEMENT_CERTIFY,
+    MOIRAI_MILP,
+    PLACEMENT_CP,
+)

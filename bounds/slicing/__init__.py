@@ -1,5 +1,25 @@
 """Lower bounds for `slicing`."""
 
-from boundmark.bounds.slicing.methods import METHODS
+from boundmark.problems.method import Deferred, Method
 
-__all__ = ["METHODS"]
+SLICE_COMPUTE = Method(
+    name="slice-compute",
+    problem="slicing",
+    kind="bound",
+    summary="The best split of each operator, as if nothing were communicated.",
+    run=Deferred("boundmark.bounds.slicing.methods.slice_compute:run"),
+)
+
+SLICE_POTENTIALS = Method(
+    name="slice-potentials",
+    problem="slicing",
+    kind="bound",
+    summary="Least times of operators by width, with potentials passed between neighbours.",
+    run=Deferred("boundmark.bounds.slicing.methods.slice_potentials:run"),
+    params={"classes": 0},
+)
+
+METHODS: tuple[Method, ...] = (
+    SLICE_COMPUTE,
+    SLICE_POTENTIALS,
+)

@@ -1,18 +1,76 @@
 """Schedules for `microbatch`: published searches and hand-made schedules."""
 
-from boundmark.heuristics.microbatch.methods.chimera import CHIMERA_DIRECT
-from boundmark.heuristics.microbatch.methods.gpipe import GPIPE
-from boundmark.heuristics.microbatch.methods.interleaved import INTERLEAVED_1F1B
-from boundmark.heuristics.microbatch.methods.one_forward_one_backward import (
-    ONE_FORWARD_ONE_BACKWARD,
+from boundmark.problems.method import Deferred, Method
+
+GPIPE = Method(
+    name="gpipe",
+    problem="microbatch",
+    kind="heuristic",
+    summary="All forward blocks, then all backward ones, in groups that fit ([GPIPE19]).",
+    run=Deferred("boundmark.heuristics.microbatch.methods.gpipe:run"),
 )
-from boundmark.heuristics.microbatch.methods.one_forward_one_backward_plus import (
-    ONE_FORWARD_ONE_BACKWARD_PLUS,
+
+ONE_FORWARD_ONE_BACKWARD = Method(
+    name="1f1b",
+    problem="microbatch",
+    kind="heuristic",
+    summary="One forward and one backward block in turn, with one stage per device ([DAPPLE21]).",
+    run=Deferred("boundmark.heuristics.microbatch.methods.one_forward_one_backward:run"),
 )
-from boundmark.heuristics.microbatch.methods.tessel import TESSEL
-from boundmark.heuristics.microbatch.methods.time_optimal import TIME_OPTIMAL
-from boundmark.heuristics.microbatch.methods.zero_bubble import ZB_H1
-from boundmark.problems.method import Method
+
+ONE_FORWARD_ONE_BACKWARD_PLUS = Method(
+    name="1f1b-plus",
+    problem="microbatch",
+    kind="heuristic",
+    summary="1F1B with distributed blocks next to their neighbours ([TESSEL24], Section VI-A).",
+    run=Deferred("boundmark.heuristics.microbatch.methods.one_forward_one_backward_plus:run"),
+)
+
+INTERLEAVED_1F1B = Method(
+    name="interleaved-1f1b",
+    problem="microbatch",
+    kind="heuristic",
+    summary="1F1B with several stages per device, in turn ([MEGATRON21], Section 2.2).",
+    run=Deferred("boundmark.heuristics.microbatch.methods.interleaved:run"),
+)
+
+CHIMERA_DIRECT = Method(
+    name="chimera-direct",
+    problem="microbatch",
+    kind="heuristic",
+    summary="Two pipelines in opposite directions, D/2 micro-batches in flight ([CHIMERA21]).",
+    run=Deferred("boundmark.heuristics.microbatch.methods.chimera:run"),
+)
+
+ZB_H1 = Method(
+    name="zb-h1",
+    problem="microbatch",
+    kind="heuristic",
+    summary="1F1B with split backward blocks, weights' gradients delayed ([ZEROBUBBLE24]).",
+    run=Deferred("boundmark.heuristics.microbatch.methods.zero_bubble:run"),
+)
+
+TESSEL = Method(
+    name="tessel",
+    problem="microbatch",
+    kind="heuristic",
+    summary="Repetends by Z3, one after another, then warm-up and cool-down ([TESSEL24]).",
+    run=Deferred("boundmark.heuristics.microbatch.methods.tessel:run"),
+    params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "timeline"},
+    seeded=True,
+    warm=("z3",),
+)
+
+TIME_OPTIMAL = Method(
+    name="time-optimal",
+    problem="microbatch",
+    kind="exact",
+    summary="All micro-batches at once by Z3, the shortest makespan by bisection ([TESSEL24]).",
+    run=Deferred("boundmark.heuristics.microbatch.methods.time_optimal:run"),
+    params={"memory": "timeline"},
+    seeded=True,
+    warm=("z3",),
+)
 
 METHODS: tuple[Method, ...] = (
     GPIPE,

@@ -1,12 +1,58 @@
 """Heuristics for `ordering`: topological orders, and searches among them."""
 
-from boundmark.heuristics.ordering.methods.bfs_order import BFS_ORDER
-from boundmark.heuristics.ordering.methods.brkga_orders import BRKGA_ORDERS
-from boundmark.heuristics.ordering.methods.default_order import DEFAULT_ORDER
-from boundmark.heuristics.ordering.methods.dfs_order import DFS_ORDER
-from boundmark.heuristics.ordering.methods.greedy_order import GREEDY_ORDER
-from boundmark.heuristics.ordering.methods.reorder import REORDER
-from boundmark.problems.method import Method
+from boundmark.problems.method import Deferred, Method
+
+DEFAULT_ORDER = Method(
+    name="default-order",
+    problem="ordering",
+    kind="heuristic",
+    summary="The model file's own order: Kahn's, the smallest number first ([KAHN62]).",
+    run=Deferred("boundmark.heuristics.ordering.methods.default_order:run"),
+)
+
+BFS_ORDER = Method(
+    name="bfs-order",
+    problem="ordering",
+    kind="heuristic",
+    summary="Breadth first: always the operator that has been executable for longest.",
+    run=Deferred("boundmark.heuristics.ordering.methods.bfs_order:run"),
+)
+
+DFS_ORDER = Method(
+    name="dfs-order",
+    problem="ordering",
+    kind="heuristic",
+    summary="Depth first: always the operator that became executable last.",
+    run=Deferred("boundmark.heuristics.ordering.methods.dfs_order:run"),
+)
+
+GREEDY_ORDER = Method(
+    name="greedy-order",
+    problem="ordering",
+    kind="heuristic",
+    summary="Greedy: always the operator after which least is in memory.",
+    run=Deferred("boundmark.heuristics.ordering.methods.greedy_order:run"),
+)
+
+BRKGA_ORDERS = Method(
+    name="brkga-orders",
+    problem="ordering",
+    kind="heuristic",
+    summary="Genetic search over priorities of operators ([BRKGA11]).",
+    run=Deferred("boundmark.heuristics.ordering.methods.brkga_orders:run"),
+    params={"population": 100, "generations": 100},
+    seeded=True,
+)
+
+REORDER = Method(
+    name="reorder",
+    problem="ordering",
+    kind="heuristic",
+    summary="Simulated annealing over orders, from the best of the simple methods' orders.",
+    run=Deferred("boundmark.heuristics.ordering.methods.reorder:run"),
+    params={"evaluations": 0},
+    seeded=True,
+)
 
 METHODS: tuple[Method, ...] = (
     DEFAULT_ORDER,

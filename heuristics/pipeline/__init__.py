@@ -1,15 +1,101 @@
 """Heuristics for `pipeline`: they find partitions, hence upper bounds."""
 
-from boundmark.heuristics.pipeline.methods.balanced_work import BALANCED_WORK
-from boundmark.heuristics.pipeline.methods.brkga import BRKGA
-from boundmark.heuristics.pipeline.methods.linear_arrangement import MLA
-from boundmark.heuristics.pipeline.methods.memetic import MEMETIC
-from boundmark.heuristics.pipeline.methods.pipedream import PIPEDREAM
-from boundmark.heuristics.pipeline.methods.random_orders import RANDOM
-from boundmark.heuristics.pipeline.methods.reslice import RESLICE
-from boundmark.heuristics.pipeline.methods.slicegraph import SLICEGRAPH
-from boundmark.heuristics.pipeline.methods.uniform import UNIFORM
-from boundmark.problems.method import Method
+from boundmark.problems.method import Deferred, Method
+
+SLICEGRAPH = Method(
+    name="slicegraph",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Best slicing of the graph's own topological order ([MTPP24], Algorithm 1).",
+    run=Deferred("boundmark.heuristics.pipeline.methods.slicegraph:run"),
+)
+
+RANDOM = tuple(
+    Method(
+        name=f"random-{samples}",
+        problem="pipeline",
+        kind="heuristic",
+        summary="Best slicing over random topological orders ([MTPP24], Appendix C.1).",
+        run=Deferred("boundmark.heuristics.pipeline.methods.random_orders:run"),
+        params={"samples": samples},
+        seeded=True,
+    )
+    for samples in (1, 100, 10_000)
+)
+
+BRKGA = tuple(
+    Method(
+        name=f"brkga-{population * generations}",
+        problem="pipeline",
+        kind="heuristic",
+        summary="Genetic search over topological orders, each sliced ([MTPP24], Algorithm 2).",
+        run=Deferred("boundmark.heuristics.pipeline.methods.brkga:run"),
+        params={"population": population, "generations": generations},
+        seeded=True,
+    )
+    for population, generations in ((10, 10), (100, 100))
+)
+
+MLA = tuple(
+    Method(
+        name=name,
+        problem="pipeline",
+        kind="heuristic",
+        summary=f"Slicing of a linear arrangement, {weight} ([MTPP24], Appendix C.1).",
+        run=Deferred("boundmark.heuristics.pipeline.methods.linear_arrangement:run"),
+        params={"weighted": weighted, "population": 100, "generations": 100},
+        seeded=True,
+    )
+    for name, weighted, weight in (
+        ("mla", False, "every edge alike"),
+        ("mla-weighted", True, "edges weighted by transfer"),
+    )
+)
+
+UNIFORM = Method(
+    name="uniform",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Equal numbers of nodes in each stage, in topological order.",
+    run=Deferred("boundmark.heuristics.pipeline.methods.uniform:run"),
+)
+
+BALANCED_WORK = Method(
+    name="balanced-work",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Stages of even work in topological order; transfers are ignored.",
+    run=Deferred("boundmark.heuristics.pipeline.methods.balanced_work:run"),
+)
+
+PIPEDREAM = Method(
+    name="pipedream",
+    problem="pipeline",
+    kind="heuristic",
+    summary="PipeDream's planner: neighbouring stages only, transfers overlap with work.",
+    run=Deferred("boundmark.heuristics.pipeline.methods.pipedream:run"),
+)
+
+RESLICE = Method(
+    name="reslice",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Local search that slices orders consistent with the current partition anew.",
+    run=Deferred("boundmark.heuristics.pipeline.methods.reslice:run"),
+    params={"evaluations": 0},
+    seeded=True,
+)
+
+MEMETIC = Method(
+    name="memetic",
+    problem="pipeline",
+    kind="heuristic",
+    summary="Genetic search over orders, refined by annealed node moves and slicing anew.",
+    run=Deferred("boundmark.heuristics.pipeline.methods.memetic:run"),
+    params={"evaluations": 0},
+    seeded=True,
+    version=5,
+)
 
 METHODS: tuple[Method, ...] = (
     SLICEGRAPH,

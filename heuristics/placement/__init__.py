@@ -1,25 +1,218 @@
 """Heuristics for `placement`: they choose devices, and list scheduling does the rest."""
 
-from boundmark.heuristics.placement.methods.fill_devices import FILL_DEVICES
-from boundmark.heuristics.placement.methods.getf import GETF
-from boundmark.heuristics.placement.methods.heft import HEFT
-from boundmark.heuristics.placement.methods.hsdag import HSDAG
-from boundmark.heuristics.placement.methods.hsdag_advantage import HSDAG_ADVANTAGE
-from boundmark.heuristics.placement.methods.m_etf import M_ETF
-from boundmark.heuristics.placement.methods.m_sct import M_SCT
-from boundmark.heuristics.placement.methods.m_topo import M_TOPO
-from boundmark.heuristics.placement.methods.max_load import MAX_LOAD
-from boundmark.heuristics.placement.methods.peft import PEFT
-from boundmark.heuristics.placement.methods.placement_brkga import PLACEMENT_BRKGA
-from boundmark.heuristics.placement.methods.placement_search import PLACEMENT_SEARCH
-from boundmark.heuristics.placement.methods.placeto import PLACETO
-from boundmark.heuristics.placement.methods.preferred_device import PREFERRED_DEVICE
-from boundmark.heuristics.placement.methods.random_devices import RANDOM_DEVICES
-from boundmark.heuristics.placement.methods.random_sets import RANDOM_SETS
-from boundmark.heuristics.placement.methods.rnn_seq2seq import RNN_SEQ2SEQ
-from boundmark.heuristics.placement.methods.round_robin import ROUND_ROBIN
-from boundmark.heuristics.placement.methods.single_device import SINGLE_DEVICE
-from boundmark.problems.method import Method
+from boundmark.problems.method import Deferred, Method, ParameterValue
+
+SINGLE_DEVICE = Method(
+    name="single-device",
+    problem="placement",
+    kind="heuristic",
+    summary="Everything on one device, the best one.",
+    run=Deferred("boundmark.heuristics.placement.methods.single_device:run"),
+)
+
+PREFERRED_DEVICE = Method(
+    name="preferred-device",
+    problem="placement",
+    kind="heuristic",
+    summary="Everything on the first device that takes it, as OpenVINO's AUTO does ([HSDAG24]).",
+    run=Deferred("boundmark.heuristics.placement.methods.preferred_device:run"),
+    params={"first": 0},
+)
+
+ROUND_ROBIN = Method(
+    name="round-robin",
+    problem="placement",
+    kind="heuristic",
+    summary="Operators to devices in turn, in topological order.",
+    run=Deferred("boundmark.heuristics.placement.methods.round_robin:run"),
+    version=2,
+)
+
+RANDOM_DEVICES = Method(
+    name="random-devices",
+    problem="placement",
+    kind="heuristic",
+    summary="The best of 100 placements drawn at random.",
+    run=Deferred("boundmark.heuristics.placement.methods.random_devices:run"),
+    version=2,
+    params={"samples": 100},
+    seeded=True,
+)
+
+RANDOM_SETS = Method(
+    name="random-sets",
+    problem="placement",
+    kind="heuristic",
+    summary="The best of 2,000 placements that draw a device for each co-location set at random.",
+    run=Deferred("boundmark.heuristics.placement.methods.random_sets:run"),
+    params={"samples": 2000},
+    seeded=True,
+)
+
+M_TOPO = Method(
+    name="m-topo",
+    problem="placement",
+    kind="heuristic",
+    summary="Fills the memory of one device after another in topological order ([BAECHI20]).",
+    run=Deferred("boundmark.heuristics.placement.methods.m_topo:run"),
+    version=2,
+)
+
+FILL_DEVICES = Method(
+    name="fill-devices",
+    problem="placement",
+    kind="heuristic",
+    summary="Fills devices one after another in topological order, in the best sequence.",
+    run=Deferred("boundmark.heuristics.placement.methods.fill_devices:run"),
+)
+
+M_ETF = Method(
+    name="m-etf",
+    problem="placement",
+    kind="heuristic",
+    summary="The operator and device that can start first, while memory lasts ([BAECHI20]).",
+    run=Deferred("boundmark.heuristics.placement.methods.m_etf:run"),
+    version=2,
+)
+
+M_SCT = Method(
+    name="m-sct",
+    problem="placement",
+    kind="heuristic",
+    summary="As m-etf, but devices wait for favourite children, by a linear program ([BAECHI20]).",
+    run=Deferred("boundmark.heuristics.placement.methods.m_sct:run"),
+    warm=("scipy.optimize", "scipy.sparse"),
+)
+
+GETF = Method(
+    name="getf",
+    problem="placement",
+    kind="heuristic",
+    summary="As m-etf, within a group of devices that a linear program chooses ([GETF20]).",
+    run=Deferred("boundmark.heuristics.placement.methods.getf:run"),
+    params={"gamma": 2.0},
+    warm=("scipy.optimize", "scipy.sparse"),
+)
+
+HEFT = Method(
+    name="heft",
+    problem="placement",
+    kind="heuristic",
+    summary="Longest paths first, each operator on the device where it ends first ([HEFT02]).",
+    run=Deferred("boundmark.heuristics.placement.methods.heft:run"),
+    version=2,
+)
+
+PEFT = Method(
+    name="peft",
+    problem="placement",
+    kind="heuristic",
+    summary="As heft, with a look at what follows, and at prices of memory where it is short.",
+    run=Deferred("boundmark.heuristics.placement.methods.peft:run"),
+    params={"trials": 200},
+    seeded=True,
+)
+
+MAX_LOAD = Method(
+    name="max-load",
+    problem="placement",
+    kind="heuristic",
+    summary="A segment of the order for each device, the largest load small ([TARNAWSKI20]).",
+    run=Deferred("boundmark.heuristics.placement.methods.max_load:run"),
+)
+
+PLACEMENT_SEARCH = Method(
+    name="placement-search",
+    problem="placement",
+    kind="heuristic",
+    summary="Simulated annealing over devices, from the best of the simple methods' placements.",
+    run=Deferred("boundmark.heuristics.placement.methods.placement_search:run"),
+    version=3,
+    params={"evaluations": 0},
+    seeded=True,
+    warm=("scipy.optimize", "scipy.sparse"),
+)
+
+PLACEMENT_BRKGA = Method(
+    name="placement-brkga",
+    problem="placement",
+    kind="heuristic",
+    summary="Genetic search over devices and priorities ([BRKGA11]), from the simple methods'.",
+    run=Deferred("boundmark.heuristics.placement.methods.placement_brkga:run"),
+    version=2,
+    params={"population": 100, "generations": 100},
+    seeded=True,
+    warm=("scipy.optimize", "scipy.sparse"),
+)
+
+HSDAG_PARAMS: dict[str, ParameterValue] = {
+    "evaluations": 2000,
+    "steps": 20,
+    "updates": 4,
+    "learning_rate": 1e-4,
+    "hidden": 128,
+    "dropped_edges": 0.2,
+    "discount": 0.99,
+    "types": True,
+    "structure": True,
+    "shapes": True,
+    "positions": True,
+    "raw_shapes": True,
+    "shared_columns": False,
+    "load": "",
+    "save": "",
+    "train": True,
+}
+
+HSDAG = Method(
+    name="hsdag",
+    problem="placement",
+    kind="heuristic",
+    summary="Learns groups and their devices by policy gradients, as printed in [HSDAG24].",
+    run=Deferred("boundmark.heuristics.placement.methods.hsdag:run"),
+    params=HSDAG_PARAMS,
+    seeded=True,
+    requires=("jax",),
+)
+
+HSDAG_ADVANTAGE = Method(
+    name="hsdag-advantage",
+    problem="placement",
+    kind="heuristic",
+    summary="HSDAG's network trained with advantages over batches instead of raw rewards.",
+    run=Deferred("boundmark.heuristics.placement.methods.hsdag_advantage:run"),
+    params={
+        **{name: value for name, value in HSDAG_PARAMS.items() if name != "discount"},
+        "updates": 1,
+        "learning_rate": 3e-4,
+        "entropy": 0.01,
+        "raw_shapes": False,
+    },
+    seeded=True,
+    requires=("jax",),
+)
+
+PLACETO = Method(
+    name="placeto",
+    problem="placement",
+    kind="heuristic",
+    summary="A graph network moves one set of operators at a time ([PLACETO19]).",
+    run=Deferred("boundmark.heuristics.placement.methods.placeto:run"),
+    params={"evaluations": 2000, "hidden": 32, "learning_rate": 1e-3},
+    seeded=True,
+    requires=("jax",),
+)
+
+RNN_SEQ2SEQ = Method(
+    name="rnn-seq2seq",
+    problem="placement",
+    kind="heuristic",
+    summary="An LSTM with attention names a device for each set of operators ([MIRHOSEINI17]).",
+    run=Deferred("boundmark.heuristics.placement.methods.rnn_seq2seq:run"),
+    params={"evaluations": 2000, "steps": 20, "hidden": 64, "learning_rate": 1e-3},
+    seeded=True,
+    requires=("jax",),
+)
 
 METHODS: tuple[Method, ...] = (
     SINGLE_DEVICE,

@@ -1,13 +1,67 @@
 """Heuristics for `slicing`: they choose partition vectors, which compiled code evaluates."""
 
-from boundmark.heuristics.slicing.methods.best_response import BEST_RESPONSE
-from boundmark.heuristics.slicing.methods.equal_slices import EQUAL_SLICES
-from boundmark.heuristics.slicing.methods.geneflow import GENEFLOW
-from boundmark.heuristics.slicing.methods.layer_pipeline import LAYER_PIPELINE
-from boundmark.heuristics.slicing.methods.one_device import ONE_DEVICE
-from boundmark.heuristics.slicing.methods.slice_search import SLICE_SEARCH
-from boundmark.heuristics.slicing.methods.speed_slices import SPEED_SLICES
-from boundmark.problems.method import Method
+from boundmark.problems.method import Deferred, Method
+
+ONE_DEVICE = Method(
+    name="one-device",
+    problem="slicing",
+    kind="heuristic",
+    summary="The whole model on one device, the best one.",
+    run=Deferred("boundmark.heuristics.slicing.methods.one_device:run"),
+)
+
+EQUAL_SLICES = Method(
+    name="equal-slices",
+    problem="slicing",
+    kind="heuristic",
+    summary="Every operator in equal parts on all devices.",
+    run=Deferred("boundmark.heuristics.slicing.methods.equal_slices:run"),
+)
+
+SPEED_SLICES = Method(
+    name="speed-slices",
+    problem="slicing",
+    kind="heuristic",
+    summary="Every operator on all devices, in parts proportional to their speeds.",
+    run=Deferred("boundmark.heuristics.slicing.methods.speed_slices:run"),
+)
+
+LAYER_PIPELINE = Method(
+    name="layer-pipeline",
+    problem="slicing",
+    kind="heuristic",
+    summary="Whole operators, a run of them on each device by its speed.",
+    run=Deferred("boundmark.heuristics.slicing.methods.layer_pipeline:run"),
+)
+
+BEST_RESPONSE = Method(
+    name="best-response",
+    problem="slicing",
+    kind="heuristic",
+    summary="Each operator in turn gets the vector that is best for it and its readers.",
+    run=Deferred("boundmark.heuristics.slicing.methods.best_response:run"),
+)
+
+GENEFLOW = Method(
+    name="geneflow",
+    problem="slicing",
+    kind="heuristic",
+    summary="A genetic algorithm over partition vectors that keeps the best ([MEMORIANOVA24]).",
+    run=Deferred("boundmark.heuristics.slicing.methods.geneflow:run"),
+    params={"population": 100, "generations": 1_000_000},
+    seeded=True,
+    requires=("pymoo",),
+)
+
+SLICE_SEARCH = Method(
+    name="slice-search",
+    problem="slicing",
+    kind="heuristic",
+    summary="Simulated annealing over partition vectors, from the best responses.",
+    run=Deferred("boundmark.heuristics.slicing.methods.slice_search:run"),
+    params={"evaluations": 0},
+    seeded=True,
+)
 
 METHODS: tuple[Method, ...] = (
     ONE_DEVICE,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from boundmark.bounds.microbatch.one_device import load
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import MicrobatchInstance
 
 
@@ -11,13 +11,4 @@ def run(
     instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
     """Report the bound."""
-    progress.bound(load.certificate(instance, METHOD.name))
-
-
-METHOD = Method(
-    name="device-load",
-    problem="microbatch",
-    kind="bound",
-    summary="The work of the busiest device; for makespans, between what is before and after it.",
-    run=run,
-)
+    progress.bound(load.certificate(instance, "device-load"))

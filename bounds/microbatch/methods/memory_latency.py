@@ -4,7 +4,7 @@ from typing import Any
 
 from boundmark.bounds.microbatch.one_device import memory
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import MicrobatchInstance
 
 
@@ -18,17 +18,7 @@ def run(
     UnsupportedError
         If nothing is allocated that is released by a block that waits for it.
     """
-    found = memory.certificate(instance, METHOD.name)
+    found = memory.certificate(instance, "memory-latency")
     if found is None:
         raise UnsupportedError("no device holds what a later block of the micro-batch releases")
     progress.bound(found)
-
-
-METHOD = Method(
-    name="memory-latency",
-    problem="microbatch",
-    kind="bound",
-    summary="What a device holds for the longest path from allocation to release (Little's law).",
-    run=run,
-    warm=("ortools.graph.python.min_cost_flow",),
-)

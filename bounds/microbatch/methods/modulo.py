@@ -12,7 +12,7 @@ from boundmark.bounds.microbatch.one_device import load, memory
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.earliest_starts import left_shifted
 from boundmark.problems.microbatch.measures import makespan
@@ -34,8 +34,8 @@ class _Reports:
     def __init__(self, instance: MicrobatchInstance, progress: Progress) -> None:
         # Of schedules with the same period, a later one has less memory or shorter ends.
         self.best = Best(instance, progress, passes_equals=True)
-        self.best.bound(load.certificate(instance, METHOD.name))
-        held = memory.certificate(instance, METHOD.name)
+        self.best.bound(load.certificate(instance, "modulo"))
+        held = memory.certificate(instance, "modulo")
         if held is not None:
             self.best.bound(held)
         self._is_proving = memory.releases_what_it_holds(instance)
@@ -112,7 +112,7 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
                 )
 
     steady = MicrobatchInstance(instance.layout, instance.capacity)
-    least = load.certificate(steady, METHOD.name).bound
+    least = load.certificate(steady, "modulo").bound
     PeriodSearch(steady, least, on_state, lambda _: None).run(
         budget, PERIOD_SHARE * budget.remaining()
     )
@@ -140,13 +140,3 @@ def _polished(instance: MicrobatchInstance, state: SteadyState, budget: Budget) 
 
 def _polish_seconds(budget: Budget) -> float:
     return min(POLISH_SECONDS, POLISH_SHARE * budget.remaining())
-
-
-METHOD = Method(
-    name="modulo",
-    problem="microbatch",
-    kind="exact",
-    summary="Modulo scheduling with CP-SAT: least period, then memory, then warm-up and cool-down.",
-    run=run,
-    warm=("ortools.sat.python.cp_model",),
-)

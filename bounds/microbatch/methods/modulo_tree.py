@@ -14,7 +14,7 @@ from boundmark.bounds.microbatch.one_device.memory import longest_holding
 from boundmark.bounds.microbatch.one_device.paths import LongestPaths
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import MicrobatchInstance
 
 KIND = "modulo-tree/1"
@@ -32,7 +32,7 @@ def run(
     """
     if instance.micro_batches:
         raise UnsupportedError("the number of micro-batches is given; only periods are refuted")
-    known = load.certificate(instance, METHOD.name)
+    known = load.certificate(instance, "modulo-tree")
     progress.bound(known)
     if known.bound >= LONGEST_TREE_PERIOD:
         raise UnsupportedError(f"periods have {known.bound:,} ticks or more; phases are too many")
@@ -49,14 +49,4 @@ def run(
         if not tree.refutes(period, budget.is_spent):
             return
         payload = {"bound": period + 1, "order": order, "pairs": pairs}
-        progress.bound(Certificate.of(instance, KIND, period + 1, payload, METHOD.name))
-
-
-METHOD = Method(
-    name="modulo-tree",
-    problem="microbatch",
-    kind="bound",
-    summary="Periods refuted by a small search over phases, which the checker repeats.",
-    run=run,
-    warm=("ortools.graph.python.min_cost_flow",),
-)
+        progress.bound(Certificate.of(instance, KIND, period + 1, payload, "modulo-tree"))

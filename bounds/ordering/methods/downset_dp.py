@@ -18,7 +18,7 @@ from boundmark.bounds.ordering.sections.network import Rows
 from boundmark.bounds.ordering.sections.plan import Plan
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.memory import memory_while_running
 
@@ -172,7 +172,7 @@ class DownsetSearch:
             "cuts": [[operator, rows] for operator, rows in prices.items()],
             "searches": searches,
         }
-        self._best.bound(Certificate.of(self._instance, KIND, certified, payload, METHOD.name))
+        self._best.bound(Certificate.of(self._instance, KIND, certified, payload, "downset-dp"))
         if self.lower > certified:
             self._best.bound(Claim(KIND, self.lower))
 
@@ -188,13 +188,3 @@ def run(
         The number of down-sets of one size up to which to go.
     """
     DownsetSearch(instance, budget, Best.before(instance, progress)).run(width)
-
-
-METHOD = Method(
-    name="downset-dp",
-    problem="ordering",
-    kind="exact",
-    summary="Dynamic programming over down-sets between stops that optimal orders pass.",
-    run=run,
-    params={"width": 1_000_000},
-)

@@ -7,7 +7,7 @@ from boundmark.bounds.ordering.sections.cuts import largest_least_memory, least_
 from boundmark.bounds.ordering.sections.network import Rows
 from boundmark.bounds.ordering.sections.plan import Plan
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
 from boundmark.problems.ordering.memory import memory_while_running
 
@@ -38,13 +38,4 @@ def run(
             total += sum(cuts.least)
     forced = [stop for stop in plan.ends if 0 < stop < instance.nodes]
     payload = {"order": order, "forced": forced, "cuts": [[v, rows] for v, rows in prices.items()]}
-    progress.bound(Certificate.of(instance, KIND, total, payload, METHOD.name))
-
-
-METHOD = Method(
-    name="live-cut",
-    problem="ordering",
-    kind="bound",
-    summary="The least memory while each operator runs, by a minimum cut over down-sets.",
-    run=run,
-)
+    progress.bound(Certificate.of(instance, KIND, total, payload, "live-cut"))

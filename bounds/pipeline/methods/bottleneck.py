@@ -8,7 +8,7 @@ from boundmark.bounds.mip.solvers import SOLVERS
 from boundmark.bounds.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_models import bottleneck_model, simple_bound
 from boundmark.problems.lookup import find
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
@@ -18,17 +18,7 @@ def run(
     """Report the simple bound, which the program contains, and what the solver adds to it."""
     solve = find("solver", solver, SOLVERS)
     best = Best(instance, progress)
-    report = partial(claim, METHOD.name, progress=best)
+    report = partial(claim, "bottleneck", progress=best)
     report(simple_bound(instance.graph, instance.k))
     model = bottleneck_model(instance.graph, instance.k)
     report(solve(model, Search(budget, seed, on_bound=report)).bound)
-
-
-METHOD = Method(
-    name="bottleneck",
-    problem="pipeline",
-    kind="bound",
-    summary="Three-superblock program: a stage, what is before and after it ([MTPP24], 3.2).",
-    run=run,
-    params={"solver": "highs"},
-)

@@ -8,7 +8,7 @@ from boundmark.bounds.mip.solvers import SOLVERS
 from boundmark.bounds.mip.solvers.search import Search
 from boundmark.bounds.pipeline.mip.superblock_models import guess_model, simple_bound
 from boundmark.problems.lookup import find
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
@@ -25,7 +25,7 @@ def run(
     graph, k = instance.graph, instance.k
     simple = simple_bound(graph, k)
     best = Best(instance, progress)
-    report = partial(claim, METHOD.name, progress=best)
+    report = partial(claim, "bottleneck-guess", progress=best)
     report(simple)
     smallest = float("inf")
     guesses = sorted(range(1, k + 1), key=lambda guess: abs(2 * guess - k - 1))
@@ -36,13 +36,3 @@ def run(
         outcome = solve(guess_model(graph, k, guess), search)
         smallest = min(smallest, max(simple, outcome.bound))
     report(smallest)
-
-
-METHOD = Method(
-    name="bottleneck-guess",
-    problem="pipeline",
-    kind="bound",
-    summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
-    run=run,
-    params={"solver": "highs"},
-)

@@ -10,7 +10,7 @@ from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.tree.formulation import Formulation, bottleneck_guess
 from boundmark.bounds.pipeline.tree.rising import report_rising_bounds
 from boundmark.bounds.pipeline.tree.superblocks import Demand
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
@@ -21,14 +21,4 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
         yield bottleneck_guess(instance.k, Demand.of_shares(table, bound, instance.k))
         yield bottleneck_guess(instance.k, Demand.of_work(instance.graph, instance.k))
 
-    report_rising_bounds(instance, formulate, budget, progress, METHOD.name)
-
-
-METHOD = Method(
-    name="bottleneck-guess-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Certified branch and bound on three superblocks, for each position of the middle one.",
-    run=run,
-    version=2,
-)
+    report_rising_bounds(instance, formulate, budget, progress, "bottleneck-guess-tree")

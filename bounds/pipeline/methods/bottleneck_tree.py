@@ -12,7 +12,7 @@ from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.tree.formulation import Formulation, bottleneck
 from boundmark.bounds.pipeline.tree.rising import report_rising_bounds
 from boundmark.bounds.pipeline.tree.superblocks import Demand
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
@@ -23,14 +23,4 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
         yield bottleneck(instance.k, Demand.of_shares(table, bound, instance.k))
         yield bottleneck(instance.k, Demand.of_work(instance.graph, instance.k))
 
-    report_rising_bounds(instance, formulate, budget, progress, METHOD.name)
-
-
-METHOD = Method(
-    name="bottleneck-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Branch and bound on the strengthened three-superblock program, every leaf certified.",
-    run=run,
-    version=2,
-)
+    report_rising_bounds(instance, formulate, budget, progress, "bottleneck-tree")

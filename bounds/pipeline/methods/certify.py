@@ -30,7 +30,7 @@ from boundmark.bounds.pipeline.methods import (
 )
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 Run: TypeAlias = Callable[[PipelineInstance, Budget, int, Progress], None]
@@ -108,15 +108,3 @@ def _is_long(dag: Dag) -> bool:
         for v in consumers[u]:
             depth[v] = max(depth[v], depth[u] + 1)
     return bool(dag.nodes <= WIDEST_LONG_GRAPH * depth.max())
-
-
-METHOD = Method(
-    name="certify",
-    problem="pipeline",
-    kind="bound",
-    summary="The best certificate in the time given: ideal-dp, then what suits the graph and k.",
-    run=run,
-    params={"ideals": 20_000, "known_cost": 0},
-    known_cost="known_cost",
-    version=12,
-)

@@ -6,7 +6,7 @@ from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_mode
 from boundmark.bounds.pipeline.mip.exact_search import search_exactly
 from boundmark.bounds.pipeline.mip.quick_slicing import sliced
 from boundmark.problems.lookup import find
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
@@ -19,14 +19,4 @@ def run(
     start = sliced(instance, instance.graph.dag.topological_order)
     best.solution(start)
     columns = exact_columns(instance.graph, instance.k)
-    search_exactly(solve, exact_model(columns), columns, best, METHOD.name, budget, seed, start)
-
-
-METHOD = Method(
-    name="exact",
-    problem="pipeline",
-    kind="exact",
-    summary="The exact program as printed ([MTPP24], Figure 3).",
-    run=run,
-    params={"solver": "highs"},
-)
+    search_exactly(solve, exact_model(columns), columns, best, "exact", budget, seed, start)

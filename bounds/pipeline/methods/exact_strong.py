@@ -9,7 +9,7 @@ from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.shares.windows import threshold_windows
 from boundmark.problems.lookup import find
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 # Of the time, for the partition to start from.
@@ -29,7 +29,7 @@ def run(
     best = Best(instance, progress)
     table = share_table(graph, FEW_IO_WEIGHTS)
     floor = table.bound(k)
-    claim(METHOD.name, floor, best)
+    claim("exact-strong", floor, best)
     start = quick_partition(instance, seed, budget.part(START_FRACTION), floor)
     best.solution(start)
     cost = instance.objective(start)
@@ -37,20 +37,8 @@ def run(
         return
     windows = threshold_windows(graph, k, cost - 1, table.io(cost - 1))
     if not windows.are_possible:
-        claim(METHOD.name, cost, best)
+        claim("exact-strong", cost, best)
         return
     columns = exact_columns(graph, k)
     model = strong_model(columns, windows, floor, cost - 1)
-    search_exactly(solve, model, columns, best, METHOD.name, budget, seed)
-
-
-METHOD = Method(
-    name="exact-strong",
-    problem="pipeline",
-    kind="exact",
-    summary="The exact program with stronger cut constraints, stage windows, cutoff and floor.",
-    run=run,
-    params={"solver": "highs"},
-    version=2,
-    seeded=True,
-)
+    search_exactly(solve, model, columns, best, "exact-strong", budget, seed)

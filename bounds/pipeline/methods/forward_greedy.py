@@ -15,7 +15,7 @@ from boundmark.bounds.pipeline.reach.attempt import Setting
 from boundmark.bounds.pipeline.reach.greedy import PRICES, Greedy
 from boundmark.bounds.pipeline.reach.prefixes import Side
 from boundmark.bounds.pipeline.reach.program import OutOfTimeError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 # Of the time, at most, for a partition to start from.
@@ -99,14 +99,3 @@ def _bisect(setting: Setting, effort: Effort, floor: int, best: Best) -> bool:
                 break
         else:
             unmet = threshold
-
-
-METHOD = Method(
-    name="forward-greedy",
-    problem="pipeline",
-    kind="heuristic",
-    summary="Stage after stage, each the best that a threshold allows, by branch and bound.",
-    run=run,
-    seeded=True,
-    version=2,
-)

@@ -15,7 +15,7 @@ from boundmark.bounds.pipeline.ideals.search import BudgetSpentError, IdealSearc
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 KIND = "ideal-dp/1"
@@ -51,7 +51,7 @@ def run(
     def report(bound: int) -> None:
         if len(found.step_node) <= steps and search.pairs <= pairs:
             payload = {"threshold": bound - 1, "ignored": ignored}
-            progress.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
+            progress.bound(Certificate.of(instance, KIND, bound, payload, "ideal-dp"))
         else:
             progress.bound(Claim(KIND, bound))
 
@@ -85,13 +85,3 @@ def _with_pendants(stages: IntArray, kept: list[int], removed: list[tuple[int, i
     for v, neighbour in reversed(removed):
         stage[v] = stage[neighbour]
     return frozen([stage[v] for v in range(len(stage))])
-
-
-METHOD = Method(
-    name="ideal-dp",
-    problem="pipeline",
-    kind="exact",
-    summary="The optimum by dynamic programming over down-sets, for graphs that have few of them.",
-    run=run,
-    params={"ideals": 200_000},
-)

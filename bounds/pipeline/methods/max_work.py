@@ -3,7 +3,7 @@
 from typing import Any
 
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 KIND = "max-work/1"
@@ -15,13 +15,4 @@ def run(
     """Report the bound."""
     node = int(instance.graph.work.argmax())
     bound = int(instance.graph.work[node])
-    progress.bound(Certificate.of(instance, KIND, bound, {"node": node}, METHOD.name))
-
-
-METHOD = Method(
-    name="max-work",
-    problem="pipeline",
-    kind="bound",
-    summary="The longest node's work ([MTPP24], Lemma 3.3).",
-    run=run,
-)
+    progress.bound(Certificate.of(instance, KIND, bound, {"node": node}, "max-work"))

@@ -7,7 +7,7 @@ rows and windows that hold below a threshold only (see `shares`). See `tree` for
 from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.tree.formulation import Formulation, exact
 from boundmark.bounds.pipeline.tree.rising import report_rising_bounds
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
@@ -17,14 +17,4 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     def formulate(table: ShareTable, bound: int) -> tuple[Formulation]:
         return (exact(instance.k),)
 
-    report_rising_bounds(instance, formulate, budget, progress, METHOD.name)
-
-
-METHOD = Method(
-    name="mip-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
-    run=run,
-    version=3,
-)
+    report_rising_bounds(instance, formulate, budget, progress, "mip-tree")

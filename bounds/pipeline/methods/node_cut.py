@@ -12,7 +12,7 @@ from typing import Any
 
 from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 KIND = "node-cut/1"
@@ -25,13 +25,4 @@ def run(
     cuts = MinimumCuts(instance.graph)
     node, bound = largest_node_cut(instance.graph, cuts)
     payload = cuts.flow(node, io_weight=1)
-    progress.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
-
-
-METHOD = Method(
-    name="node-cut",
-    problem="pipeline",
-    kind="bound",
-    summary="The cheapest set around the most demanding node, by minimum cuts.",
-    run=run,
-)
+    progress.bound(Certificate.of(instance, KIND, bound, payload, "node-cut"))

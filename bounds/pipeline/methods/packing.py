@@ -6,7 +6,7 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.packing.rising import report_rising_bounds
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 # Of the time, at most, for a partition to learn from.
@@ -43,17 +43,6 @@ def run(
     start = quick_partition(instance, seed, budget.part(START_FRACTION), known)
     below = int(min(best.objective, instance.objective(start)))
     report_rising_bounds(
-        instance, budget, best, METHOD.name,
+        instance, budget, best, "packing",
         below=below, known=known, start=start, precision=precision,
     )  # fmt: skip
-
-
-METHOD = Method(
-    name="packing",
-    problem="pipeline",
-    kind="bound",
-    summary="Weights of which no stage holds more than one whole, as its connected parts show.",
-    run=run,
-    params={"precision": 0.0},
-    version=3,
-)

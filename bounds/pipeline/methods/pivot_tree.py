@@ -20,7 +20,7 @@ from boundmark.bounds.pipeline.tree.positions import KIND, Positions
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
@@ -109,21 +109,10 @@ def widest_span(graph: PipelineGraph) -> int | None:
 def _report(instance: PipelineInstance, positions: Positions, best: Best) -> bool:
     """Report what the checker accepts; return whether trees are still within its limits."""
     payload = positions.payload()
-    unproven = Certificate.of(instance, KIND, 0, payload, METHOD.name)
+    unproven = Certificate.of(instance, KIND, 0, payload, "pivot-tree")
     try:
         bound = checker.check_certificate(instance.to_json(), unproven.to_json())
     except checker.TooLarge:
         return False
-    best.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
+    best.bound(Certificate.of(instance, KIND, bound, payload, "pivot-tree"))
     return True
-
-
-METHOD = Method(
-    name="pivot-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Certified branch and bound for each position of the stage of one node.",
-    run=run,
-    seeded=True,
-    version=2,
-)

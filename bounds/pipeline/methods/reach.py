@@ -9,7 +9,7 @@ from boundmark.bounds.pipeline.methods import mean_work, node_cut
 from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
 from boundmark.bounds.pipeline.reach.attempt import Setting
 from boundmark.bounds.pipeline.reach.closing_in import ClosingIn
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 # Of the time, at most, for a partition to start from.
@@ -30,15 +30,4 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     node_cut.run(instance, budget, seed, best)
     floor = int(best.certified)
     best.solution(quick_partition(instance, seed, budget.part(START_FRACTION), floor))
-    ClosingIn(setting, best, METHOD.name).run()
-
-
-METHOD = Method(
-    name="reach",
-    problem="pipeline",
-    kind="exact",
-    summary="How far the first stages can get, step by step, each by branch and bound.",
-    run=run,
-    seeded=True,
-    version=2,
-)
+    ClosingIn(setting, best, "reach").run()

@@ -20,7 +20,7 @@ from boundmark.bounds.pipeline.kernels import separation as kernel
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 KIND = "separation/1"
@@ -124,13 +124,4 @@ def _certificate(instance: PipelineInstance, found: Refutation) -> Certificate:
         "first": found.first.tolist(),
         "last": found.last.tolist(),
     }
-    return Certificate.of(instance, KIND, found.threshold + 1, payload, METHOD.name)
-
-
-METHOD = Method(
-    name="separation",
-    problem="pipeline",
-    kind="bound",
-    summary="The mean work, with transfers that no partition avoids as work.",
-    run=run,
-)
+    return Certificate.of(instance, KIND, found.threshold + 1, payload, "separation")

@@ -10,7 +10,7 @@ from boundmark.bounds.pipeline.shares.table import (
     share_table,
 )
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 # On larger graphs, flows for the largest weights fill certificates of hundreds of megabytes.
@@ -23,7 +23,7 @@ def run(
     """Report the bound: the mean work, which needs no cut, then with few weights, then all."""
     mean = -(-int(instance.graph.work.sum()) // instance.k)
     without_cuts = {"threshold": mean - 1, "flows": []}
-    progress.bound(Certificate.of(instance, KIND, mean, without_cuts, METHOD.name))
+    progress.bound(Certificate.of(instance, KIND, mean, without_cuts, "share"))
     best = mean
     steps: list[Sequence[int]] = [FEW_IO_WEIGHTS]
     if instance.nodes <= MOST_NODES_FOR_ALL_WEIGHTS:
@@ -31,16 +31,7 @@ def run(
     for io_weights in steps:
         if budget.is_spent():
             break
-        certificate = share_table(instance.graph, io_weights).certificate(instance, METHOD.name)
+        certificate = share_table(instance.graph, io_weights).certificate(instance, "share")
         if certificate.bound > best:
             progress.bound(certificate)
             best = certificate.bound
-
-
-METHOD = Method(
-    name="share",
-    problem="pipeline",
-    kind="bound",
-    summary="Each node's share of a stage's work, given the tensors around it, by minimum cuts.",
-    run=run,
-)

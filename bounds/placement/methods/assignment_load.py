@@ -6,7 +6,7 @@ import numpy as np
 
 from boundmark.bounds.placement.loads.weights import AssignmentProgram, Weights
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 KIND = "assignment-load/1"
@@ -43,14 +43,4 @@ def run(
         if found is not None and proven(instance, found) > best:
             best = proven(instance, found)
             payload = {"weights": found.work, "memory_weights": found.memory}
-            progress.bound(Certificate.of(instance, KIND, best, payload, METHOD.name))
-
-
-METHOD = Method(
-    name="assignment-load",
-    problem="placement",
-    kind="bound",
-    summary="The mean load if operators could be split among devices, within their memory.",
-    run=run,
-    warm=("scipy.sparse",),
-)
+            progress.bound(Certificate.of(instance, KIND, best, payload, "assignment-load"))

@@ -8,7 +8,7 @@ from boundmark.bounds.placement.loads.dominators import immediate_dominators
 from boundmark.bounds.placement.loads.intervals import MOST_STEPS, Interval, bound_interval
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 KIND = "interval-load/1"
@@ -76,16 +76,5 @@ def _report(
     bound = intervals[-1].jump.least[0][0]
     if bound > best:
         payload = {"intervals": [interval.to_json() for interval in intervals]}
-        progress.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
+        progress.bound(Certificate.of(instance, KIND, bound, payload, "interval-load"))
     return max(best, bound)
-
-
-METHOD = Method(
-    name="interval-load",
-    problem="placement",
-    kind="bound",
-    summary="Paths and fractional loads between the operators that all paths pass.",
-    run=run,
-    version=2,
-    warm=("scipy.sparse",),
-)

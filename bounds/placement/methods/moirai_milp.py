@@ -11,7 +11,7 @@ from boundmark.bounds.placement.programs.twins import relabelled
 from boundmark.bounds.placement.programs.windows import longest_schedule
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.lookup import find
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 # A program of more pairs than this does not get beyond its first relaxation in minutes.
@@ -54,7 +54,7 @@ def run(
         return
 
     def on_bound(ticks: float) -> None:
-        claim(METHOD.name, min(ticks, best.objective), best)
+        claim("moirai-milp", min(ticks, best.objective), best)
 
     outcome = solve(
         model,
@@ -69,14 +69,3 @@ def run(
     if outcome.bound == float("inf") and start is None and best.objective == float("inf"):
         raise UnsupportedError("the operators do not fit into the devices' memory.")
     on_bound(outcome.bound)
-
-
-METHOD = Method(
-    name="moirai-milp",
-    problem="placement",
-    kind="exact",
-    summary="The mixed-integer program of [MOIRAI24], its constants as small as they can be.",
-    run=run,
-    params={"solver": "highs"},
-    seeded=True,
-)

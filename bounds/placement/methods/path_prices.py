@@ -20,7 +20,7 @@ from boundmark.bounds.placement.prices.rounding import rounded
 from boundmark.bounds.placement.series.certificate import affordable
 from boundmark.bounds.placement.series.closing_in import ClosingIn
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 KIND = "path-prices/1"
@@ -87,15 +87,4 @@ def _report(
         return
     payload = {"intervals": list(documents), **rounded(instance.graph, arcs, prices)}
     bound = path_prices(read, payload)
-    best.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
-
-
-METHOD = Method(
-    name="path-prices",
-    problem="placement",
-    kind="bound",
-    summary="Paths, work and memory together, by the dual of one linear program.",
-    run=run,
-    version=2,
-    warm=("scipy.sparse",),
-)
+    best.bound(Certificate.of(instance, KIND, bound, payload, "path-prices"))

@@ -19,7 +19,7 @@ from boundmark.bounds.placement.methods import (
 )
 from boundmark.bounds.placement.series.closing_in import ClosingIn
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 
@@ -49,7 +49,7 @@ def _search_and_price(
 ) -> None:
     """Search modules, then report what prices prove with what was found of them."""
     best = Best.before(instance, progress)
-    closing = ClosingIn.of(instance, budget, best, series.METHOD.name)
+    closing = ClosingIn.of(instance, budget, best, "series")
     series.search(closing, budget.part(1.0 if closing.sees_all else SEARCHING))
     if not (closing.sees_all or best.is_proven or budget.is_spent()):
         path_prices.report_with_modules(instance, closing, budget, best)
@@ -91,16 +91,3 @@ def run(
         if part.is_spent() and step.fraction < 1:
             # Where modules are too large to be searched, there may be time left for it.
             waiting.append(step._replace(fraction=1.0))
-
-
-METHOD = Method(
-    name="placement-certify",
-    problem="placement",
-    kind="bound",
-    summary="The best certificate in the time given: paths, loads, prices, then modules.",
-    run=run,
-    params={"known_cost": 0},
-    version=4,
-    known_cost="known_cost",
-    warm=("scipy.sparse",),
-)

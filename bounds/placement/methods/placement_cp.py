@@ -10,7 +10,7 @@ from boundmark.bounds.placement.programs.twins import relabelled
 from boundmark.bounds.placement.programs.windows import longest_schedule
 from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 # Larger models take longer to build than to be of use.
@@ -48,7 +48,7 @@ def run(
             best.solution(program.schedule(self))
 
     def on_bound(value: float) -> None:
-        best.bound(Claim(METHOD.name, float(round(value))))
+        best.bound(Claim("placement-cp", float(round(value))))
 
     solver = new_solver(budget.remaining(), budget.threads)
     solver.parameters.random_seed = seed % 2**31
@@ -58,13 +58,3 @@ def run(
         raise UnsupportedError("the operators do not fit into the devices' memory.")
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         on_bound(solver.best_objective_bound)
-
-
-METHOD = Method(
-    name="placement-cp",
-    problem="placement",
-    kind="exact",
-    summary="Placement and schedule by constraint programming (CP-SAT).",
-    run=run,
-    seeded=True,
-)

@@ -6,7 +6,7 @@ it is searched, and `series.closing_in` for which searches are made.
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.placement.series.closing_in import ClosingIn
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 # Of the time, for searches; the rest is for making the last certificate short enough to check.
@@ -26,23 +26,10 @@ def run(
     best = Best.before(instance, progress)
     if known_cost:
         best.objective = min(best.objective, known_cost)
-    search(ClosingIn.of(instance, budget, best, METHOD.name), budget)
+    search(ClosingIn.of(instance, budget, best, "series"), budget)
 
 
 def search(closing: ClosingIn, budget: Budget) -> None:
     """Report what modules prove in the time given."""
     closing.budget = budget.part(SEARCHING)
     closing.run()
-
-
-METHOD = Method(
-    name="series",
-    problem="placement",
-    kind="bound",
-    summary="Modules between operators that paths pass, searched, and added up along the model.",
-    run=run,
-    version=3,
-    params={"known_cost": 0},
-    known_cost="known_cost",
-    warm=("scipy.sparse",),
-)

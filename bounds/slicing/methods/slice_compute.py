@@ -5,7 +5,7 @@ from typing import Any
 from boundmark.bounds import checker
 from boundmark.bounds.checker.slicing.compute import split_compute
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 KIND = "split-compute/1"
@@ -16,13 +16,4 @@ def run(
 ) -> None:
     """Report the bound."""
     bound = split_compute(checker.check_instance(instance.to_json()), {})
-    progress.bound(Certificate.of(instance, KIND, bound, {}, METHOD.name))
-
-
-METHOD = Method(
-    name="slice-compute",
-    problem="slicing",
-    kind="bound",
-    summary="The best split of each operator, as if nothing were communicated.",
-    run=run,
-)
+    progress.bound(Certificate.of(instance, KIND, bound, {}, "slice-compute"))

@@ -9,7 +9,7 @@ from boundmark.bounds.slicing.potentials.classes import all_begins
 from boundmark.bounds.slicing.potentials.passing import Passing, improve
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 KIND = "slice-potentials/1"
@@ -53,20 +53,10 @@ def run(
         bound = slice_potentials(read, payload)
         if bound > best:
             best = bound
-            progress.bound(Certificate.of(instance, KIND, bound, payload, METHOD.name))
+            progress.bound(Certificate.of(instance, KIND, bound, payload, "slice-potentials"))
 
     try:
         searching = budget.part(SEARCHING)
         improve(Passing(operators(read, both)), searching.is_spent, offer)
     except checker.TooLarge as error:
         raise UnsupportedError("the model is too large for the checker.") from error
-
-
-METHOD = Method(
-    name="slice-potentials",
-    problem="slicing",
-    kind="bound",
-    summary="Least times of operators by width, with potentials passed between neighbours.",
-    run=run,
-    params={"classes": 0},
-)

@@ -19,7 +19,7 @@ from boundmark.heuristics.microbatch.constructors.stages import (
     require_one_stage_per_device,
 )
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
@@ -140,12 +140,3 @@ def _components(layout: BlockLayout) -> list[list[int]]:
         unseen -= part
         parts.append(sorted(part))
     return parts
-
-
-CHIMERA_DIRECT = Method(
-    name="chimera-direct",
-    problem="microbatch",
-    kind="heuristic",
-    summary="Two pipelines in opposite directions, D/2 micro-batches in flight ([CHIMERA21]).",
-    run=run,
-)

@@ -5,7 +5,7 @@ import numpy as np
 from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders, fits
 from boundmark.heuristics.microbatch.constructors.reporting import report_orders
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
@@ -59,12 +59,3 @@ def order_group(layout: BlockLayout, first: int, count: int) -> DeviceOrders:
             phases[layout.blocks[i].kind != "forward"].append((i, first + number))
         orders.append(phases[0] + phases[1])
     return orders
-
-
-GPIPE = Method(
-    name="gpipe",
-    problem="microbatch",
-    kind="heuristic",
-    summary="All forward blocks, then all backward ones, in groups that fit ([GPIPE19]).",
-    run=run,
-)

@@ -18,7 +18,7 @@ from boundmark.heuristics.microbatch.constructors.stages import (
     forward_blocks,
 )
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
@@ -147,12 +147,3 @@ def _slotted(layout: BlockLayout, chunks: Sequence[Sequence[Stage]]) -> Pattern:
         ready = max((starts[p] + layout.blocks[p].duration for p in inputs), default=0)
         starts[i] = ready + (slot[i] - ready) % period
     return Pattern.of_starts(layout, starts, period)
-
-
-INTERLEAVED_1F1B = Method(
-    name="interleaved-1f1b",
-    problem="microbatch",
-    kind="heuristic",
-    summary="1F1B with several stages per device, in turn ([MEGATRON21], Section 2.2).",
-    run=run,
-)

@@ -8,7 +8,7 @@ from boundmark.heuristics.microbatch.constructors.stages import (
     require_one_stage_per_device,
 )
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import MicrobatchInstance
 
 
@@ -29,12 +29,3 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     for stage, in_flight in zip(stages, count_in_flight(instance, stages), strict=True):
         turns[stage.device] = stage_turns(stage, in_flight)
     report_pattern(instance, Pattern.aligned(layout, turns), progress)
-
-
-ONE_FORWARD_ONE_BACKWARD = Method(
-    name="1f1b",
-    problem="microbatch",
-    kind="heuristic",
-    summary="One forward and one backward block in turn, with one stage per device ([DAPPLE21]).",
-    run=run,
-)

@@ -16,7 +16,7 @@ from boundmark.heuristics.microbatch.constructors.stages import (
     require_one_stage_per_device,
 )
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
@@ -73,12 +73,3 @@ def find_stages_beside_distributed_blocks(layout: BlockLayout) -> tuple[Stage, .
     if any(stage.weight is not None for stage in stages):
         raise UnsupportedError("backward blocks are split; expected whole ones.")
     return stages
-
-
-ONE_FORWARD_ONE_BACKWARD_PLUS = Method(
-    name="1f1b-plus",
-    problem="microbatch",
-    kind="heuristic",
-    summary="1F1B with distributed blocks next to their neighbours ([TESSEL24], Section VI-A).",
-    run=run,
-)

@@ -16,7 +16,7 @@ from boundmark.heuristics.microbatch.searches.repetend import (
 )
 from boundmark.heuristics.microbatch.searches.start_times import Find, OutOfTimeError, finder
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import makespan
 
@@ -92,15 +92,3 @@ def search(
             break
     if lazy and best is not None:
         yield from shorten(best, find)
-
-
-TESSEL = Method(
-    name="tessel",
-    problem="microbatch",
-    kind="heuristic",
-    summary="Repetends by Z3, one after another, then warm-up and cool-down ([TESSEL24]).",
-    run=run,
-    params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "timeline"},
-    seeded=True,
-    warm=("z3",),
-)

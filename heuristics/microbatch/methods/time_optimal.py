@@ -7,7 +7,7 @@ from boundmark.heuristics.microbatch.searches.start_times import OutOfTimeError,
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import peak_memory
 
@@ -63,15 +63,3 @@ def _start_one_after_another(instance: MicrobatchInstance, phase: Phase) -> list
     peaks = peak_memory(instance.layout, table)
     fits = all(peak <= room for peak, room in zip(peaks, instance.capacity, strict=True))
     return starts if fits else None
-
-
-TIME_OPTIMAL = Method(
-    name="time-optimal",
-    problem="microbatch",
-    kind="exact",
-    summary="All micro-batches at once by Z3, the shortest makespan by bisection ([TESSEL24]).",
-    run=run,
-    params={"memory": "timeline"},
-    seeded=True,
-    warm=("z3",),
-)

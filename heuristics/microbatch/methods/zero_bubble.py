@@ -10,7 +10,7 @@ from boundmark.heuristics.microbatch.constructors.stages import (
     require_one_stage_per_device,
 )
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import MicrobatchInstance
 
 
@@ -58,12 +58,3 @@ def _fits(instance: MicrobatchInstance, stage: Stage, in_flight: int, delay: int
     alone = Pattern((tuple(turns),))
     order = alone.orders(alone.micro_batches)[0]
     return peak_memory(instance.layout, order) <= instance.capacity[stage.device]
-
-
-ZB_H1 = Method(
-    name="zb-h1",
-    problem="microbatch",
-    kind="heuristic",
-    summary="1F1B with split backward blocks, weights' gradients delayed ([ZEROBUBBLE24]).",
-    run=run,
-)

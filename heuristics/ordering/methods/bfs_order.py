@@ -4,7 +4,7 @@ from typing import Any
 
 from boundmark.heuristics.ordering.orders.constructed import breadth_first
 from boundmark.heuristics.ordering.orders.incumbent import Incumbent
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
 
 
@@ -13,12 +13,3 @@ def run(
 ) -> None:
     """Report the order."""
     Incumbent(instance, progress).offer(breadth_first(instance.graph.dag))
-
-
-BFS_ORDER = Method(
-    name="bfs-order",
-    problem="ordering",
-    kind="heuristic",
-    summary="Breadth first: always the operator that has been executable for longest.",
-    run=run,
-)

@@ -3,7 +3,7 @@
 from boundmark.heuristics.evolution import evolve
 from boundmark.heuristics.ordering.orders.incumbent import Incumbent
 from boundmark.heuristics.pipeline.orders.priorities import Priorities, topological_order
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
 
 
@@ -23,14 +23,3 @@ def run(
         return best.offer(topological_order(instance.graph.dag, priorities))
 
     evolve(instance.nodes, cost, population, population * generations, seed, budget)
-
-
-BRKGA_ORDERS = Method(
-    name="brkga-orders",
-    problem="ordering",
-    kind="heuristic",
-    summary="Genetic search over priorities of operators ([BRKGA11]).",
-    run=run,
-    params={"population": 100, "generations": 100},
-    seeded=True,
-)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from boundmark.heuristics.ordering.orders.incumbent import Incumbent
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
 
 
@@ -12,12 +12,3 @@ def run(
 ) -> None:
     """Report the order."""
     Incumbent(instance, progress).offer(instance.graph.dag.topological_order)
-
-
-DEFAULT_ORDER = Method(
-    name="default-order",
-    problem="ordering",
-    kind="heuristic",
-    summary="The model file's own order: Kahn's, the smallest number first ([KAHN62]).",
-    run=run,
-)

@@ -4,7 +4,7 @@ from typing import Any
 
 from boundmark.heuristics.ordering.orders.constructed import depth_first
 from boundmark.heuristics.ordering.orders.incumbent import Incumbent
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
 
 
@@ -13,12 +13,3 @@ def run(
 ) -> None:
     """Report the order."""
     Incumbent(instance, progress).offer(depth_first(instance.graph.dag))
-
-
-DFS_ORDER = Method(
-    name="dfs-order",
-    problem="ordering",
-    kind="heuristic",
-    summary="Depth first: always the operator that became executable last.",
-    run=run,
-)

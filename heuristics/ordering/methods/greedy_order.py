@@ -4,7 +4,7 @@ from typing import Any
 
 from boundmark.heuristics.ordering.orders.constructed import smallest_increase
 from boundmark.heuristics.ordering.orders.incumbent import Incumbent
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
 
 
@@ -13,12 +13,3 @@ def run(
 ) -> None:
     """Report the order."""
     Incumbent(instance, progress).offer(smallest_increase(instance))
-
-
-GREEDY_ORDER = Method(
-    name="greedy-order",
-    problem="ordering",
-    kind="heuristic",
-    summary="Greedy: always the operator after which least is in memory.",
-    run=run,
-)

@@ -13,7 +13,7 @@ from boundmark.heuristics.ordering.kernels.memory import anneal, peak_and_sum
 from boundmark.heuristics.ordering.orders.constructed import constructed
 from boundmark.heuristics.ordering.orders.incumbent import Incumbent
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
 
 # In units of the best order's memory of an operator on average, at the beginning and the end of a
@@ -74,14 +74,3 @@ def run(
         anneal(weight, current, found, random_runs(nodes, steps, generator), allowed, best.tensors)
         best.offer(found)
         done += steps
-
-
-REORDER = Method(
-    name="reorder",
-    problem="ordering",
-    kind="heuristic",
-    summary="Simulated annealing over orders, from the best of the simple methods' orders.",
-    run=run,
-    params={"evaluations": 0},
-    seeded=True,
-)

@@ -4,7 +4,7 @@ import numpy as np
 
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.dag import Dag
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
@@ -19,12 +19,3 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     order = graph.dag.topological_order
     _, ends = slice_order(PipelineInstance(only_work, instance.k), order)
     progress.solution(Partition.from_slices(order, ends))
-
-
-BALANCED_WORK = Method(
-    name="balanced-work",
-    problem="pipeline",
-    kind="heuristic",
-    summary="Stages of even work in topological order; transfers are ignored.",
-    run=run,
-)

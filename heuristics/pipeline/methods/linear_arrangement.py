@@ -11,7 +11,7 @@ from boundmark.heuristics.evolution import evolve
 from boundmark.heuristics.pipeline.orders.priorities import Priorities, topological_order
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
@@ -51,21 +51,3 @@ def arrangement_cost(
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
     return int(weights @ (position[targets] - position[sources]))
-
-
-def _method(name: str, weighted: bool, weight: str) -> Method:
-    return Method(
-        name=name,
-        problem="pipeline",
-        kind="heuristic",
-        summary=f"Slicing of a linear arrangement, {weight} ([MTPP24], Appendix C.1).",
-        run=run,
-        params={"weighted": weighted, "population": 100, "generations": 100},
-        seeded=True,
-    )
-
-
-MLA = (
-    _method("mla", False, "every edge alike"),
-    _method("mla-weighted", True, "edges weighted by transfer"),
-)

@@ -15,7 +15,7 @@ from boundmark.heuristics.pipeline.searches.annealing import refine
 from boundmark.heuristics.pipeline.searches.evolution import evolve_slicings
 from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 # Of the evaluations or, without a limit on these, of the time.
@@ -48,15 +48,3 @@ def run(
         evolution_budget = budget
     evolve_slicings(instance, best, POPULATION, evolved, seed, evolution_budget)
     refine(instance, best, budget, left, np.random.default_rng(seed))
-
-
-MEMETIC = Method(
-    name="memetic",
-    problem="pipeline",
-    kind="heuristic",
-    summary="Genetic search over orders, refined by annealed node moves and slicing anew.",
-    run=run,
-    params={"evaluations": 0},
-    seeded=True,
-    version=5,
-)

@@ -17,7 +17,7 @@ import numpy as np
 
 from boundmark.heuristics.pipeline.kernels.relayed import best_relayed_slicing
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
@@ -43,12 +43,3 @@ def crossing_transfer(graph: PipelineGraph, order: IntArray) -> IntArray:
     np.add.at(change, last_use + 1, -graph.transfer)
     crossing: IntArray = np.cumsum(change)[: len(order) + 1]
     return crossing
-
-
-PIPEDREAM = Method(
-    name="pipedream",
-    problem="pipeline",
-    kind="heuristic",
-    summary="PipeDream's planner: neighbouring stages only, transfers overlap with work.",
-    run=run,
-)

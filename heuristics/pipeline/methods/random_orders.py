@@ -5,7 +5,7 @@ import numpy as np
 from boundmark.heuristics.pipeline.orders.priorities import topological_order
 from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
 from boundmark.heuristics.pipeline.slicing.best_slicing import beats, slice_order
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
@@ -25,18 +25,3 @@ def run(
         if beats(instance, order, best.cost - 1):
             cost, ends = slice_order(instance, order)
             best.offer_slices(cost, order, ends)
-
-
-def _method(samples: int) -> Method:
-    return Method(
-        name=f"random-{samples}",
-        problem="pipeline",
-        kind="heuristic",
-        summary="Best slicing over random topological orders ([MTPP24], Appendix C.1).",
-        run=run,
-        params={"samples": samples},
-        seeded=True,
-    )
-
-
-RANDOM = (_method(1), _method(100), _method(10_000))

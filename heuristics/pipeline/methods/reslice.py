@@ -8,7 +8,7 @@ import numpy as np
 from boundmark.heuristics.pipeline.orders.noisy_order import noisy_order
 from boundmark.heuristics.pipeline.searches.incumbent import Incumbent
 from boundmark.heuristics.pipeline.slicing.best_slicing import beats, slice_order
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 # Noise spans this many stages; one of them is drawn for each order.
@@ -47,14 +47,3 @@ def run(
                 idle = 0
             cost, stages = new_cost, Partition.from_slices(order, ends).stages
             best.offer(cost, stages)
-
-
-RESLICE = Method(
-    name="reslice",
-    problem="pipeline",
-    kind="heuristic",
-    summary="Local search that slices orders consistent with the current partition anew.",
-    run=run,
-    params={"evaluations": 0},
-    seeded=True,
-)

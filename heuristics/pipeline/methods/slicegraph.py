@@ -1,7 +1,7 @@
 """`slicegraph`: the best slicing of the graph's own topological order ([MTPP24], Section 4.1)."""
 
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
@@ -10,12 +10,3 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     order = instance.graph.dag.topological_order
     _, ends = slice_order(instance, order)
     progress.solution(Partition.from_slices(order, ends))
-
-
-SLICEGRAPH = Method(
-    name="slicegraph",
-    problem="pipeline",
-    kind="heuristic",
-    summary="Best slicing of the graph's own topological order ([MTPP24], Algorithm 1).",
-    run=run,
-)

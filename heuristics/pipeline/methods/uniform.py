@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
@@ -10,12 +10,3 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     """Cut the graph's own topological order into k stages of n/k nodes, rounded up or down."""
     ends = np.arange(1, instance.k + 1) * instance.nodes // instance.k
     progress.solution(Partition.from_slices(instance.graph.dag.topological_order, ends))
-
-
-UNIFORM = Method(
-    name="uniform",
-    problem="pipeline",
-    kind="heuristic",
-    summary="Equal numbers of nodes in each stage, in topological order.",
-    run=run,
-)

@@ -9,7 +9,7 @@ from typing import Any
 from boundmark.heuristics.placement.schedules.filling import filled_in_turn
 from boundmark.heuristics.placement.schedules.incumbent import NO_MAKESPAN, Incumbent
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -30,12 +30,3 @@ def run(
             break
     if best.makespan == NO_MAKESPAN:
         raise UnsupportedError("filled one after another, the devices do not hold all operators.")
-
-
-FILL_DEVICES = Method(
-    name="fill-devices",
-    problem="placement",
-    kind="heuristic",
-    summary="Fills devices one after another in topological order, in the best sequence.",
-    run=run,
-)

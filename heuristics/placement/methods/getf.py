@@ -14,7 +14,7 @@ from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.room import with_all_placed
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import UNSUPPORTED, PlacementInstance
 
 
@@ -60,14 +60,3 @@ def run(
         return
     best.offer(devices)
     best.offer(devices, -starts)
-
-
-GETF = Method(
-    name="getf",
-    problem="placement",
-    kind="heuristic",
-    summary="As m-etf, within a group of devices that a linear program chooses ([GETF20]).",
-    run=run,
-    params={"gamma": 2.0},
-    warm=("scipy.optimize", "scipy.sparse"),
-)

@@ -9,7 +9,7 @@ from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.mean_costs import mean_durations, mean_transfers
 from boundmark.heuristics.placement.schedules.room import with_all_placed
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -55,13 +55,3 @@ def run(
     best.offer(devices)
     best.offer(devices, ranks)
     best.offer(devices, -starts)
-
-
-HEFT = Method(
-    name="heft",
-    problem="placement",
-    kind="heuristic",
-    summary="Longest paths first, each operator on the device where it ends first ([HEFT02]).",
-    run=run,
-    version=2,
-)

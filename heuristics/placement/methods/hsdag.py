@@ -23,30 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.learning import learn_groups
-from boundmark.problems.method import Budget, Method, ParameterValue, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 if TYPE_CHECKING:
     from boundmark.heuristics.placement.learned.hsdag_agent import Agent
-
-PARAMS: dict[str, ParameterValue] = {
-    "evaluations": 2000,
-    "steps": 20,
-    "updates": 4,
-    "learning_rate": 1e-4,
-    "hidden": 128,
-    "dropped_edges": 0.2,
-    "discount": 0.99,
-    "types": True,
-    "structure": True,
-    "shapes": True,
-    "positions": True,
-    "raw_shapes": True,
-    "shared_columns": False,
-    "load": "",
-    "save": "",
-    "train": True,
-}
 
 
 def _train(agent: "Agent", evaluations: Evaluations) -> None:
@@ -60,15 +41,3 @@ def run(
 ) -> None:
     """Report each placement that is better than those before; raises as `learn_groups` does."""
     learn_groups(instance, budget, seed, progress, params, _train)
-
-
-HSDAG = Method(
-    name="hsdag",
-    problem="placement",
-    kind="heuristic",
-    summary="Learns groups and their devices by policy gradients, as printed in [HSDAG24].",
-    run=run,
-    params=PARAMS,
-    seeded=True,
-    requires=("jax",),
-)

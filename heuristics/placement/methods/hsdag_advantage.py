@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.learning import learn_groups
-from boundmark.heuristics.placement.methods.hsdag import PARAMS
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 if TYPE_CHECKING:
@@ -35,21 +34,3 @@ def run(
 ) -> None:
     """Report each placement that is better than those before; raises as `learn_groups` does."""
     learn_groups(instance, budget, seed, progress, params, _train)
-
-
-HSDAG_ADVANTAGE = Method(
-    name="hsdag-advantage",
-    problem="placement",
-    kind="heuristic",
-    summary="HSDAG's network trained with advantages over batches instead of raw rewards.",
-    run=run,
-    params={
-        **{name: value for name, value in PARAMS.items() if name != "discount"},
-        "updates": 1,
-        "learning_rate": 3e-4,
-        "entropy": 0.01,
-        "raw_shapes": False,
-    },
-    seeded=True,
-    requires=("jax",),
-)

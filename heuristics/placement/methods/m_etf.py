@@ -7,7 +7,7 @@ import numpy as np
 from boundmark.heuristics.placement.kernels.earliest import earliest_start
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.room import with_all_placed
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -22,13 +22,3 @@ def run(
         return
     best.offer(devices)
     best.offer(devices, -starts)
-
-
-M_ETF = Method(
-    name="m-etf",
-    problem="placement",
-    kind="heuristic",
-    summary="The operator and device that can start first, while memory lasts ([BAECHI20]).",
-    run=run,
-    version=2,
-)

@@ -8,7 +8,7 @@ from boundmark.heuristics.placement.kernels.earliest import favourites_first
 from boundmark.heuristics.placement.programs.favourite_children import favourite_children
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.room import with_all_placed
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -30,13 +30,3 @@ def run(
         return
     best.offer(devices)
     best.offer(devices, -starts)
-
-
-M_SCT = Method(
-    name="m-sct",
-    problem="placement",
-    kind="heuristic",
-    summary="As m-etf, but devices wait for favourite children, by a linear program ([BAECHI20]).",
-    run=run,
-    warm=("scipy.optimize", "scipy.sparse"),
-)

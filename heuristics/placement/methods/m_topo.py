@@ -7,7 +7,7 @@ import numpy as np
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.room import require_room
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -35,13 +35,3 @@ def run(
 ) -> None:
     """Report the placement."""
     Incumbent(instance, progress).offer(require_room(instance, filled(instance)))
-
-
-M_TOPO = Method(
-    name="m-topo",
-    problem="placement",
-    kind="heuristic",
-    summary="Fills the memory of one device after another in topological order ([BAECHI20]).",
-    run=run,
-    version=2,
-)

@@ -13,7 +13,7 @@ from boundmark.heuristics.placement.kernels.segments import split_within
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 # More have too many sets; then the fastest device comes first, the slowest last.
@@ -76,12 +76,3 @@ def run(
         else:
             least = middle
     best.offer(found)
-
-
-MAX_LOAD = Method(
-    name="max-load",
-    problem="placement",
-    kind="heuristic",
-    summary="A segment of the order for each device, the largest load small ([TARNAWSKI20]).",
-    run=run,
-)

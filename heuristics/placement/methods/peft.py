@@ -14,7 +14,7 @@ from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.room import with_all_placed
 from boundmark.heuristics.placement.searches.looking_ahead import looking_ahead
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -49,14 +49,3 @@ def run(
         if left_over is None:
             raise UnsupportedError("the time was too short for a placement.")
         best.offer(with_all_placed(instance, left_over))
-
-
-PEFT = Method(
-    name="peft",
-    problem="placement",
-    kind="heuristic",
-    summary="As heft, with a look at what follows, and at prices of memory where it is short.",
-    run=run,
-    params={"trials": 200},
-    seeded=True,
-)

@@ -10,7 +10,7 @@ from boundmark.heuristics.placement.schedules.incumbent import NO_MAKESPAN, Incu
 from boundmark.heuristics.placement.searches.keys import KeyCode
 from boundmark.heuristics.placement.searches.starts import constructed
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -53,16 +53,3 @@ def run(
     )
     if best.makespan == NO_MAKESPAN:
         raise UnsupportedError("no placement was found for which the devices have room.")
-
-
-PLACEMENT_BRKGA = Method(
-    name="placement-brkga",
-    problem="placement",
-    kind="heuristic",
-    summary="Genetic search over devices and priorities ([BRKGA11]), from the simple methods'.",
-    run=run,
-    version=2,
-    params={"population": 100, "generations": 100},
-    seeded=True,
-    warm=("scipy.optimize", "scipy.sparse"),
-)

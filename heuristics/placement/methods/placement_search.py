@@ -19,7 +19,7 @@ from boundmark.heuristics.placement.schedules.room import has_room
 from boundmark.heuristics.placement.searches.starts import constructed
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 from boundmark.problems.placement.feasibility import memory_held
 
@@ -131,16 +131,3 @@ def run(
         raise UnsupportedError("no placement was found for which the devices have room.")
     if instance.graph.devices > 1:
         anneal(instance, best, budget, evaluations, np.random.default_rng(seed))
-
-
-PLACEMENT_SEARCH = Method(
-    name="placement-search",
-    problem="placement",
-    kind="heuristic",
-    summary="Simulated annealing over devices, from the best of the simple methods' placements.",
-    run=run,
-    version=3,
-    params={"evaluations": 0},
-    seeded=True,
-    warm=("scipy.optimize", "scipy.sparse"),
-)

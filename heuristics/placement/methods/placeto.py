@@ -12,7 +12,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.learning import learn
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -34,15 +34,3 @@ def run(
         train(instance, counted, np.random.default_rng(seed), hidden, learning_rate)
 
     learn(instance, budget, progress, evaluations, train_policy)
-
-
-PLACETO = Method(
-    name="placeto",
-    problem="placement",
-    kind="heuristic",
-    summary="A graph network moves one set of operators at a time ([PLACETO19]).",
-    run=run,
-    params={"evaluations": 2000, "hidden": 32, "learning_rate": 1e-3},
-    seeded=True,
-    requires=("jax",),
-)

@@ -13,7 +13,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -49,13 +49,3 @@ def run(
             Incumbent(instance, progress).offer(placed)
             return
     raise UnsupportedError("no device supports all operators and has room for them.")
-
-
-PREFERRED_DEVICE = Method(
-    name="preferred-device",
-    problem="placement",
-    kind="heuristic",
-    summary="Everything on the first device that takes it, as OpenVINO's AUTO does ([HSDAG24]).",
-    run=run,
-    params={"first": 0},
-)

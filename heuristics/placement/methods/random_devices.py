@@ -6,7 +6,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.schedules.incumbent import NO_MAKESPAN, Incumbent
 from boundmark.heuristics.placement.schedules.room import require_room, with_room
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -35,15 +35,3 @@ def run(
             best.offer(devices)
     if best.makespan == NO_MAKESPAN:
         best.offer(require_room(instance, drawn))
-
-
-RANDOM_DEVICES = Method(
-    name="random-devices",
-    problem="placement",
-    kind="heuristic",
-    summary="The best of 100 placements drawn at random.",
-    run=run,
-    version=2,
-    params={"samples": 100},
-    seeded=True,
-)

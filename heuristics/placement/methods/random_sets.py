@@ -10,7 +10,7 @@ import numpy as np
 from boundmark.heuristics.placement.learned.choosing import allowed_devices
 from boundmark.heuristics.placement.learned.colocation import colocated
 from boundmark.heuristics.placement.learned.evaluations import Evaluations
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -38,14 +38,3 @@ def run(
         keys = np.where(allowed, generator.random(allowed.shape), -1.0)
         evaluations.latency(keys.argmax(axis=1)[sets.set_of])
     evaluations.require_solution()
-
-
-RANDOM_SETS = Method(
-    name="random-sets",
-    problem="placement",
-    kind="heuristic",
-    summary="The best of 2,000 placements that draw a device for each co-location set at random.",
-    run=run,
-    params={"samples": 2000},
-    seeded=True,
-)

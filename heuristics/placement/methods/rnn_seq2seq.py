@@ -11,7 +11,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.learning import learn
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -34,15 +34,3 @@ def run(
         train(instance, counted, np.random.default_rng(seed), steps, hidden, learning_rate)
 
     learn(instance, budget, progress, evaluations, train_policy)
-
-
-RNN_SEQ2SEQ = Method(
-    name="rnn-seq2seq",
-    problem="placement",
-    kind="heuristic",
-    summary="An LSTM with attention names a device for each set of operators ([MIRHOSEINI17]).",
-    run=run,
-    params={"evaluations": 2000, "steps": 20, "hidden": 64, "learning_rate": 1e-3},
-    seeded=True,
-    requires=("jax",),
-)

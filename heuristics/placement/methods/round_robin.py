@@ -6,7 +6,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.heuristics.placement.schedules.room import require_room
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -18,13 +18,3 @@ def run(
     devices = np.empty(graph.nodes, dtype=np.int64)
     devices[graph.dag.topological_order] = np.arange(graph.nodes) % graph.devices
     Incumbent(instance, progress).offer(require_room(instance, devices))
-
-
-ROUND_ROBIN = Method(
-    name="round-robin",
-    problem="placement",
-    kind="heuristic",
-    summary="Operators to devices in turn, in topological order.",
-    run=run,
-    version=2,
-)

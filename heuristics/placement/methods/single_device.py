@@ -6,7 +6,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -20,12 +20,3 @@ def run(
         raise UnsupportedError("no device supports all operators and has room for them.")
     for device in np.flatnonzero(fits).tolist():
         best.offer(np.full(graph.nodes, device, dtype=np.int64))
-
-
-SINGLE_DEVICE = Method(
-    name="single-device",
-    problem="placement",
-    kind="heuristic",
-    summary="Everything on one device, the best one.",
-    run=run,
-)

@@ -22,7 +22,7 @@ from boundmark.heuristics.slicing.plans.simple import (
 )
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 
@@ -80,12 +80,3 @@ def run(
     vectors = best.vectors.copy()
     best_responses(best.arrays, patterns(instance), vectors, budget)
     best.offer(vectors)
-
-
-BEST_RESPONSE = Method(
-    name="best-response",
-    problem="slicing",
-    kind="heuristic",
-    summary="Each operator in turn gets the vector that is best for it and its readers.",
-    run=run,
-)

@@ -6,7 +6,7 @@ import numpy as np
 
 from boundmark.heuristics.slicing.plans.incumbent import Incumbent
 from boundmark.heuristics.slicing.plans.simple import divided, shares_pattern
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 
@@ -16,12 +16,3 @@ def run(
     """Report the plan."""
     pattern = shares_pattern(np.ones(instance.graph.devices))
     Incumbent(instance, progress).require(divided(instance, pattern), "a division in equal parts")
-
-
-EQUAL_SLICES = Method(
-    name="equal-slices",
-    problem="slicing",
-    kind="heuristic",
-    summary="Every operator in equal parts on all devices.",
-    run=run,
-)

@@ -16,7 +16,7 @@ from boundmark.heuristics.slicing.plans.incumbent import NO_LATENCY, Incumbent
 from boundmark.heuristics.slicing.plans.simple import divided, one_device_pattern, shares_pattern
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 from boundmark.problems.solver_module import require_module
 
@@ -115,15 +115,3 @@ def run(
             best.offer(_with_ends(instance, np.asarray([fittest.X], dtype=np.int64))[0])
     if best.latency == NO_LATENCY:
         raise UnsupportedError("no generation has a plan that fits into the devices' memory.")
-
-
-GENEFLOW = Method(
-    name="geneflow",
-    problem="slicing",
-    kind="heuristic",
-    summary="A genetic algorithm over partition vectors that keeps the best ([MEMORIANOVA24]).",
-    run=run,
-    params={"population": 100, "generations": 1_000_000},
-    seeded=True,
-    requires=("pymoo",),
-)

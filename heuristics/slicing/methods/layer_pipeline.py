@@ -4,7 +4,7 @@ from typing import Any
 
 from boundmark.heuristics.slicing.plans.incumbent import Incumbent
 from boundmark.heuristics.slicing.plans.simple import layers
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 
@@ -13,12 +13,3 @@ def run(
 ) -> None:
     """Report the plan; it needs the least memory, and never computes on two devices at once."""
     Incumbent(instance, progress).require(layers(instance), "a run of whole operators per device")
-
-
-LAYER_PIPELINE = Method(
-    name="layer-pipeline",
-    problem="slicing",
-    kind="heuristic",
-    summary="Whole operators, a run of them on each device by its speed.",
-    run=run,
-)

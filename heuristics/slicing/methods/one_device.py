@@ -5,7 +5,7 @@ from typing import Any
 from boundmark.heuristics.slicing.plans.incumbent import Incumbent
 from boundmark.heuristics.slicing.plans.simple import divided, one_device_pattern
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 
@@ -20,12 +20,3 @@ def run(
     ]
     if not any(fits):
         raise UnsupportedError("no device has memory for the whole model.")
-
-
-ONE_DEVICE = Method(
-    name="one-device",
-    problem="slicing",
-    kind="heuristic",
-    summary="The whole model on one device, the best one.",
-    run=run,
-)

@@ -22,7 +22,7 @@ from boundmark.heuristics.slicing.plans.simple import (
     speeds,
 )
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 from boundmark.problems.slicing.graph import tensor_bytes
 
@@ -95,14 +95,3 @@ def _penalty(instance: SlicingInstance, scale: int) -> int:
 def _require(best: Incumbent) -> None:
     if best.latency == NO_LATENCY:
         raise UnsupportedError("no plan was found that fits into the devices' memory.")
-
-
-SLICE_SEARCH = Method(
-    name="slice-search",
-    problem="slicing",
-    kind="heuristic",
-    summary="Simulated annealing over partition vectors, from the best responses.",
-    run=run,
-    params={"evaluations": 0},
-    seeded=True,
-)

@@ -4,7 +4,7 @@ from typing import Any
 
 from boundmark.heuristics.slicing.plans.incumbent import Incumbent
 from boundmark.heuristics.slicing.plans.simple import divided, shares_pattern, speeds
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 
@@ -14,12 +14,3 @@ def run(
     """Report the plan."""
     vectors = divided(instance, shares_pattern(speeds(instance)))
     Incumbent(instance, progress).require(vectors, "a division by speeds")
-
-
-SPEED_SLICES = Method(
-    name="speed-slices",
-    problem="slicing",
-    kind="heuristic",
-    summary="Every operator on all devices, in parts proportional to their speeds.",
-    run=run,
-)

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layouts import reported
 
-from boundmark.heuristics.microbatch.methods.one_forward_one_backward import (
-    ONE_FORWARD_ONE_BACKWARD,
-)
+from boundmark.heuristics.microbatch import ONE_FORWARD_ONE_BACKWARD
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import MicrobatchInstance

@@ -11,14 +11,12 @@ from boundmark.benchmarks.microbatch.schedule_execution.execution import (
     execute,
 )
 from boundmark.benchmarks.microbatch.schedule_execution.single_process import weight_gradients
-from boundmark.heuristics.microbatch.methods.gpipe import GPIPE
-from boundmark.heuristics.microbatch.methods.one_forward_one_backward import (
+from boundmark.heuristics.microbatch import (
+    GPIPE,
     ONE_FORWARD_ONE_BACKWARD,
-)
-from boundmark.heuristics.microbatch.methods.one_forward_one_backward_plus import (
     ONE_FORWARD_ONE_BACKWARD_PLUS,
+    ZB_H1,
 )
-from boundmark.heuristics.microbatch.methods.zero_bubble import ZB_H1
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Method

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from recording import Recorder
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.methods import bottleneck_guess_tree, bottleneck_tree
+from boundmark.bounds.pipeline import BOTTLENECK_GUESS_TREE, BOTTLENECK_TREE
 from boundmark.bounds.pipeline.mip.superblock_models import simple_bound
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.problems.certificate import Certificate
@@ -19,7 +19,7 @@ from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-METHODS = [bottleneck_tree.METHOD, bottleneck_guess_tree.METHOD]
+METHODS = [BOTTLENECK_TREE, BOTTLENECK_GUESS_TREE]
 
 
 def run(method: Method, sample: PipelineInstance, seconds: float) -> list[Certificate]:
@@ -94,7 +94,7 @@ def test_no_position_may_be_missing() -> None:
     sample = instance(
         [7, 3, 6, 5, 6], [(0, 1), (0, 2), (1, 3), (2, 4)], 3, transfer=[5, 3, 2, 2, 0]
     )
-    document = run(bottleneck_guess_tree.METHOD, sample, 20)[-1].to_json()
+    document = run(BOTTLENECK_GUESS_TREE, sample, 20)[-1].to_json()
     positions = trees(document["payload"]["nodes"])
     assert len(positions) == sample.k
     for missing in range(sample.k):
@@ -109,7 +109,7 @@ def test_no_position_may_be_missing() -> None:
 def test_each_node_has_a_demand(demand: Any) -> None:
     """What some stage has the mean of is known for all nodes, and negative for none."""
     sample = instance([7, 3, 6, 5], [(0, 1), (0, 2), (1, 3)], 2, transfer=[5, 0, 2, 2])
-    document = run(bottleneck_tree.METHOD, sample, 20)[-1].to_json()
+    document = run(BOTTLENECK_TREE, sample, 20)[-1].to_json()
     document["payload"]["demand"] = demand
     with pytest.raises(checker.Rejected, match="demand of the payload is not"):
         checker.check_certificate(sample.to_json(), document)

@@ -6,18 +6,18 @@ from brute_force import all_edge_sets, instance, stage_cost
 from recording import Recorder
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.methods import max_work, mean_work, node_cut, separation, share
+from boundmark.bounds.pipeline import MAX_WORK, MEAN_WORK, NODE_CUT, SEPARATION, SHARE
 from boundmark.bounds.pipeline.shares.table import share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import PipelineInstance
 
 CERTIFYING = (
-    max_work.METHOD,
-    mean_work.METHOD,
-    node_cut.METHOD,
-    separation.METHOD,
-    share.METHOD,
+    MAX_WORK,
+    MEAN_WORK,
+    NODE_CUT,
+    SEPARATION,
+    SHARE,
 )
 
 WEIGHTS = [
@@ -132,14 +132,14 @@ def test_methods_are_below_the_optimum(method: Method, weights: dict[str, Any]) 
 def test_bounds_by_hand() -> None:
     """A chain of three: stages {0, 1} and {2}, or any node with its tensors alone."""
     sample = instance([5, 5, 5], [(0, 1), (1, 2)], 2, transfer=[4, 2, 0])
-    assert certificate(max_work.METHOD, sample).bound == 5
-    assert certificate(mean_work.METHOD, sample).bound == 8
+    assert certificate(MAX_WORK, sample).bound == 5
+    assert certificate(MEAN_WORK, sample).bound == 8
     # The cheapest set around node 1 is {1} with 5 + 4 + 2, around node 0 it is {0} with 9.
-    assert certificate(node_cut.METHOD, sample).bound == 11
-    assert certificate(share.METHOD, sample).bound == 11
+    assert certificate(NODE_CUT, sample).bound == 11
+    assert certificate(SHARE, sample).bound == 11
 
 
 def test_node_cut_counts_a_node_that_overflows_alone() -> None:
     """Parameters of one node beyond the cache are streamed wherever it runs."""
     sample = instance([5, 5], [(0, 1)], 2, transfer=[1, 0], param_load=[30, 0], cache=10)
-    assert certificate(node_cut.METHOD, sample).bound == 26
+    assert certificate(NODE_CUT, sample).bound == 26

@@ -7,13 +7,13 @@ from brute_force import all_dags, instance, optimum
 from boundmark.bounds.mip.linear_model import LinearModel
 from boundmark.bounds.mip.solvers import SOLVERS
 from boundmark.bounds.mip.solvers.search import Outcome, Search
-from boundmark.bounds.pipeline.methods import bottleneck, bottleneck_guess, exact, exact_strong
+from boundmark.bounds.pipeline import BOTTLENECK, BOTTLENECK_GUESS, EXACT, EXACT_STRONG
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-METHODS = tuple(m.METHOD for m in (bottleneck, bottleneck_guess, exact, exact_strong))
+METHODS = (BOTTLENECK, BOTTLENECK_GUESS, EXACT, EXACT_STRONG)
 BY_NAME = {method.name: method for method in METHODS}
 
 # Every 25th DAG of five nodes with k = 2 and 3, half of them with overflow.

@@ -13,6 +13,7 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
+from boundmark.bounds.pipeline import PACKING
 from boundmark.bounds.pipeline.methods import packing
 from boundmark.bounds.pipeline.packing import rising
 from boundmark.bounds.pipeline.shares.table import share_table
@@ -29,7 +30,7 @@ LONG = 600.0
 def run(sample: PipelineInstance, seconds: float = 20) -> list[Certificate]:
     """Return what the method reports: better and better, and accepted."""
     reports = Recorder()
-    packing.METHOD.run(sample, Budget(seconds), 0, reports)
+    PACKING.run(sample, Budget(seconds), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     for report in reports.bounds:

@@ -7,16 +7,14 @@ from hypothesis import strategies as st
 from layouts import reported, shape, shaped_instances
 
 from boundmark.bounds import checker
-from boundmark.heuristics.microbatch.methods.chimera import CHIMERA_DIRECT
-from boundmark.heuristics.microbatch.methods.gpipe import GPIPE
-from boundmark.heuristics.microbatch.methods.interleaved import INTERLEAVED_1F1B
-from boundmark.heuristics.microbatch.methods.one_forward_one_backward import (
+from boundmark.heuristics.microbatch import (
+    CHIMERA_DIRECT,
+    GPIPE,
+    INTERLEAVED_1F1B,
     ONE_FORWARD_ONE_BACKWARD,
-)
-from boundmark.heuristics.microbatch.methods.one_forward_one_backward_plus import (
     ONE_FORWARD_ONE_BACKWARD_PLUS,
+    ZB_H1,
 )
-from boundmark.heuristics.microbatch.methods.zero_bubble import ZB_H1
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Method
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.pipeline.methods.memetic import MEMETIC
+from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.heuristics.pipeline.orders.fewest_open import (
     fewest_open_order,
     noisy_fewest_open_order,
