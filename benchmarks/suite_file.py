@@ -1,7 +1,7 @@
 """Suites as TOML files: our own, and those that users write."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +16,7 @@ from boundmark.benchmarks.suite import (
     MethodChoice,
     Suite,
 )
-from boundmark.problems.catalog import datasets, methods, problems
+from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.lookup import find
@@ -49,13 +49,8 @@ def suite_names() -> tuple[str, ...]:
     )
 
 
-def load_collection(name: str, import_methods: Callable[[str], object] = methods) -> Collection:
+def load_collection(name: str) -> Collection:
     """Return the suites of a collection, or a suite alone, by name or from a ``.toml`` file.
-
-    Parameters
-    ----------
-    import_methods
-        Is called with a problem's name before its methods are needed.
 
     Raises
     ------
@@ -66,7 +61,7 @@ def load_collection(name: str, import_methods: Callable[[str], object] = methods
     """
     read = _read(name)
     if "suites" not in read.table:
-        suite = _suite(read, import_methods)
+        suite = _suite(read)
         return Collection(suite.name, suite.description, (suite,))
     read.allow(COLLECTION_FIELDS)
     description = read.of_type("description", str)
@@ -79,26 +74,25 @@ def load_collection(name: str, import_methods: Callable[[str], object] = methods
         if not part.endswith(".toml"):
             find(f"suite (in {read.where})", part, dict.fromkeys(suite_names()))
     with naming(read.where):
-        suites = tuple(_suite(_read(part, read.folder), import_methods) for part in parts)
+        suites = tuple(_suite(_read(part, read.folder)) for part in parts)
     return Collection(read.name, description, suites)
 
 
-def load_suite(name: str, import_methods: Callable[[str], object] = methods) -> Suite:
+def load_suite(name: str) -> Suite:
     """Return a suite by name, or from a file whose name ends in ``.toml``.
 
-    Parameters and errors are those of `load_collection`, which a suite must not be here.
+    The name and errors are those of `load_collection`, which a suite must not be here.
     """
-    return _suite(_read(name), import_methods)
+    return _suite(_read(name))
 
 
 def parse_suite(
     name: str,
     text: str,
     path: Path | None = None,
-    import_methods: Callable[[str], object] = methods,
 ) -> Suite:
     """Read a suite from TOML text, which is that of a file if a path is given."""
-    return _suite(_parsed(name, text, path), import_methods)
+    return _suite(_parsed(name, text, path))
 
 
 def _read(name: str, folder: Path | None = None) -> "_Reader":
@@ -126,12 +120,11 @@ def _parsed(name: str, text: str, path: Path | None = None) -> "_Reader":
     return _Reader(where, table, name, path and path.parent)
 
 
-def _suite(read: "_Reader", import_methods: Callable[[str], object]) -> Suite:
+def _suite(read: "_Reader") -> Suite:
     if "suites" in read.table:
         raise InvalidInputError(f"{read.where}: holds other suites; expected a suite by itself.")
     read.allow(SUITE_FIELDS)
     problem = find(f"problem (in {read.where})", read.of_type("problem", str), problems())
-    import_methods(problem.name)
     choices = _method_choices(read, problem)
     return Suite(
         name=read.name,

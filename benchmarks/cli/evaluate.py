@@ -11,7 +11,7 @@ import click
 from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
-    import_methods,
+    compile_kernels,
     registered_problems,
     search,
     solving_options,
@@ -84,7 +84,7 @@ def evaluate(
         files: dict[str, Path] = {}
     else:
         treated = given.source.instance.problem
-        clock = clock.after(lambda: import_methods(console, treated))
+        clock = clock.after(lambda: compile_kernels(console, treated))
         answer, files = search(
             given.source, _rounds(treated, methods), settings, clock, console,
             workers=workers, out=out, given=given, grade=lambda found: graded(found, given),

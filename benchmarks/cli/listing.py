@@ -46,15 +46,11 @@ def problems(as_json: bool, wide: bool) -> None:
 @click.argument("problem", required=False)
 def methods(problem: str | None, as_json: bool, wide: bool) -> None:
     """List the registered methods, by problem and kind; or those for one PROBLEM."""
-    from rich.console import Console
-
-    from boundmark.benchmarks.cli.solving import import_methods
     from boundmark.problems.catalog import methods as registered
     from boundmark.problems.catalog import problems as known
     from boundmark.problems.lookup import find
 
     chosen = find("problem", problem, known()).name if problem is not None else None
-    import_methods(Console(stderr=True, quiet=as_json))
     found = registered(chosen).values()
     order = list(dict.fromkeys(method.problem for method in found))
     listed = sorted(

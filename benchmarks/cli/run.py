@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from boundmark.benchmarks.cli.solving import import_methods
+from boundmark.benchmarks.cli.solving import compile_kernels
 from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over, statuses
 from boundmark.reports.stored.statuses import FAILURES
 
@@ -83,7 +83,9 @@ def run(
         # A file that cannot be updated is better known now than after hours.
         read_records(update_best)
     console = Console(stderr=True, quiet=quiet)
-    chosen = load_collection(suite, lambda problem: import_methods(console, problem))
+    chosen = load_collection(suite)
+    for problem in dict.fromkeys(part.problem for part in chosen.suites):
+        compile_kernels(console, problem)
     engine = make_engine(engine_name, workers, scheduler)
     with task_progress(console, chosen.name) as (on_start, on_finish):
         planned = (

@@ -9,7 +9,7 @@ import click
 from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
-    import_methods,
+    compile_kernels,
     registered_problems,
     search,
     solving_options,
@@ -73,7 +73,7 @@ def solve(
     source = own.source if own else named_instance(model, *asked)
     console = Console(stderr=True, quiet=quiet or as_json)
     treated = problems()[source.instance.problem]
-    clock = clock.after(lambda: import_methods(console, treated.name))
+    clock = clock.after(lambda: compile_kernels(console, treated.name))
     rounds = rounds_of(treated, methods)
     answer, files = search(
         source, rounds, settings, clock, console, workers=workers, out=out, given=own

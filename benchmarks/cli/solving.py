@@ -78,8 +78,8 @@ def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def import_methods(console: "Console", problem: str | None = None) -> bool:
-    """Import the methods, and say what takes so long if their kernels are compiled for it.
+def compile_kernels(console: "Console", problem: str | None = None) -> bool:
+    """Compile the methods' kernels if they are not on disk yet, and say what takes so long.
 
     Parameters
     ----------
@@ -88,19 +88,19 @@ def import_methods(console: "Console", problem: str | None = None) -> bool:
 
     Returns
     -------
-    Whether they were, which is no part of what a command has to do.
+    Whether any were, which is no part of what a command has to do.
     """
     from boundmark.benchmarks.kernels import are_compiled, mark_compiled
     from boundmark.problems.catalog import methods
 
     if are_compiled(problem):
-        methods(problem)
         return False
     told = "compiling kernels, once after installation; up to a minute ..."
     with console.status(told):
         if not console.is_terminal:
             console.print(told)
-        methods(problem)
+        for method in methods(problem).values():
+            method.load()
     mark_compiled(problem)
     return True
 

@@ -1,10 +1,21 @@
 """A small suite, and what the command line looks like from a test."""
 
+import atexit
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
+from unittest import mock
+
+from click.testing import CliRunner
+
+from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.execution import local_engine
+from boundmark.benchmarks.execution.supervisor import Supervisor
+from boundmark.benchmarks.execution.task import Outcome, Task
 
 SUITE = """
 description = "Small and quick."
@@ -45,3 +56,68 @@ def boundmark_with(*folders: Path) -> Boundmark:
         return done
 
     return call
+
+
+def boundmark_here(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run the command line in this process, with warm processes that earlier calls have left.
+
+    Starting Python and two servers takes most of the time of a call. Whatever depends on a fresh
+    process (packages that are installed for one test, signals, the time of a whole command) calls
+    what `boundmark_with` returns.
+    """
+    with mock.patch.object(local_engine, "Supervisor", WarmSupervisor):
+        done = CliRunner().invoke(main, [*map(str, arguments)], prog_name="boundmark")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    if check:
+        assert done.exit_code == 0, done.stdout + done.stderr
+    return subprocess.CompletedProcess(
+        [*map(str, arguments)], done.exit_code, done.stdout, done.stderr
+    )
+
+
+class WarmSupervisor:
+    """A `Supervisor` whose processes stay for later ones, unless it is stopped amid a task."""
+
+    idle: ClassVar[dict[tuple[str, str], list[Supervisor]]] = {}
+    lock = threading.Lock()
+
+    def __init__(self, methods: str = "") -> None:
+        self._methods = methods
+        self._running: Supervisor | None = None
+        self._stopped = False
+
+    def run(self, task: Task, instance: bytes) -> Outcome:
+        """Run a task, see `Supervisor.run`."""
+        idle = self.idle.setdefault((self._methods, task.problem), [])
+        with self.lock:
+            real = self._running = idle.pop() if idle else Supervisor(self._methods)
+            if self._stopped:
+                real.stop()
+        try:
+            return real.run(task, instance)
+        finally:
+            with self.lock:
+                self._running = None
+                if self._stopped:
+                    real.close()
+                else:
+                    idle.append(real)
+
+    def stop(self) -> None:
+        """Kill what runs and refuse further tasks."""
+        with self.lock:
+            self._stopped = True
+            if self._running is not None:
+                self._running.stop()
+
+    def close(self) -> None:
+        """Stop; what waits idle belongs to all."""
+        self.stop()
+
+
+@atexit.register
+def _close_idle() -> None:
+    for idle in WarmSupervisor.idle.values():
+        for supervisor in idle:
+            supervisor.close()
