@@ -111,8 +111,10 @@ def replaced(folder: Path, place: str, special: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("special", ["pipe", "device"])
-@pytest.mark.parametrize("place", READERS)
+@pytest.mark.parametrize(
+    ("place", "special"),
+    [*((place, "pipe") for place in READERS), ("solutions/*.json", "device")],
+)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_special_files(folder: Path, command: str, place: str, special: str) -> None:
     """No command waits, and each one that reads the file says that it is no file."""
