@@ -1,6 +1,5 @@
 """Reads a results folder, of all problems together and of each."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +7,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
+from boundmark.reports.stored.documents import read_json
 from boundmark.reports.stored.environments import read_environments
 from boundmark.reports.stored.labels import with_ticks
 from boundmark.reports.stored.made_from import rows_digest
@@ -129,12 +129,10 @@ def _most_divided(certified: pd.DataFrame) -> Grouping:
 
 def _environment(store: ResultStore) -> dict[str, Any] | None:
     path = store.environment
-    if not path.exists():
-        return None
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
+        value = read_json(path)
+    except FileNotFoundError:
+        return None
     if not isinstance(value, dict):
         raise StoreError(f"{path} holds a {type(value).__name__}; expected a JSON object.")
     return value

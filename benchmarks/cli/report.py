@@ -52,10 +52,9 @@ def report(
     quiet: bool,
 ) -> None:
     """Write tables, plots and pages from the results in DIR, and print the certified table."""
-    import pandas as pd
-
     from boundmark.benchmarks.cli.tables import print_certified_table
     from boundmark.reports.report import write_report
+    from boundmark.reports.stored.limited_tables import read_table
     from boundmark.reports.stored.store import ResultStore
 
     # To look for cycles among millions of objects, which all stay until the end, takes a tenth of
@@ -68,7 +67,8 @@ def report(
     finally:
         gc.enable()
     if not quiet:
-        print_certified_table(pd.read_parquet(directory / "tables" / "certified.parquet"))
+        table = read_table(directory / "tables" / "certified.parquet")
+        print_certified_table(table.to_pandas())
     for path in written:
         if quiet or path.parent == directory:
             click.echo(path)

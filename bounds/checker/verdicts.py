@@ -37,6 +37,10 @@ def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
     """
     problem, read = _problem(instance), check_instance(instance)
     head = {"format", "instance_sha256", "problem", "objective"}
+    if type(solution) is dict and "producer" in solution:
+        # Who gives a solution of their own need not say who found it.
+        head.add("producer")
+        _check_producer(solution, "solution")
     solution = fields(solution, "the solution", head | problem.solution_fields)
     text(solution["format"], "the solution's format", SOLUTION_FORMAT)
     _check_belongs(solution, instance, "solution")
@@ -66,10 +70,7 @@ def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> 
         raise Rejected(
             f"the certificate's kind is not one of {', '.join(problem.kinds)}, but {quoted(kind)}"
         )
-    if type(certificate["producer"]) is not str:
-        raise Rejected(
-            f"the certificate's producer is not a text, but {quoted(certificate['producer'])}"
-        )
+    _check_producer(certificate, "certificate")
     bound = integer(certificate["bound"], "the certificate's bound", 0, LARGEST_AMOUNT)
     with limited():
         proved = problem.kinds[kind](read, certificate["payload"])
@@ -97,6 +98,11 @@ def _problem(instance: Any) -> Problem:
 
 def _without_head(instance: dict[str, Any]) -> dict[str, Any]:
     return {name: instance[name] for name in instance if name not in ("format", "problem")}
+
+
+def _check_producer(document: dict[str, Any], what: str) -> None:
+    if type(document["producer"]) is not str:
+        raise Rejected(f"the {what}'s producer is not a text, but {quoted(document['producer'])}")
 
 
 def _check_belongs(document: dict[str, Any], instance: dict[str, Any], what: str) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from boundmark.problems.regular_file import read_regular
 from boundmark.reports.dictionary.described import described
+from boundmark.reports.stored.limited_tables import table_of
 from boundmark.reports.stored.made_from import read_note, rows_digest
 from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.stored.store import ResultStore
@@ -95,9 +96,15 @@ def _reported(directory: Path, supported: SupportedResults) -> tuple[dict[str, A
     notes = []
     for path in paths:
         name = path.relative_to(directory).as_posix()
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() == note.tables.get(name):
-            found[_view_name(path.relative_to(folder))] = pq.read_table(pa.BufferReader(content))
+        try:
+            content = read_regular(path)
+            is_ours = hashlib.sha256(content).hexdigest() == note.tables.get(name)
+            table = table_of(content) if is_ours else None
+        except OSError as error:
+            notes.append(f"{path} is left out: {error.strerror}.")
+            continue
+        if table is not None:
+            found[_view_name(path.relative_to(folder))] = table
         else:
             notes.append(
                 f"{path} is left out: it is not what the last report wrote; `boundmark report "

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.limited_tables import read_table
 from boundmark.reports.stored.shards import as_frame
 from boundmark.reports.tables.rows import places_in, values_of
 
@@ -192,7 +193,7 @@ def _path_of(directory: Path) -> Path:
 
 def _read(path: Path) -> pd.DataFrame:
     try:
-        table = pq.read_table(path)
+        table = read_table(path)
     except (OSError, UnicodeDecodeError, pa.ArrowException):
         table = None
     is_ours = table is not None and table.schema.equals(COLUMNS)
