@@ -128,8 +128,10 @@ def _bound(instance: Instance, sections: list[Section], cuts: Any, searches: dic
             for v, operator in enumerate(part.operators)
         ]
         found = max(least) if instance.is_peak else sum(least)
-        if searches.get(number, 0) > found:
-            found, search = searches[number], Search(part)
+        # What prices prove may be less than nothing.
+        said = searches.get(number, found)
+        if said > found:
+            found, search = said, Search(part)
             is_refuted = (
                 search.refutes_peak(found) if instance.is_peak else search.refutes_sum(least, found)
             )
