@@ -96,11 +96,14 @@ def test_broken_entry_points_are_left_out(
     assert caplog.records[0].levelno == logging.WARNING
 
 
-def test_interrupts_are_obeyed(folder: Path) -> None:
-    """Ctrl-C while a package is imported stops the program."""
+def test_interrupts_are_obeyed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Ctrl-C while a package is imported stops the program, and it is told which one it was."""
     install(folder, "slow", {GROUP: {"aaa": "slow:METHOD"}}, "raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
         registered(GROUP, Method)
+    (line,) = caplog.messages
+    told = "interrupted while entry point 'aaa' (boundmark.methods) of package slow was imported"
+    assert line == f"warning: {told}"
 
 
 @pytest.mark.parametrize(

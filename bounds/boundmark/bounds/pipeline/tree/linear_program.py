@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix, diags_array
 
+from boundmark.bounds.checker.values import LARGEST_AMOUNT
 from boundmark.bounds.highs import highs_solver
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, Relaxation
 
@@ -84,3 +85,17 @@ def solve(
         columns=np.array(solution.col_value) * columns,
         multipliers=np.maximum(np.array(solution.row_dual), 0.0) * (unit / rows),
     )
+
+
+def whole_numbers(amounts: FloatArray) -> list[int]:
+    """Return amounts rounded to integers that certificates hold, smaller in proportion if need be.
+
+    Multipliers of rows prove the same when all are divided by one number.
+    """
+    largest = float(amounts.max(initial=0.0))
+    most = LARGEST_AMOUNT / 2
+    if not np.isfinite(largest):
+        return [0] * len(amounts)
+    fitting = amounts * (most / largest) if largest > most else amounts
+    # Not by way of 64 bits, which costs of 2^39 ticks exceed.
+    return [int(amount) for amount in np.rint(fitting).tolist()]
