@@ -44,6 +44,11 @@ def registered(
             for number, name in enumerate(names):
                 if not isinstance(name, str):
                     raise BoundmarkError(f"{key} is {name!r}; expected a text.")
+                if not name or not name.isprintable() or name != name.strip():
+                    raise BoundmarkError(
+                        f"{key} is {name!a}; expected visible characters, with blanks only in "
+                        "between."
+                    )
                 if name in found or name in taken or name in names[:number]:
                     raise BoundmarkError(f"{name!r} is taken; expected a name of its own.")
         except KeyboardInterrupt:
