@@ -5,13 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix, diags_array
 
-from boundmark.bounds.checker.values import LARGEST_AMOUNT
 from boundmark.bounds.highs import highs_solver
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, Relaxation
 
 # With so many columns or fewer, the dual simplex method is faster than an interior point: twice at
 # 400. With 700 it takes five times as long.
 SIMPLEX_COLUMNS = 450
+
+
+# Half of what the checker takes for a multiplier.
+LARGEST_MULTIPLIER = 2.0**79
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +96,8 @@ def whole_numbers(amounts: FloatArray) -> list[int]:
     Multipliers of rows prove the same when all are divided by one number.
     """
     largest = float(amounts.max(initial=0.0))
-    most = LARGEST_AMOUNT / 2
     if not np.isfinite(largest):
         return [0] * len(amounts)
-    fitting = amounts * (most / largest) if largest > most else amounts
+    fitting = amounts * min(1.0, LARGEST_MULTIPLIER / max(largest, 1.0))
     # Not by way of 64 bits, which costs of 2^39 ticks exceed.
     return [int(amount) for amount in np.rint(fitting).tolist()]
