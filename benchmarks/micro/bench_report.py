@@ -4,7 +4,6 @@ import datetime as dt
 import hashlib
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -159,10 +158,16 @@ def _traces(results: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of those that check documents."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
 class Folders:
     """A report of a folder, and the comparison with a second one, by number of tasks.
 
-    All documents are read, as from folders that are new to this user.
+    All documents are read, and the best ones checked, as from folders that are new to this user.
     """
 
     params = SIZES
@@ -170,7 +175,7 @@ class Folders:
     timeout = 600
 
     # Processor time, of one run a setup: seconds long, and files are read from memory.
-    timer = time.process_time
+    timer = staticmethod(_processor_seconds)
     number = 1
     repeat = 3
     warmup_time = 0
@@ -198,7 +203,7 @@ class Folders:
 
 
 class FoldersReadBefore(Folders):
-    """The same of folders whose documents were read before and are remembered as unchanged."""
+    """The same of folders whose documents were read and checked before, which is remembered."""
 
     def setup(self, tasks: int) -> None:
         super().setup(tasks)
