@@ -25,14 +25,16 @@ HEURISTICS = ("uniform", "slicegraph", "random-100", "brkga-100")
 BOUNDS = ("max-work", "mean-work", "node-cut", "share")
 
 
-@pytest.fixture(autouse=True)
-def _stand_ins_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def _stand_ins_are_accepted() -> Iterator[None]:
     """Let made-up documents pass, and remember none of them; `stored` has tests of the checks."""
 
     def accept(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Verdict]]:
         return ((pair, Verdict(None, False)) for pair in pairs)
 
-    monkeypatch.setattr(checked_results, "check_documents", accept)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checked_results, "check_documents", accept)
+        yield
 
 
 def _row(task_id: str, **values: Any) -> Row:
