@@ -134,7 +134,7 @@ def of_results(results: pd.DataFrame) -> BestKnown:
     Parameters
     ----------
     results
-        As `supported_results` returns them.
+        As `checked_results` returns them.
     """
     ours = version("boundmark")
     rows = results.assign(device=results["device"].fillna(""))

@@ -1,13 +1,14 @@
 """Runs one query with DuckDB, which gets to see the folder's tables and nothing else."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boundmark.problems.errors import BoundmarkError, StoreError
 from boundmark.reports.query.views import views_of
+from boundmark.reports.stored.checked_results import Checks, ignore
 from boundmark.reports.stored.store import ResultStore
 
 if TYPE_CHECKING:
@@ -40,8 +41,13 @@ class Answer:
     notes: tuple[str, ...]
 
 
-def query_folder(directory: Path, sql: str) -> Answer:
+def query_folder(directory: Path, sql: str, on_check: Callable[[Checks], None] = ignore) -> Answer:
     """Return what an SQL query finds in the tables of a results folder.
+
+    Parameters
+    ----------
+    on_check
+        Called with what is checked until now, after every check.
 
     Raises
     ------
@@ -57,7 +63,7 @@ def query_folder(directory: Path, sql: str) -> Answer:
             "queries need DuckDB, which is not installed; expected the extra `query`: "
             "pip install 'boundmark[query]'."
         ) from error
-    views = views_of(ResultStore.open(directory))
+    views = views_of(ResultStore.open(directory), on_check)
     with duckdb.connect(":memory:", config=SETTINGS) as connection:
         try:
             for name, table in views.tables.items():

@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.cache_folder import cache_folder
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.limited_tables import read_table
 from boundmark.reports.stored.shards import as_frame
@@ -186,9 +187,8 @@ def checked_files(directory: Path) -> Iterator[CheckedFiles]:
 
 
 def _path_of(directory: Path) -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     name = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()
-    return Path(cache, "boundmark", "checked", f"{name}.parquet")
+    return cache_folder("checked") / f"{name}.parquet"
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -62,7 +62,7 @@ COLUMNS = [
 
 
 @dataclass(frozen=True)
-class _Resting:
+class Resting:
     """A column of values, and where the documents are that it rests on.
 
     Attributes
@@ -81,8 +81,8 @@ class _Resting:
 
 
 RESTING = (
-    _Resting("objective", "solution_sha256", "solutions", "objective", "solution"),
-    _Resting("bound_certified", "certificate_sha256", "certificates", "bound", "bound_certified"),
+    Resting("objective", "solution_sha256", "solutions", "objective", "solution"),
+    Resting("bound_certified", "certificate_sha256", "certificates", "bound", "bound_certified"),
 )
 
 
@@ -138,16 +138,29 @@ def supported_results(store: ResultStore, *, with_traces: bool = True) -> Suppor
                 reason=pd.Series(reasons, index=having.index, dtype="object"),
             ).dropna(subset=["reason"])
             left_out.append(wrong[COLUMNS])
-            results.loc[wrong.index, resting.column] = pd.NA
-            results.loc[wrong.index, resting.hash_column] = None
-            is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
-            traces = traces[~is_event]
+            traces = leave_out(resting, wrong, results, traces)
     return SupportedResults(results, traces, pd.concat(left_out, ignore_index=True))
+
+
+def leave_out(
+    resting: Resting, wrong: pd.DataFrame, results: pd.DataFrame, traces: pd.DataFrame
+) -> pd.DataFrame:
+    """Remove a column's values from results, in place, and return the other tasks' traces.
+
+    Parameters
+    ----------
+    wrong
+        Rows of the results whose value is to be missing.
+    """
+    results.loc[wrong.index, resting.column] = pd.NA
+    results.loc[wrong.index, resting.hash_column] = None
+    is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
+    return traces[~is_event]
 
 
 def _is_known(
     files: CheckedFiles,
-    resting: _Resting,
+    resting: Resting,
     instances: "pd.Series[str]",
     digests: "pd.Series[str]",
     values: "pd.Series[int]",
@@ -164,7 +177,7 @@ class _Reader:
     root: str
     files: CheckedFiles
 
-    def faults(self, resting: _Resting, stated: Sequence[Stated]) -> dict[Stated, str | None]:
+    def faults(self, resting: Resting, stated: Sequence[Stated]) -> dict[Stated, str | None]:
         """Return for each statement why no document supports it, None if one does."""
 
         def of_part(start: int) -> list[str | None]:
@@ -186,7 +199,7 @@ class _Reader:
         self.files.remember(name, content[1])
         return None
 
-    def _fault(self, resting: _Resting, instance: str, digest: object, value: int) -> str | None:
+    def _fault(self, resting: Resting, instance: str, digest: object, value: int) -> str | None:
         """Return why a document does not support a value, None if it does."""
         if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
             return f"{resting.hash_column} is no hash"
@@ -209,7 +222,7 @@ class _Reader:
             return f"{name} states another value"
         return None if payload is None else self._payload_fault(resting, payload)
 
-    def _payload_fault(self, resting: _Resting, digest: Any) -> str | None:
+    def _payload_fault(self, resting: Resting, digest: Any) -> str | None:
         """Return why the file that holds a document's large payload cannot be used."""
         if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
             return "payload_sha256 of its document is no hash"
