@@ -9,6 +9,7 @@ from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.labels import Labels, names_of, read_labels
 from boundmark.problems.problem import Instance
+from boundmark.problems.regular_file import read_regular
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore
@@ -63,7 +64,7 @@ def read_instance(store: ResultStore, sha256: str) -> bytes:
     """
     path = store.instances / f"{sha256}.json"
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
     if hashlib.sha256(content).hexdigest() != sha256:

@@ -1,8 +1,8 @@
 """How fast this machine is while tasks run: a computation that never changes, timed in between."""
 
-import os
 import platform
 import time
+from pathlib import Path
 
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.reports.stored.machine import write_reference_seconds
@@ -43,7 +43,7 @@ class MachineSpeed:
     def __init__(self, store: ResultStore) -> None:
         self._store = store
         self._host = platform.node()
-        self._name = f"{time.time_ns()}-{os.getpid()}"
+        self._file: Path | None = None
         self._seconds: list[float] = []
         self._due = time.monotonic()
 
@@ -58,5 +58,5 @@ class MachineSpeed:
         if time.monotonic() < self._due or outcome.environment["host"] != self._host:
             return
         self._seconds.append(reference_seconds())
-        write_reference_seconds(self._store, self._name, self._seconds)
+        self._file = write_reference_seconds(self._store, self._seconds, self._file)
         self._due = time.monotonic() + SECONDS_BETWEEN

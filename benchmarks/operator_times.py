@@ -103,7 +103,8 @@ def _stored(model: Any, path: Path, folder: Path) -> Path:
 
     try:
         external.load_external_data_for_model(model, str(path.parent))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        # onnx refuses what is not beside the model, links and what is no regular file.
         reason = " ".join(str(error).split())
         raise BoundmarkError(f"{path}: its weights cannot be read: {reason}") from error
     stored = folder / "model.onnx"

@@ -43,11 +43,12 @@ class RowWriter:
 
     def _write(self, finished: tuple[PlannedTask, Outcome], environment_sha256: str) -> None:
         planned, outcome = finished
+        producer = planned.task.producer
         row = {
             **_facts(planned),
             **_ending(outcome),
-            "solution_sha256": _stored(self._store.solutions, outcome.solution),
-            "certificate_sha256": _stored(self._store.certificates, outcome.certificate),
+            "solution_sha256": _stored(self._store.solutions, outcome.solution, producer),
+            "certificate_sha256": _stored(self._store.certificates, outcome.certificate, producer),
             "host": outcome.environment["host"],
             "environment_sha256": environment_sha256,
         }
@@ -129,5 +130,12 @@ def _trace(outcome: Outcome) -> list[dict[str, Any]]:
     ]
 
 
-def _stored(folder: Path, document: bytes | None) -> str | None:
-    return None if document is None else write_document(folder, json.loads(document))
+def _stored(folder: Path, document: bytes | None, producer: str) -> str | None:
+    """Store a verified document under the name of its task's method, whatever it says itself.
+
+    Methods run others, whose certificates come under their own names; and nothing that a method
+    says of who found something is believed.
+    """
+    if document is None:
+        return None
+    return write_document(folder, {**json.loads(document), "producer": producer})

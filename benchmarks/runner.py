@@ -86,8 +86,7 @@ def run_planned(
     InvalidInputError
         If the pattern leaves no task.
     """
-    store = ResultStore.create_or_open(directory)
-    with _only_writer(directory):
+    with _only_writer(directory) as store:
         store.remove_partial_files()
         by_id = {
             item.task.task_id: item for item in planned if pattern is None or item.matches(pattern)
@@ -139,7 +138,6 @@ def run_as_they_come(
     StoreError
         If the folder cannot be used, or another run is writing to it.
     """
-    store = ResultStore.create_or_open(directory)
     by_id: dict[str, PlannedTask] = {}
 
     def tasks() -> Iterator[Task]:
@@ -147,7 +145,7 @@ def run_as_they_come(
             by_id[item.task.task_id] = item
             yield item.task
 
-    with _only_writer(directory):
+    with _only_writer(directory) as store:
         store.remove_partial_files()
         _store_beforehand(store, [source])
         writer = RowWriter(store)
@@ -204,11 +202,18 @@ def _execute(
 
 
 @contextmanager
-def _only_writer(directory: Path) -> Iterator[None]:
+def _only_writer(directory: Path) -> Iterator[ResultStore]:
+    """Lock a folder before anything in it is read or made, and open it.
+
+    What the last writer has left must not change between opening and locking.
+    """
     try:
+        directory.mkdir(parents=True, exist_ok=True)
         lock = (directory / ".lock").open("w")
     except OSError as error:
-        raise StoreError(f"{directory} cannot be written: {error.strerror}.") from error
+        raise StoreError(
+            f"{directory} cannot be used as a results folder: {error.strerror}."
+        ) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -219,4 +224,4 @@ def _only_writer(directory: Path) -> Iterator[None]:
                 else f"the folder cannot be locked: {error.strerror}"
             )
             raise StoreError(f"{directory}: {reason}.") from error
-        yield
+        yield ResultStore.create_or_open(directory)

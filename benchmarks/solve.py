@@ -1,6 +1,5 @@
 """One instance: the best solution and the best certified bound that the methods find."""
 
-import json
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -32,6 +31,7 @@ from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Kind
 from boundmark.problems.problem import Problem
+from boundmark.reports.stored.documents import read_document
 from boundmark.reports.stored.store import ResultStore
 
 
@@ -190,8 +190,8 @@ def _best(
     objective = None if upper is None else int(upper["objective"])
     solution = method = None
     if upper is not None:
-        path = directory / "solutions" / f"{upper['solution_sha256']}.json"
-        solution, method = json.loads(path.read_text()), str(upper["method"])
+        solution = read_document(directory / "solutions", str(upper["solution_sha256"]))
+        method = str(upper["method"])
     if given is not None and (objective is None or given.objective <= objective):
         objective, solution, method = given.objective, dict(given.document), GIVEN
     certificate = None

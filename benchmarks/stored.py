@@ -8,6 +8,7 @@ from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_object import json_object
 from boundmark.problems.problem import SOLUTION_FORMAT, Solution
+from boundmark.problems.regular_file import LARGEST_FILE
 from boundmark.problems.source_file import naming, read_bytes
 
 InstanceKind = TypeVar("InstanceKind")
@@ -37,7 +38,7 @@ def load_solution(path: Path, problem: str, instance_sha256: str) -> Solution:
     InvalidInputError
         If the file holds anything else, or a solution of another instance.
     """
-    content = read_bytes(path)
+    content = read_bytes(path, "a solution", LARGEST_FILE)
     with naming(path):
         document = json_object(content)
         if document.get("format") != SOLUTION_FORMAT:

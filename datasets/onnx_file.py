@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-import onnx.inliner
 import onnx.shape_inference
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
@@ -18,6 +17,7 @@ from boundmark.datasets.onnx_control_flow import bodies, body_flops, lift_weight
 from boundmark.datasets.onnx_custom import is_custom, with_assumed_shapes
 from boundmark.datasets.onnx_dimensions import fix_dimensions
 from boundmark.datasets.onnx_flops import flops, has_rule
+from boundmark.datasets.onnx_functions import with_functions_inlined
 from boundmark.datasets.onnx_notes import Notes
 from boundmark.datasets.onnx_structure import (
     check_edges,
@@ -33,6 +33,9 @@ from boundmark.problems.operator import LEFT_OUT, Operator
 from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.tensor import Tensor
+
+# Propagating the values of one twice as long takes a second for each operator that reads it.
+LONGEST_VECTOR = 2**20
 
 
 def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
@@ -83,8 +86,7 @@ def inferred_model(
     with naming(path):
         model = _parsed(content)
         notes = fix_dimensions(model.graph, dims)
-        if model.functions:
-            model = onnx.inliner.inline_local_functions(model)
+        model = with_functions_inlined(model)
         model, assumed = with_assumed_shapes(_inferred(model), _versions(model), _inferred)
     return model, notes, assumed
 
@@ -125,12 +127,30 @@ def _check_texts(message: Message) -> None:
 
 
 def _inferred(model: ModelProto) -> ModelProto:
-    """Infer the shapes that follow from those of the inputs."""
+    """Infer the shapes that follow from those of the inputs.
+
+    Shapes that follow from values, such as those of a Reshape to a computed shape, are not inferred
+    where a vector is longer than `LONGEST_VECTOR`: onnx would write down each of its elements.
+    """
+    plain = _with_shapes(model, data_prop=False)
+    if _longest_vector(plain.graph) > LONGEST_VECTOR:
+        return plain
+    return _with_shapes(model, data_prop=True)
+
+
+def _with_shapes(model: ModelProto, *, data_prop: bool) -> ModelProto:
     try:
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+        return onnx.shape_inference.infer_shapes(model, data_prop=data_prop)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise InvalidInputError(f"expected shapes that fit together, found {reason}.") from error
+
+
+def _longest_vector(graph: GraphProto) -> int:
+    """Return the length of the longest tensor of one dimension, also in bodies."""
+    shapes = [shape for shape, _ in known_tensors(graph).types.values()]
+    inside = [_longest_vector(body) for node in graph.node for body in bodies(node)]
+    return max([*inside, *(shape[0] for shape in shapes if len(shape) == 1)], default=0)
 
 
 class _Numbering:

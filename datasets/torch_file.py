@@ -1,43 +1,106 @@
-"""Computation graphs from programs that `torch.export.save` wrote, with the exporter of the zoo."""
+"""Computation graphs from programs that `torch.export.save` wrote; torch is not needed.
 
+Such a file is a zip archive. The program in it is JSON and is read; weights, constants and sample
+inputs beside it are pickles, or raw numbers, and are never opened: whoever unpickles a file runs
+what its writer put there.
+"""
+
+import zipfile
+import zlib
 from pathlib import Path
 
 from boundmark.datasets.file_format import FileFormat
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.source_file import naming, read_bytes
+from boundmark.problems.json_object import json_object
+from boundmark.problems.source_file import naming
+
+# Of the program alone, without weights; one of 100,000 operators has 130 MB.
+LARGEST_PROGRAM = 2**28
+
+# Where the program is: since torch 2.8 in a folder of any name, before by itself.
+_PROGRAM, _OLD_PROGRAM = "/models/model.json", "serialized_exported_program.json"
 
 
 def load(path: Path) -> ComputationGraph:
-    """Read a program; needs torch, and its weights are read along with it.
-
-    Like other files of torch, one may run code of whoever wrote it: read only your own.
+    """Read a program; nothing in the file is run, and no weights are read.
 
     Raises
     ------
     InvalidInputError
-        If torch is not installed, the file holds no program, or the program has an operator that
-        `zoo.export.aten` does not know.
+        If the file holds no program, or the program has an operator that `zoo.export.aten` does
+        not know, control flow, sizes that depend on the data, or writes into parts of a tensor.
     """
-    read_bytes(path, "an exported program")
-    with naming(path):
-        try:
-            import torch
+    # ONNX's rules of counting, which the program's operators share, take a while to import.
+    from boundmark.datasets.torch_program import stored_program
+    from boundmark.datasets.zoo.export.graph_module import to_graph
 
-            from boundmark.datasets.zoo.export.graph_module import functional, to_graph
-        except ImportError as error:
-            raise InvalidInputError(
-                "torch is not installed; expected boundmark[zoo], which has it."
-            ) from error
+    with naming(path):
+        content = _program(path)
+    with naming(path):
+        program = stored_program(json_object(content))
         try:
-            program = functional(torch.export.load(path))
-        except Exception as error:
-            # torch raises whatever damaged bytes lead to.
+            return to_graph(program)
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+            # The program's shapes and arguments are those of whoever wrote it.
             reason = " ".join(str(error).split())[:200]
-            raise InvalidInputError(f"expected a program of torch.export, found: {reason}") from (
-                error
-            )
-        return to_graph(program)
+            raise InvalidInputError(
+                "expected operators with arguments and shapes as torch has them, found "
+                f"{type(error).__name__}: {reason}"
+            ) from error
+        except RecursionError as error:
+            raise InvalidInputError("names of operators are too much alike.") from error
+
+
+def _program(path: Path) -> bytes:
+    """Return the JSON of the program in an archive."""
+    if not path.exists():
+        raise InvalidInputError("it does not exist; expected a file.")
+    if not path.is_file():
+        raise InvalidInputError("expected a regular file.")
+    if not path.stat().st_size:
+        raise InvalidInputError("the file is empty; expected an exported program.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _content(archive, _member(archive))
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
+        raise InvalidInputError(
+            f"expected a program of torch.export, found no complete zip archive: {error}"
+        ) from error
+    except (OSError, RuntimeError) as error:
+        raise InvalidInputError(f"the archive cannot be read: {error}") from error
+
+
+def _member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    """Return the only entry that is a program."""
+    found = [
+        entry
+        for entry in archive.infolist()
+        if entry.filename == _OLD_PROGRAM
+        or (entry.filename.endswith(_PROGRAM) and entry.filename.count("/") == 2)
+    ]
+    if len(found) != 1:
+        raise InvalidInputError(
+            f"expected a program of torch.export, found {len(found)} entries named "
+            f"FOLDER{_PROGRAM} or {_OLD_PROGRAM}; other files of torch are pickles, which run code "
+            "when they are read, and are refused."
+        )
+    return found[0]
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Return what is in an entry, of which no more is inflated than allowed."""
+    # The other methods of compression inflate without bound.
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InvalidInputError(
+            f"{entry.filename} is compressed by method {entry.compress_type}; expected none or "
+            "deflate."
+        )
+    with archive.open(entry) as file:
+        content = file.read(LARGEST_PROGRAM + 1)
+    if len(content) > LARGEST_PROGRAM:
+        raise InvalidInputError(f"the program has more than {LARGEST_PROGRAM >> 20} MiB.")
+    return content
 
 
 FORMAT = FileFormat("torch.export", (".pt2",), load)

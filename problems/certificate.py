@@ -25,7 +25,8 @@ class Certificate:
     payload
         JSON values as the kind defines them.
     producer
-        Name of the method that found it.
+        Name of the method that found it. A run stores name and version of the method that it ran
+        instead.
     """
 
     instance_sha256: str

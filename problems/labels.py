@@ -13,6 +13,7 @@ from typing import Any
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_object import json_object
 from boundmark.problems.quoted import quoted
+from boundmark.problems.regular_file import LARGEST_FILE
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.stored_fields import check_format
 
@@ -20,8 +21,6 @@ LABELS_FORMAT = "boundmark-labels/1"
 
 # Names in model files are paths at most.
 LONGEST_NAME = 4096
-
-LARGEST_FILE = 2**27
 
 _FIELDS = frozenset(
     {"format", "instance_sha256", "problem", "names", "tick", "device", "source"}
@@ -145,9 +144,7 @@ def read_labels(path: Path, *, problem: str, instance_sha256: str, nodes: int) -
         If the file cannot be read, or does not hold the labels of this instance.
     """
     with naming(path):
-        if path.stat().st_size > LARGEST_FILE:
-            raise InvalidInputError(f"the file has more than {LARGEST_FILE >> 20} MiB.")
-        value = json_object(read_bytes(path, "labels"))
+        value = json_object(read_bytes(path, "labels", LARGEST_FILE))
         return Labels.from_json(
             value, problem=problem, instance_sha256=instance_sha256, nodes=nodes
         )

@@ -44,6 +44,11 @@ def registered(
             for number, name in enumerate(names):
                 if not isinstance(name, str):
                     raise BoundmarkError(f"{key} is {name!r}; expected a text.")
+                if not name or not name.isprintable() or name != name.strip():
+                    raise BoundmarkError(
+                        f"{key} is {name!a}; expected visible characters, with blanks only in "
+                        "between."
+                    )
                 if name in found or name in taken or name in names[:number]:
                     raise BoundmarkError(f"{name!r} is taken; expected a name of its own.")
         except KeyboardInterrupt:
@@ -63,10 +68,17 @@ def entry_points_of(group: str) -> list[EntryPoint]:
 
 
 def loaded(point: EntryPoint) -> Any:
-    """Return what an entry point refers to; whatever the other code raises is raised."""
+    """Return what an entry point refers to; whatever the other code raises is raised.
+
+    An interruption is told in a line on standard error: it may be the other code's own.
+    """
     # Commands print tables and JSON there, and nobody's greetings.
     with contextlib.redirect_stdout(sys.stderr):
-        return point.load()
+        try:
+            return point.load()
+        except KeyboardInterrupt:
+            _warn(f"interrupted while {described(point)} was imported")
+            raise
 
 
 def _items(point: EntryPoint, kind: type[Item]) -> tuple[Item, ...]:
@@ -92,13 +104,17 @@ def described(point: EntryPoint) -> str:
 
 def leave_out(what: str, error: BaseException) -> str:
     """Say what is left out and why, in a line on standard error, and return the line."""
+    reason = str(error) if isinstance(error, BoundmarkError) else f"{type(error).__name__}: {error}"
+    line = f"left out {what}: {' '.join(reason.split())[:LONGEST_REASON]}"
+    _warn(line)
+    return line
+
+
+def _warn(line: str) -> None:
     # Commands that have nothing to report start without it.
     import logging
 
-    reason = str(error) if isinstance(error, BoundmarkError) else f"{type(error).__name__}: {error}"
-    line = f"left out {what}: {' '.join(reason.split())[:LONGEST_REASON]}"
     logging.getLogger("boundmark").warning("warning: %s", line)
-    return line
 
 
 @cache

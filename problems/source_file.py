@@ -5,23 +5,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.regular_file import read_regular
 
 
-def read_bytes(path: Path, expected: str = "a graph") -> bytes:
-    """Return the contents of a non-empty file.
+def read_bytes(path: Path, expected: str = "a graph", most_bytes: int | None = None) -> bytes:
+    """Return the contents of a regular file that is not empty.
 
     Parameters
     ----------
     expected
         What should be in it, for the error.
+    most_bytes
+        None if the file may have any size.
 
     Raises
     ------
     InvalidInputError
-        If there is no such file, or nothing can be read from it.
+        If there is no such file, it has more bytes, or nothing can be read from it.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path, most_bytes)
     except FileNotFoundError as error:
         raise InvalidInputError(f"{path} does not exist; expected a file.") from error
     except IsADirectoryError as error:

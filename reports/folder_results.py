@@ -1,6 +1,6 @@
 """Reads a results folder, of all problems together and of each."""
 
-import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,8 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
+from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
+from boundmark.reports.stored.documents import read_json
 from boundmark.reports.stored.environments import read_environments
 from boundmark.reports.stored.labels import with_ticks
 from boundmark.reports.stored.made_from import rows_digest
@@ -34,7 +36,9 @@ class FolderResults:
         As in `ProblemResults`, of all problems; the tasks have no columns of parameters. Costs and
         bounds without documents are missing.
     unsupported
-        One row per cost or bound that is missing for this reason.
+        One row per cost or bound that is missing for this reason, or since the checker rejects it.
+    checks
+        How many documents were checked; None if none was, on request.
     environment
         The record of machine and software; None if the folder has no `environment.json`.
     label
@@ -50,6 +54,7 @@ class FolderResults:
     certified: pd.DataFrame
     traces: pd.DataFrame
     unsupported: pd.DataFrame
+    checks: Checks | None
     environment: dict[str, Any] | None
     label: RunLabel
     rows_digest: str
@@ -87,15 +92,32 @@ class FolderResults:
         )  # fmt: skip
 
 
-def read_folder(store: ResultStore) -> FolderResults:
+def read_folder(
+    store: ResultStore,
+    *,
+    unchecked: bool = False,
+    on_check: Callable[[Checks], None] = ignore,
+) -> FolderResults:
     """Read what a folder holds.
+
+    Parameters
+    ----------
+    unchecked
+        Whether to believe documents that the checker has not seen.
+    on_check
+        Called with what is checked until now, after every check.
 
     Raises
     ------
     StoreError
         If there are no results, they contradict each other, or a file cannot be read.
     """
-    supported = supported_results(store)
+    checks = None
+    if unchecked:
+        supported = supported_results(store)
+    else:
+        supported = checked = checked_results(store, on_check=on_check)
+        checks = checked.checks
     results = supported.results
     if len(results) == 0:
         raise StoreError(
@@ -108,6 +130,7 @@ def read_folder(store: ResultStore) -> FolderResults:
         with_ticks(certified_of_tasks(tasks), store),
         supported.traces,
         supported.unsupported,
+        checks,
         _environment(store),
         run_label(results, read_environments(store)),
         rows_digest(supported),
@@ -129,12 +152,10 @@ def _most_divided(certified: pd.DataFrame) -> Grouping:
 
 def _environment(store: ResultStore) -> dict[str, Any] | None:
     path = store.environment
-    if not path.exists():
-        return None
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
+        value = read_json(path)
+    except FileNotFoundError:
+        return None
     if not isinstance(value, dict):
         raise StoreError(f"{path} holds a {type(value).__name__}; expected a JSON object.")
     return value

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from boundmark.problems.errors import StoreError
 from boundmark.problems.lookup import find
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
 from boundmark.reports.best_known.section import best_known_section
@@ -23,7 +24,9 @@ from boundmark.reports.pages.table_files import csv_files, latex_files
 from boundmark.reports.problem_part import ProblemPart, part_of
 from boundmark.reports.report_files import remove_stale, write_files
 from boundmark.reports.sections.answer import TITLE as ANSWER
+from boundmark.reports.sections.checks import DRAFT, check_section
 from boundmark.reports.sections.failures import failure_section
+from boundmark.reports.stored.checked_results import Checks, ignore
 from boundmark.reports.stored.history import add_to_history
 from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.made_from import NAME as NOTE
@@ -52,11 +55,13 @@ def write_report(
     history: Path | None = None,
     highlight: Sequence[str] = (),
     baseline: str | None = None,
+    unchecked: bool = False,
+    on_check: Callable[[Checks], None] = ignore,
 ) -> list[Path]:
     """Write `report.*`, `tables/` and `plots/` into a results folder.
 
     What is written depends on the folder, the history and the options alone, and on which packages
-    bring reports of problems.
+    bring reports of problems; but for the sentence on what was checked, and how long that took.
 
     Parameters
     ----------
@@ -69,6 +74,10 @@ def write_report(
         Names of methods that stand in front, as tables name them.
     baseline
         A method, as tables name it, that the solutions of all others are held against.
+    unchecked
+        Whether to write a draft, which says so: of documents that the checker has not seen.
+    on_check
+        Called with what is checked until now, after every check.
 
     Returns
     -------
@@ -81,10 +90,13 @@ def write_report(
         If there is no such format, or no such method in the results.
     StoreError
         If there are no results, they contradict each other (a verified solution below a certified
-        bound), or a file cannot be read or written. Pages of an earlier report stay as they were.
+        bound), a file cannot be read or written, or a draft is to enter a history. Pages of an
+        earlier report stay as they were.
     """
     renderers = [find("report format", name, FORMATS) for name in formats]
-    folder = read_folder(ResultStore.open(directory))
+    if unchecked and history is not None:
+        raise StoreError(f"{history}: a draft, of unchecked results, is not added to a history.")
+    folder = read_folder(ResultStore.open(directory), unchecked=unchecked, on_check=on_check)
     treated = dict.fromkeys(folder.tasks["method"])
     for name in (*highlight, *([baseline] if baseline is not None else [])):
         find(f"method in {directory}", name, treated)
@@ -134,6 +146,7 @@ def _page(
         replace(section, problem=part.problem) if len(parts) > 1 else section
         for part, section in ordered
     ]
+    checked = check_section(folder.checks, folder.unsupported)
     against = best_known_section(shipped(), found)
     celebrated = improvements(shipped(), found).sentence
     headlines = tuple(part.headline for part in parts if part.headline)
@@ -149,10 +162,13 @@ def _page(
             *(said for part in parts for said in part.limitations),
         ),
         sections=(
+            *([checked] if len(folder.unsupported) else []),
             *sections,
             *filter(None, [against]),
+            *([] if len(folder.unsupported) else [checked]),
             failure_section(failed, contradicted),
             definitions(),
         ),
         svg={name: text for part in parts for name, text in part.svg.items()},
+        warning=DRAFT if folder.checks is None else "",
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from boundmark.benchmarks.cli.checks import check_progress
+
 
 @click.command()
 @click.argument("base", type=click.Path(path_type=Path))
@@ -27,6 +29,7 @@ def compare(
 
     Verified costs, certified bounds, failures and solved counts decide; times are advice. The exit
     code is 0 if NEW is the same or better, 1 if it is worse, and 3 if nothing could be compared.
+    As in reports, the checker sees the best documents of each instance of a folder.
     """
     from boundmark.reports.comparison import compare_runs, read_run, read_thresholds
     from boundmark.reports.comparison.markdown import render_comparison
@@ -36,7 +39,11 @@ def compare(
     # To look for cycles among millions of objects, which all stay until the end, takes long.
     gc.disable()
     try:
-        found = compare_runs(read_run(base), read_run(new), limits)
+        with check_progress() as on_check:
+            base_run = read_run(base, on_check)
+        with check_progress() as on_check:
+            new_run = read_run(new, on_check)
+        found = compare_runs(base_run, new_run, limits)
     finally:
         gc.enable()
     texts = {

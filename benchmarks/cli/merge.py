@@ -33,8 +33,8 @@ def merge(folders: tuple[Path, ...], out: Path) -> None:
     )
     for conflict in merged.conflicts:
         click.echo(printable(f"conflict: {conflict.sentence}"))
-    for name in merged.changed_files:
-        click.echo(printable(f"not copied, because it was changed: {name}"))
+    for name, reason in merged.left_files.items():
+        click.echo(printable(f"not copied, because {reason}: {name}"))
     for row in merged.unsupported.to_dict("records"):
         click.echo(
             printable(f"without support: {row['column']} of task {row['task_id']}: {row['reason']}")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from boundmark.benchmarks.cli.checks import check_progress
+
 if TYPE_CHECKING:
     from boundmark.reports.query import Answer
 
@@ -23,12 +25,14 @@ def query(sql: str, directory: Path, form: str | None) -> None:
     Tables are results and traces, and what `boundmark report` made of them: certified, failures,
     and those of each problem, whose names begin with the problem's. SHOW TABLES lists them,
     DESCRIBE results the columns of one. Costs and bounds that no document of the folder supports
-    are left out, and counted on the error output. Needs the extra `query`.
+    are left out, and counted on the error output. So are those that the checker rejects: as in
+    reports, it sees the best documents of each instance. Needs the extra `query`.
     """
     from boundmark.bounds.checker import printable
     from boundmark.reports.query import query_folder
 
-    answer = query_folder(directory, sql)
+    with check_progress() as on_check:
+        answer = query_folder(directory, sql, on_check)
     for note in answer.notes:
         click.echo(printable(note), err=True)
     if form == "json":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over
 
 FORMATS = {
@@ -38,6 +39,10 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Parquet file of earlier runs: this one is added to it, and the page shows trends.",
 )  # fmt: skip
+@click.option(
+    "--unchecked", is_flag=True,
+    help="Write a draft that says so: believe documents that the checker has not seen.",
+)  # fmt: skip
 @fail_on_option
 @click.option(
     "--quiet", is_flag=True, help="Print the paths of all files written, and nothing else."
@@ -48,27 +53,43 @@ def report(
     highlight: tuple[str, ...],
     baseline: str | None,
     history: Path | None,
+    unchecked: bool,
     fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
-    """Write tables, plots and pages from the results in DIR, and print the certified table."""
-    import pandas as pd
+    """Write tables, plots and pages from the results in DIR, and print the certified table.
 
+    The checker sees the documents with the best cost and the best bound of each instance, unless it
+    has accepted them before; what it rejects is left out, and the next best is checked.
+    """
     from boundmark.benchmarks.cli.tables import print_certified_table
     from boundmark.reports.report import write_report
+    from boundmark.reports.sections.checks import DRAFT
+    from boundmark.reports.stored.limited_tables import read_table
     from boundmark.reports.stored.store import ResultStore
 
     # To look for cycles among millions of objects, which all stay until the end, takes a tenth of
     # the time.
     gc.disable()
     try:
-        written = write_report(
-            directory, formats, history=history, highlight=highlight, baseline=baseline
-        )
+        with check_progress(quiet) as on_check:
+            written = write_report(
+                directory,
+                formats,
+                history=history,
+                highlight=highlight,
+                baseline=baseline,
+                unchecked=unchecked,
+                on_check=on_check,
+            )
     finally:
         gc.enable()
+    if unchecked:
+        click.echo(DRAFT, err=True)
+    print_left_out(read_table(directory / "tables" / "unsupported.parquet").to_pandas())
     if not quiet:
-        print_certified_table(pd.read_parquet(directory / "tables" / "certified.parquet"))
+        table = read_table(directory / "tables" / "certified.parquet")
+        print_certified_table(table.to_pandas())
     for path in written:
         if quiet or path.parent == directory:
             click.echo(path)

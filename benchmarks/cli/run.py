@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.solving import compile_kernels
 from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over, statuses
 from boundmark.reports.stored.statuses import FAILURES
@@ -110,13 +111,16 @@ def run(
     text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
     text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
     click.echo(printable(text))
-    for line in _records(out, update_best):
+    for line in _records(out, update_best, quiet):
         click.echo(printable(line))
     fail_over(fail_on, summary.stored)
 
 
-def _records(directory: Path, path: Path | None) -> list[str]:
-    """Return what there is to say about best known results, and update a file of them if asked."""
+def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:
+    """Return what there is to say about best known results, and update a file of them if asked.
+
+    Only what the checker accepts is recorded, whatever the folder held before this run.
+    """
     from boundmark.reports.best_known import (
         improvements,
         merged,
@@ -125,10 +129,14 @@ def _records(directory: Path, path: Path | None) -> list[str]:
         shipped,
         write_records,
     )
+    from boundmark.reports.stored.checked_results import checked_results
     from boundmark.reports.stored.store import ResultStore
-    from boundmark.reports.stored.supported import supported_results
 
-    results = supported_results(ResultStore.open(directory)).results
+    with check_progress(quiet) as on_check:
+        store = ResultStore.open(directory)
+        checked = checked_results(store, with_traces=False, on_check=on_check)
+    print_left_out(checked.unsupported)
+    results = checked.results
     if results.empty:
         return []
     found = of_results(results)

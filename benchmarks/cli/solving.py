@@ -1,6 +1,5 @@
 """Options that `solve` and `evaluate` share, and their search with its results folder."""
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -151,6 +150,7 @@ def search(
 
 def best_in(folder: Path, answer: "Answer") -> "Answer":
     """Return the answer, with the solution that a results folder has if that is better."""
+    from boundmark.reports.stored.documents import read_document
     from boundmark.reports.stored.store import ResultStore
 
     store = ResultStore.open(folder)
@@ -162,11 +162,10 @@ def best_in(folder: Path, answer: "Answer") -> "Answer":
     best = rows.iloc[0]
     if answer.objective is not None and answer.objective <= int(best["objective"]):
         return answer
-    document = (store.solutions / f"{best['solution_sha256']}.json").read_text()
     return replace(
         answer,
         objective=int(best["objective"]),
-        solution=json.loads(document),
+        solution=read_document(store.solutions, str(best["solution_sha256"])),
         method=str(best["method"]),
     )
 

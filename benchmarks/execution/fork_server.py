@@ -31,9 +31,9 @@ _CHUNK_BYTES = 2**16
 # In the environment of a warm process and of everything that it starts.
 _MARK = "BOUNDMARK_SERVER"
 # Beyond the limits that the server enforces: then it is the server that hangs.
-_PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 5.0
 # How often somebody looks whether the server has been stopped.
-_LOOK_SECONDS = 1.0
+LOOK_SECONDS = 1.0
 
 
 class ServerStoppedError(Exception):
@@ -243,7 +243,7 @@ class ForkServer:
         # The guard ends all that is there, and then itself.
         os.close(self._lifeline)
         try:
-            self._guard.wait(_PATIENCE_SECONDS)
+            self._guard.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             # Somebody has stopped it.
             processes.kill_descendants(self._guard.pid)
@@ -285,13 +285,13 @@ class ForkServer:
         a deadline of its own, and looks whether the server still runs.
         """
         sent = time.monotonic()
-        next_look = sent + _LOOK_SECONDS
+        next_look = sent + LOOK_SECONDS
         told = False
         poller = select.poll()
         for source in (*pipes, self._control.fileno()):
             poller.register(source, select.POLLIN)
         while True:
-            ready = [source for source, _ in poller.poll(_LOOK_SECONDS * 1000)]
+            ready = [source for source, _ in poller.poll(LOOK_SECONDS * 1000)]
             for source in ready:
                 if source in pipes and _pass_on(source, pipes[source]):
                     poller.unregister(source)
@@ -307,14 +307,14 @@ class ForkServer:
                 deadline = sent + PREPARATION_SECONDS
             else:
                 deadline = stream.started + limits.seconds
-            if now > deadline + _PATIENCE_SECONDS:
+            if now > deadline + PATIENCE_SECONDS:
                 report = SERVER_HANGS
                 break
             if now > next_look:
                 if any(map(processes.is_stopped, self.pids)):
                     report = SERVER_STOPPED
                     break
-                next_look = now + _LOOK_SECONDS
+                next_look = now + LOOK_SECONDS
         if "seconds" not in report:
             ended = time.monotonic()
             self.close()

@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -187,6 +188,9 @@ def _watch(
     exit_code = os.waitstatus_to_exitcode(status)
     if exit_code >= 0 and clock.end is not None:
         end = clock.end
+    if exit_code != -signal.SIGKILL:
+        # It ended by itself just before it would have been killed.
+        killed_by = None
     return {
         "exit_code": exit_code if exit_code >= 0 else None,
         "exit_signal": -exit_code if exit_code < 0 else None,

@@ -40,6 +40,11 @@ class Task:
         """Hash over everything."""
         return task_identity(**self.to_json())
 
+    @property
+    def producer(self) -> str:
+        """What stored solutions and certificates say of who found them."""
+        return producer_of(self.method, self.method_version)
+
     def to_json(self) -> dict[str, Any]:
         """Return the task as JSON values."""
         return {
@@ -58,6 +63,14 @@ class Task:
     def from_json(cls, value: Mapping[str, Any]) -> "Task":
         """Read what `to_json` wrote."""
         return cls(**value)
+
+
+def producer_of(method: str, version: int) -> str:
+    """Return the producer of what a method reports, e.g. ``"certify 12"``.
+
+    That is the method that a task names, whatever others it runs.
+    """
+    return f"{method} {version}"
 
 
 def task_identity(

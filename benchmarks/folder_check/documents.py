@@ -1,6 +1,5 @@
 """The instances, solutions and certificates of a results folder, each checked once."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,19 +30,21 @@ class CheckedInstance:
 
 @dataclass(frozen=True)
 class CheckedSolution:
-    """An accepted solution: whose it is and its recomputed cost."""
+    """An accepted solution: whose it is, its recomputed cost, and who found it, if it says so."""
 
     instance_sha256: str
     objective: int
+    producer: str | None
 
 
 @dataclass(frozen=True)
 class CheckedCertificate:
-    """An accepted certificate: whose it is and the bound that it states and proves."""
+    """An accepted certificate: whose it is, the bound that it states and proves, and by whom."""
 
     instance_sha256: str
     kind: str
     bound: int
+    producer: str
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,18 @@ class Shelf(Generic[T]):
 
 @dataclass(frozen=True)
 class Documents:
-    """Everything that the rows of a results folder may rest on."""
+    """Everything that the rows of a results folder may rest on.
 
-    instances: Shelf[CheckedInstance]
-    solutions: Shelf[CheckedSolution]
-    certificates: Shelf[CheckedCertificate]
+    Attributes
+    ----------
+    environments
+        Hosts, by the hash of the record of machine and software.
+    """
+
+    instances: Shelf[CheckedInstance] = field(default_factory=Shelf)
+    solutions: Shelf[CheckedSolution] = field(default_factory=Shelf)
+    certificates: Shelf[CheckedCertificate] = field(default_factory=Shelf)
+    environments: Shelf[str] = field(default_factory=Shelf)
 
 
 def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
@@ -80,12 +88,12 @@ def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
     def solution(document: dict[str, Any], digest: str) -> CheckedSolution:
         owner = _owner(document, instances)
         objective = checker.check_solution(dict(instances.accepted[owner].document), document)
-        return CheckedSolution(owner, objective)
+        return CheckedSolution(owner, objective, document.get("producer"))
 
     def certificate(document: dict[str, Any], digest: str) -> CheckedCertificate:
         owner = _owner(document, instances)
         checker.check_certificate(dict(instances.accepted[owner].document), document)
-        return CheckedCertificate(owner, document["kind"], document["bound"])
+        return CheckedCertificate(owner, document["kind"], document["bound"], document["producer"])
 
     yield from _check_all(directory / "solutions", documents.solutions, solution)
     yield from _check_all(directory / "certificates", documents.certificates, certificate)
@@ -105,11 +113,11 @@ def _check_all(
 
 
 def _checked(path: Path, check: Callable[[dict[str, Any], str], T]) -> T:
+    # Refuses what is named after another hash.
     document = checker.read_document(path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest != path.stem:
-        raise checker.Rejected(f"its content hashes to {digest}, not to its name")
-    return check(document, digest)
+    if not DIGEST.fullmatch(path.stem):
+        raise checker.Rejected("it is not named after the hash of its content")
+    return check(document, path.stem)
 
 
 def _instance(document: dict[str, Any], digest: str) -> CheckedInstance:

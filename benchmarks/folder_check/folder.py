@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from boundmark.benchmarks.folder_check.documents import Documents, Shelf, check_documents
+from boundmark.benchmarks.folder_check.documents import Documents, check_documents
 from boundmark.benchmarks.folder_check.labels import check_labels
+from boundmark.benchmarks.folder_check.machines import check_machines
 from boundmark.benchmarks.folder_check.rows import contradictions, row_faults, row_label, rows_of
 from boundmark.benchmarks.folder_check.traces import trace_faults
 from boundmark.benchmarks.folder_check.verdict import Verdict
@@ -14,8 +15,9 @@ from boundmark.reports.stored.store import ResultStore
 def check_folder(directory: Path) -> Iterator[Verdict]:
     """Yield a verdict on every document and every row of a results folder.
 
-    A row is accepted if everything that it states of its instance, cost and bound follows from the
-    accepted documents, its task's identity from what was run, and if its trace ends where it says.
+    A row is accepted if everything that it states of its instance, cost, bound and machine follows
+    from the accepted documents, which name its method, its task's identity follows from what was
+    run, its status, exit and times go together, and its trace ends where it says.
 
     Raises
     ------
@@ -25,9 +27,10 @@ def check_folder(directory: Path) -> Iterator[Verdict]:
     store = ResultStore.open(directory)
     rows = list(rows_of(store.results()))
     traces = store.traces()
-    documents = Documents(Shelf(), Shelf(), Shelf())
+    documents = Documents()
     yield from check_documents(directory, documents)
     yield from check_labels(store.labels, documents.instances)
+    yield from check_machines(store, documents.environments)
     by_task = dict(iter(traces.groupby("task_id")))
     nothing = traces.iloc[:0]
     for row in rows:

@@ -1,25 +1,26 @@
 """Derives every row of the results from the documents it refers to.
 
-A row is a claim like any other: whatever it states of instance, cost and bound has to follow from
-the folder's accepted documents, and its identity from what was run. Measured times and memory are
-observations, which nothing can derive; they only have to be possible.
+A row is a claim like any other: whatever it states of instance, cost, bound and machine has to
+follow from the folder's accepted documents, and its identity from what was run. How its task ended
+and what was measured are observations, which nothing can derive; see `endings`.
 """
 
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
-from boundmark.benchmarks.execution.task import task_identity
+from boundmark.benchmarks.execution.task import producer_of, task_identity
 from boundmark.benchmarks.folder_check.documents import DIGEST, Documents
-from boundmark.reports.stored.statuses import STATUSES
+from boundmark.benchmarks.folder_check.endings import ending_faults
+from boundmark.problems.method import Kind
 
 # A hash in quotes fits.
 LONGEST_QUOTE = 70
 
-MEASURED = ("wall_seconds", "cpu_seconds", "verify_seconds", "peak_rss_bytes")
+KINDS = get_args(Kind)
 
 
 def row_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:
@@ -30,19 +31,17 @@ def row_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:
     row
         One row of the results by column; missing values are None.
     """
-    if row["status"] not in STATUSES:
-        yield f"status is {_short(row['status'])}; expected one of {', '.join(STATUSES)}"
+    yield from ending_faults(row)
+    if row["method_kind"] not in KINDS:
+        yield f"method_kind is {_short(row['method_kind'])}; expected one of {', '.join(KINDS)}"
     yield from _identity_faults(row)
     yield from _instance_faults(row, documents)
     yield from _solution_faults(row, documents)
     yield from _certificate_faults(row, documents)
+    yield from _environment_faults(row, documents)
     claimed = row["bound_claimed"]
     if claimed is not None and not math.isfinite(claimed):
         yield "bound_claimed is no finite number"
-    for name in MEASURED:
-        value = row[name]
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            yield f"{name} is {value}; expected a non-negative number"
 
 
 def rows_of(results: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -127,6 +126,7 @@ def _solution_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[s
         lambda digest: (
             documents.solutions.accepted[digest].instance_sha256,
             documents.solutions.accepted[digest].objective,
+            documents.solutions.accepted[digest].producer,
         ),
     )
 
@@ -140,6 +140,7 @@ def _certificate_faults(row: Mapping[str, Any], documents: Documents) -> Iterato
         lambda digest: (
             certificates.accepted[digest].instance_sha256,
             certificates.accepted[digest].bound,
+            certificates.accepted[digest].producer,
         ),
     )
     known = certificates.accepted.get(row["certificate_sha256"])
@@ -154,7 +155,7 @@ def _document_faults(
     row: Mapping[str, Any],
     names: tuple[str, str, str],
     fault_of: Callable[[str], str | None],
-    facts_of: Callable[[str], tuple[str, int]],
+    facts_of: Callable[[str], tuple[str, int, str | None]],
 ) -> Iterator[str]:
     value_column, hash_column, what = names
     value, digest = row[value_column], row[hash_column]
@@ -168,11 +169,27 @@ def _document_faults(
     if fault:
         yield f"its {what} cannot be used: {fault}"
         return
-    owner, found = facts_of(digest)
+    owner, found, producer = facts_of(digest)
     if owner != row["instance_sha256"]:
         yield f"its {what} is about another instance"
     if value != found:
         yield f"{value_column} is {_short(value)}; its {what} has {found}"
+    expected = producer_of(row["method"], row["method_version"])
+    if producer != expected:
+        told = "names no producer" if producer is None else f"was found by {_short(producer)}"
+        yield f"its {what} {told}; expected {_short(expected)}, the row's method and its version"
+
+
+def _environment_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:
+    environments, digest = documents.environments, row["environment_sha256"]
+    fault = _hash_fault("environment_sha256", digest) or environments.fault(digest)
+    if fault:
+        yield f"its environment cannot be used: {fault}"
+    elif row["host"] != environments.accepted[digest]:
+        yield (
+            f"host is {_short(row['host'])}; its environment has "
+            f"{_short(environments.accepted[digest])}"
+        )
 
 
 def _hash_fault(column: str, digest: object) -> str | None:

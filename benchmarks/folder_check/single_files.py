@@ -29,7 +29,11 @@ def check_files(paths: Sequence[Path]) -> Iterator[Verdict]:
         if document is None:
             yield Verdict(str(path), reason)
         elif document.get("format") == checker.INSTANCE_FORMAT:
-            instances[checker.instance_sha256(document)] = document
+            digest, reason = attempt(checker.instance_sha256, document)
+            if digest is None:
+                yield Verdict(str(path), reason)
+            else:
+                instances[digest] = document
         else:
             documents.append((path, document))
     if paths and not documents and instances:

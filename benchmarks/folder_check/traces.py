@@ -27,6 +27,9 @@ def trace_faults(row: Mapping[str, Any], events: pd.DataFrame) -> Iterator[str]:
         yield f"its trace has the kind {kind!r}; expected one of {', '.join(known)}"
     if not all(math.isfinite(seconds) and seconds >= 0 for seconds in events["seconds"]):
         yield "its trace has a time that is no non-negative number of seconds"
+    wall = row["wall_seconds"]
+    if wall is not None and (events["seconds"] > wall).any():
+        yield f"its trace goes on for {events['seconds'].max():g} s, its task for {wall:g} s"
     for kind, column, is_smaller_better in FINALS:
         values = events.loc[events["kind"] == kind, "value"]
         final = row[column]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_object import without_repetition
 from boundmark.problems.quoted import quoted
 from boundmark.problems.solution_table import Row, SolutionTable
 from boundmark.problems.source_file import naming, read_bytes
@@ -64,7 +65,7 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
                 raise InvalidInputError("solutions of this problem are JSON; found a CSV file.")
             return _csv_rows(text, table)
         try:
-            value = json.loads(text, object_pairs_hook=_without_repetition)
+            value = json.loads(text, object_pairs_hook=without_repetition)
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(
                 f"expected JSON, or CSV in a file that ends in .csv; found {error}."
@@ -189,14 +190,6 @@ def _rows_of_list(value: list[Any], table: SolutionTable) -> list[WrittenRow]:
     if not rows:
         raise InvalidInputError("the list is empty; expected an entry per node.")
     return rows
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise InvalidInputError(f"an object has {quoted(twice)} twice; expected it once.")
-    return found
 
 
 def _has_containers(value: Mapping[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from .documents import (
     read_document,
 )
 from .registry import KINDS
-from .values import Rejected, TooLarge, printable, quoted
+from .values import CheckFailed, Rejected, TooLarge, printable, quoted
 from .verdicts import check_certificate, check_instance, check_solution
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "INSTANCE_FORMAT",
     "KINDS",
     "SOLUTION_FORMAT",
+    "CheckFailed",
     "Rejected",
     "TooLarge",
     "check_certificate",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from .values import Rejected, TooLarge
+from .values import CheckFailed, Rejected, TooLarge
 
 # A step takes a microsecond or less, on a machine of 2020.
 MOST_STEPS = 2**26
@@ -22,21 +22,40 @@ _steps_left: ContextVar[int | None] = ContextVar("_steps_left", default=None)
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def limited(what: str) -> Iterator[None]:
     """Give what is done in this context a budget; outside of one, `spend` has no limit.
+
+    Nothing but rejections leaves the context, so that one file never keeps others from being
+    checked.
+
+    Parameters
+    ----------
+    what
+        What is checked, for the reason if that fails.
 
     Raises
     ------
     TooLarge
-        If memory is short all the same, or if values are nested too deeply.
+        If memory is short all the same.
+    Rejected
+        If values are nested too deeply.
+    CheckFailed
+        If anything else is raised that is no rejection.
     """
     token = _steps_left.set(MOST_STEPS)
     try:
         yield
+    except Rejected:
+        raise
     except MemoryError:
-        raise TooLarge("there is not enough memory for the check") from None
+        raise TooLarge(f"there is not enough memory for the check of {what}") from None
     except RecursionError:
-        raise Rejected("the values are nested too deeply") from None
+        raise Rejected(f"the values of {what} are nested too deeply") from None
+    except Exception as error:
+        raise CheckFailed(
+            f"the check of {what} ended with an error of the checker itself, "
+            f"{type(error).__name__}, so nothing is shown"
+        ) from error
     finally:
         _steps_left.reset(token)
 

@@ -39,7 +39,7 @@ def read_document(path: Path) -> dict[str, Any]:
         If the file is not a JSON object, if the payload stored beside it is not what it says, or
         if the file is named after a hash that is not its content's.
     """
-    with limited():
+    with limited("the file"):
         data = _read(path, "the file")
         named = re.fullmatch("[0-9a-f]{64}", path.stem)
         if named and path.stem != hashlib.sha256(data).hexdigest():

@@ -19,6 +19,10 @@ class TooLarge(Rejected):
     """To check a file takes more time or memory than a check may take."""
 
 
+class CheckFailed(Rejected):
+    """The checker itself failed: nothing is shown of the file, and the checker is to be mended."""
+
+
 def quoted(value: Any) -> str:
     """Return a value from a file for a message: short, and of printable ASCII characters."""
     if value is None:

@@ -23,7 +23,7 @@ def check_instance(document: Any) -> Any:
     Rejected
         If it is malformed.
     """
-    with limited():
+    with limited("an instance"):
         return _problem(document).read(_without_head(document))
 
 
@@ -35,16 +35,22 @@ def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
     Rejected
         If the solution is malformed, breaks a constraint, or states another objective.
     """
-    problem, read = _problem(instance), check_instance(instance)
-    head = {"format", "instance_sha256", "problem", "objective"}
-    solution = fields(solution, "the solution", head | problem.solution_fields)
-    text(solution["format"], "the solution's format", SOLUTION_FORMAT)
-    _check_belongs(solution, instance, "solution")
-    answer = {name: solution[name] for name in problem.solution_fields}
-    with limited():
+    read = check_instance(instance)
+    with limited("a solution"):
+        problem = _problem(instance)
+        head = {"format", "instance_sha256", "problem", "objective"}
+        if type(solution) is dict and "producer" in solution:
+            # Who gives a solution of their own need not say who found it.
+            head.add("producer")
+            _check_producer(solution, "solution")
+        solution = fields(solution, "the solution", head | problem.solution_fields)
+        text(solution["format"], "the solution's format", SOLUTION_FORMAT)
+        _check_belongs(solution, instance, "solution")
+        stated = integer(solution["objective"], "the solution's objective", 0, LARGEST_AMOUNT)
+        answer = {name: solution[name] for name in problem.solution_fields}
         objective = problem.objective(read, answer)
-    if integer(solution["objective"], "the solution's objective", 0, LARGEST_AMOUNT) != objective:
-        raise Rejected(f"the solution's objective is not what it costs, {objective}")
+        if stated != objective:
+            raise Rejected(f"the solution's objective is not what it costs, {objective}")
     return objective
 
 
@@ -56,22 +62,20 @@ def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> 
     Rejected
         If the certificate is malformed, belongs to another instance, or proves less than it claims.
     """
-    problem, read = _problem(instance), check_instance(instance)
-    names = {"format", "instance_sha256", "problem", "kind", "bound", "payload", "producer"}
-    certificate = fields(certificate, "the certificate", names)
-    text(certificate["format"], "the certificate's format", CERTIFICATE_FORMAT)
-    _check_belongs(certificate, instance, "certificate")
-    kind = certificate["kind"]
-    if type(kind) is not str or kind not in problem.kinds:
-        raise Rejected(
-            f"the certificate's kind is not one of {', '.join(problem.kinds)}, but {quoted(kind)}"
-        )
-    if type(certificate["producer"]) is not str:
-        raise Rejected(
-            f"the certificate's producer is not a text, but {quoted(certificate['producer'])}"
-        )
-    bound = integer(certificate["bound"], "the certificate's bound", 0, LARGEST_AMOUNT)
-    with limited():
+    read = check_instance(instance)
+    with limited("a certificate"):
+        problem = _problem(instance)
+        names = {"format", "instance_sha256", "problem", "kind", "bound", "payload", "producer"}
+        certificate = fields(certificate, "the certificate", names)
+        text(certificate["format"], "the certificate's format", CERTIFICATE_FORMAT)
+        _check_belongs(certificate, instance, "certificate")
+        kind = certificate["kind"]
+        if type(kind) is not str or kind not in problem.kinds:
+            known = ", ".join(problem.kinds)
+            raise Rejected(f"the certificate's kind is not one of {known}, but {quoted(kind)}")
+        _check_producer(certificate, "certificate")
+        bound = integer(certificate["bound"], "the certificate's bound", 0, LARGEST_AMOUNT)
+    with limited(f"a certificate of kind {kind}"):
         proved = problem.kinds[kind](read, certificate["payload"])
     if bound > proved:
         raise Rejected(f"the certificate's bound is more than it proves, {proved}")
@@ -97,6 +101,11 @@ def _problem(instance: Any) -> Problem:
 
 def _without_head(instance: dict[str, Any]) -> dict[str, Any]:
     return {name: instance[name] for name in instance if name not in ("format", "problem")}
+
+
+def _check_producer(document: dict[str, Any], what: str) -> None:
+    if type(document["producer"]) is not str:
+        raise Rejected(f"the {what}'s producer is not a text, but {quoted(document['producer'])}")
 
 
 def _check_belongs(document: dict[str, Any], instance: dict[str, Any], what: str) -> None:

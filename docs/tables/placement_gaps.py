@@ -18,8 +18,8 @@ from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.series.chain import WELL_SEARCHED
 from boundmark.bounds.placement.series.closing_in import parts_along_chain
 from boundmark.problems.placement import PlacementInstance
+from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
 
 # The method whose processor time is shown.
 PROVER = "placement-certify"
@@ -102,5 +102,5 @@ def _stored_modules(store: ResultStore, rows: pd.DataFrame) -> dict[str, Modules
 
 if __name__ == "__main__":
     opened = ResultStore.open(Path(sys.argv[1]))
-    results = supported_results(opened).results
+    results = checked_results(opened).results
     print(gap_table(results, _stored_modules(opened, results)))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from boundmark.reports.statistics.geometric_mean import geometric_mean
+from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
 
 DATASET = "regal-style"
 PLAIN = "-plain"
@@ -105,7 +105,7 @@ def _cell(ratio: float) -> str:
 
 
 if __name__ == "__main__":
-    everything = ratios(supported_results(ResultStore.open(Path(sys.argv[1]))).results)
+    everything = ratios(checked_results(ResultStore.open(Path(sys.argv[1]))).results)
     is_plain = everything["graph"].str.endswith(PLAIN)
     for title, part in (
         ("With |r| weighting", everything[~is_plain]),

@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from boundmark.datasets.zoo import index
+from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
 
 
 def gap_table(rows: pd.DataFrame) -> str:
@@ -47,4 +47,4 @@ def _cell(cost: float, bound: float) -> str:
 
 
 if __name__ == "__main__":
-    print(gap_table(supported_results(ResultStore.open(Path(sys.argv[1]))).results))
+    print(gap_table(checked_results(ResultStore.open(Path(sys.argv[1]))).results))

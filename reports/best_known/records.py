@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.limited_tables import read_table
 from boundmark.reports.text.number_text import count
 
 VERSION_KEY = b"boundmark_best_known"
@@ -89,7 +90,7 @@ def read_records(path: Path) -> BestKnown:
     if not path.exists():
         return _as_frame(SCHEMA.empty_table())
     try:
-        table = pq.read_table(path)
+        table = read_table(path)
         # Texts that are not UTF-8 are read without a word.
         table.validate(full=True)
         names = table.schema.names
@@ -133,7 +134,7 @@ def of_results(results: pd.DataFrame) -> BestKnown:
     Parameters
     ----------
     results
-        As `supported_results` returns them.
+        As `checked_results` returns them.
     """
     ours = version("boundmark")
     rows = results.assign(device=results["device"].fillna(""))

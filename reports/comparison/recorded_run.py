@@ -1,6 +1,6 @@
 """A run as it is compared: read from its results folder, or from a baseline's file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,12 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.baseline import read_baseline, write_baseline
+from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
 from boundmark.reports.stored.environments import read_environments
 from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.run_label import RunLabel, run_label
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import COLUMNS, supported_results
+from boundmark.reports.stored.supported import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class RecordedRun:
         One row per task, with the columns of `schema.RESULTS`; costs and bounds without documents
         are missing.
     unsupported
-        One row per cost or bound that is missing for this reason, from `supported_results`.
+        One row per cost or bound that is missing for this reason, from `checked_results`.
     environments
         Records of machine and software by hash.
     reference_seconds
@@ -47,8 +48,13 @@ class RecordedRun:
         return run_label(self.tasks, self.environments)
 
 
-def read_run(path: Path) -> RecordedRun:
-    """Read a results folder, or a baseline's file.
+def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> RecordedRun:
+    """Read a results folder, of which the checker sees the best documents, or a baseline's file.
+
+    Parameters
+    ----------
+    on_check
+        Called with what is checked until now, after every check.
 
     Raises
     ------
@@ -65,7 +71,7 @@ def read_run(path: Path) -> RecordedRun:
             "`boundmark baseline` wrote."
         )
     store = ResultStore.open(path)
-    supported = supported_results(store, with_traces=False)
+    supported = checked_results(store, with_traces=False, on_check=on_check)
     return RecordedRun(
         path,
         supported.results,
@@ -81,15 +87,16 @@ def keep_as_baseline(run: RecordedRun, path: Path) -> None:
     Raises
     ------
     StoreError
-        If the run has no tasks, lacks documents of costs or bounds, or the file cannot be written.
+        If the run has no tasks, lacks documents of costs or bounds that hold, or the file cannot be
+        written.
     """
     if run.tasks.empty:
         raise StoreError(f"{run.path} holds no results; expected at least one finished task.")
     if len(run.unsupported):
         first = run.unsupported.iloc[0]
         raise StoreError(
-            f"{run.path} has {len(run.unsupported)} costs or bounds without documents, the first "
-            f"of task {first['task_id']} ({first['reason']}); expected a folder that "
+            f"{run.path} has {len(run.unsupported)} costs or bounds without documents that hold, "
+            f"the first of task {first['task_id']} ({first['reason']}); expected a folder that "
             "`boundmark verify` accepts."
         )
     path.parent.mkdir(parents=True, exist_ok=True)

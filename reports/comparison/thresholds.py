@@ -11,6 +11,7 @@ from typing import Any
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.lookup import find
 from boundmark.problems.quoted import quoted
+from boundmark.problems.regular_file import read_regular
 
 MISSING_TASKS = ("told", "worse")
 
@@ -76,7 +77,7 @@ def read_thresholds(path: Path) -> Thresholds:
         If there is no such threshold.
     """
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        given = tomllib.loads(read_regular(path).decode())
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"{path}: cannot be read as thresholds: {error}") from error
     known = {field.name: field for field in fields(Thresholds)}

@@ -1,45 +1,50 @@
 """Copies of the documents of results folders; a file whose name belies its content stays behind."""
 
-import gzip
 import hashlib
-import shutil
-import zlib
 from pathlib import Path
+
+from boundmark.problems.regular_file import decompressed, read_regular
 
 # Folders whose files are named after the hash of their content, and those whose files are not.
 BY_HASH = ("instances", "solutions", "certificates")
 BY_NAME = ("labels", "environments", "machine")
 
 
-def copy_documents(source: Path, target: Path) -> list[str]:
+def copy_documents(source: Path, target: Path) -> dict[str, str]:
     """Copy the documents of one results folder into another, which keeps what it has.
 
     Returns
     -------
-    list of str
-        The files that were not copied because they were changed, by their path in `source`.
+    dict of str to str
+        Why files were not copied, in a clause each, by their path in `source`.
 
     Raises
     ------
     OSError
         If the disk refuses.
     """
-    changed = []
+    left = {}
     for folder in (*BY_HASH, *BY_NAME):
         (target / folder).mkdir(exist_ok=True)
         for path in sorted((source / folder).glob("*.json*")):
             copy = target / folder / path.name
-            if path.name.startswith(".") or not path.is_file():
+            if path.name.startswith(".") or path.is_dir():
+                continue
+            if copy.exists() and folder != "machine":
+                continue
+            try:
+                content = read_regular(path)
+                digest = _hash_of(path, content) if folder in BY_HASH else None
+            except OSError as error:
+                left[f"{folder}/{path.name}"] = str(error.strerror)
+                continue
+            if digest not in (None, path.name.partition(".")[0]):
+                left[f"{folder}/{path.name}"] = "it was changed"
                 continue
             if folder == "machine":
-                copy = _unused(copy, path.read_bytes())
-            if copy.exists():
-                continue
-            if folder in BY_HASH and not _is_unchanged(path):
-                changed.append(f"{folder}/{path.name}")
-                continue
-            shutil.copyfile(path, copy)
-    return changed
+                copy = _unused(copy, content)
+            copy.write_bytes(content)
+    return left
 
 
 def _unused(path: Path, content: bytes) -> Path:
@@ -51,13 +56,7 @@ def _unused(path: Path, content: bytes) -> Path:
     return found
 
 
-def _is_unchanged(path: Path) -> bool:
-    """Whether a file's content has the hash that names it, compressed or not."""
-    found = hashlib.sha256()
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            while chunk := file.read(1 << 20):
-                found.update(chunk)
-    except (OSError, EOFError, zlib.error):
-        return False
-    return found.hexdigest() == path.name.partition(".")[0]
+def _hash_of(path: Path, content: bytes) -> str:
+    """Return the hash that should name a file with this content, compressed or not."""
+    shown = decompressed(content) if path.suffix == ".gz" else content
+    return hashlib.sha256(shown).hexdigest()

@@ -1,13 +1,14 @@
 """Makes one results folder of several."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.regular_file import RefusedFileError, read_regular
 from boundmark.reports.merging.conflicts import ChosenRows, Conflict, choose_rows
 from boundmark.reports.merging.copied_files import copy_documents
 from boundmark.reports.stored.durable import PARTIAL_SUFFIX
@@ -28,8 +29,8 @@ class Merged:
         Number of rows that said what another one of the same task says.
     conflicts
         Tasks of which two folders said different things.
-    changed_files
-        Documents that were not copied because their content is not what their name says.
+    left_files
+        Why documents were not copied, by their path.
     unsupported
         Costs and bounds that no document supports, see `supported_results`.
     """
@@ -37,7 +38,7 @@ class Merged:
     tasks: int
     duplicates: int
     conflicts: tuple[Conflict, ...]
-    changed_files: tuple[str, ...]
+    left_files: Mapping[str, str]
     unsupported: pd.DataFrame
 
 
@@ -88,21 +89,25 @@ def merge_folders(sources: Sequence[Path], target: Path) -> Merged:
 
 def _fill(part: Path, stores: Sequence[ResultStore], chosen: ChosenRows) -> Merged:
     """Write the new folder, and check that its costs and bounds go together."""
-    changed = [
-        f"{store.directory}/{name}"
+    left = {
+        f"{store.directory}/{name}": reason
         for store in stores
-        for name in copy_documents(store.directory, part)
-    ]
+        for name, reason in copy_documents(store.directory, part).items()
+    }
     newest = stores[int(chosen.rows.sort_values("started_at", kind="stable")["source"].iloc[-1])]
-    if newest.environment.exists():
-        shutil.copyfile(newest.environment, part / newest.environment.name)
+    try:
+        (part / newest.environment.name).write_bytes(read_regular(newest.environment))
+    except FileNotFoundError:
+        pass
+    except RefusedFileError as error:
+        left[str(newest.environment)] = str(error)
     target = ResultStore.create_or_open(part)
     target.put(chosen.rows.drop(columns="source"), _traces(stores, chosen.rows))
     supported = supported_results(target)
     # Refuses what contradicts itself.
     certified_table(supported.results)
     return Merged(
-        len(chosen.rows), chosen.duplicates, chosen.conflicts, tuple(changed), supported.unsupported
+        len(chosen.rows), chosen.duplicates, chosen.conflicts, left, supported.unsupported
     )
 
 

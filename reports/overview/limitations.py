@@ -19,17 +19,16 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
         "A gap bounds the distance from the optimum: the solution may be better, or the bound "
         "weaker, than it suggests.",
         "Costs and bounds count if their documents are in the folder, unchanged, about the same "
-        "instance and with the same value. What the documents prove was checked when they were "
-        "stored and not again; the command boundmark verify checks it again. Times and memory are "
-        "as measured.",
+        f"instance and with the same value. {_seen(folder)} boundmark verify checks all documents "
+        "and rows. Times and memory are as measured.",
     ]
     unsupported = folder.unsupported
     if len(unsupported):
         first = unsupported.iloc[0]
         found.append(
             f"{count(len(unsupported), 'stored value')} left out, because no document supports "
-            f"them: see tables/unsupported.parquet. The first is the {first['column']} of task "
-            f"{first['task_id']} ({first['method']}): {first['reason']}."
+            f"them or the checker rejects it: see tables/unsupported.parquet. The first is the "
+            f"{first['column']} of task {first['task_id']} ({first['method']}): {first['reason']}."
         )
     if record is None:
         found.append("environment.json is missing: nothing is known of machine and software.")
@@ -53,3 +52,12 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
     if wrong:
         found.append(f"{count(wrong, 'claim')} contradicted by a verified solution.")
     return tuple(found)
+
+
+def _seen(folder: FolderResults) -> str:
+    if folder.checks is None:
+        return "What the documents prove was checked when they were stored, and not again;"
+    return (
+        "The checker has seen the documents with the best cost and the best bound of each "
+        "instance; others, with worse ones, were checked when they were stored, and not again;"
+    )

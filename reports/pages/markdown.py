@@ -13,7 +13,10 @@ _ESCAPES = str.maketrans(
 
 def render_markdown(page: Page) -> str:
     """Return the page as GitHub-flavoured Markdown; plots are linked from `plots/`."""
-    lines = [f"# {escaped(page.title)}", "", escaped(page.summary), ""]
+    lines = [f"# {escaped(page.title)}", ""]
+    if page.warning:
+        lines += [f"> **{escaped(page.warning)}**", ""]
+    lines += [escaped(page.summary), ""]
     if page.findings:
         lines += [*(f"- {escaped(finding)}" for finding in page.findings), ""]
     for section in page.sections:

@@ -133,6 +133,8 @@ class Page:
 
     Attributes
     ----------
+    warning
+        What readers have to know before they read anything else; empty if there is nothing.
     findings
         A sentence for each problem, where there are several; the summary says it otherwise.
     svg
@@ -147,6 +149,7 @@ class Page:
     limitations: tuple[str, ...]
     sections: tuple[Section, ...]
     svg: Mapping[str, str]
+    warning: str = ""
 
     @property
     def contents(self) -> Mapping[str, Mapping[int, str]]:

@@ -9,10 +9,9 @@ from matplotlib.figure import Figure, SubplotParams
 
 from boundmark.reports.plots.hints import add_hints
 from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import settings
+from boundmark.reports.plots.style import drawn, settings
 from boundmark.reports.plots.svg_text import page_svg
 from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.visible import visible
 
 # What an entry of a legend takes, at the size of text below.
 LEGEND_MARK_INCHES, LEGEND_LETTER_INCHES, LEGEND_LINE_INCHES = 0.75, 0.075, 0.18
@@ -73,7 +72,7 @@ def _plain_texts(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 def _plain(value: Any) -> Any:
     """Return a text such that matplotlib sees no formula in it, and any other value as it is."""
-    return visible(value).replace("$", r"\$") if isinstance(value, str) else value
+    return drawn(value) if isinstance(value, str) else value
 
 
 def _draw_panels(plot: Plot, figure: Figure) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from boundmark.reports.plots.axes import plain_log_ticks
-from boundmark.reports.plots.style import Looks
+from boundmark.reports.plots.style import Looks, as_drawn
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.statistics.performance_profile import performance_profile
 from boundmark.reports.tables.grouping import per_instance
@@ -37,7 +37,7 @@ def draw_performance_profile(data: pd.DataFrame, axes: "Axes", looks: Looks | No
         By method, if they are to be those of another plot.
     """
     methods = natural_order(data["method"])
-    looks = looks or looks_of(methods)
+    looks = as_drawn(looks) if looks else looks_of(methods)
     largest = max(float(data["factor"].max()), 1.01)
     for method in methods:
         look = looks[method]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from boundmark.reports.plots.axes import plain_log_ticks
 from boundmark.reports.plots.hints import hint
-from boundmark.reports.plots.style import Looks
+from boundmark.reports.plots.style import Looks, as_drawn
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.tables.parameters import values_in_order
 from boundmark.reports.text.natural_order import natural_order
@@ -52,7 +52,7 @@ def draw_runtime_scatter(data: pd.DataFrame, axes: "Axes", looks: Looks | None =
         By method, if they are to be those of another plot or panel.
     """
     methods = natural_order(data["method"])
-    looks = looks or looks_of(methods)
+    looks = as_drawn(looks) if looks else looks_of(methods)
     for method in methods:
         look = looks[method]
         chosen = data[data["method"] == method]

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
+from boundmark.reports.text.visible import visible
+
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#695A1E", "#871E96",
     "#96B43C", "#3C00FF", "#00C300", "#FF005A", "#2D5A5A", "#B4A596", "#B496FF", "#962D2D",
@@ -76,6 +78,16 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     """Return a look for each name; the first 420 differ."""
     cycles = zip(cycle(COLOURS), cycle(MARKERS), cycle(DASHES), strict=False)
     return {name: Look(*look) for name, look in zip(names, islice(cycles, len(names)), strict=True)}
+
+
+def drawn(text: str) -> str:
+    """Return a text as plots hold it: visible, and such that matplotlib sees no formula in it."""
+    return visible(text).replace("$", r"\$")
+
+
+def as_drawn(looks: Looks) -> Looks:
+    """Return looks, which have raw names for keys, by the names as plots hold them."""
+    return {drawn(name): look for name, look in looks.items()}
 
 
 def settings() -> Any:

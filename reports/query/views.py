@@ -2,19 +2,22 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from boundmark.problems.regular_file import read_regular
 from boundmark.reports.dictionary.described import described
+from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
+from boundmark.reports.stored.limited_tables import table_of
 from boundmark.reports.stored.made_from import read_note, rows_digest
 from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import SupportedResults, supported_results
+from boundmark.reports.stored.supported import SupportedResults
 from boundmark.reports.text.number_text import count
 
 UNSUPPORTED = "unsupported"
@@ -36,20 +39,20 @@ class Views:
     notes: tuple[str, ...]
 
 
-def views_of(store: ResultStore) -> Views:
+def views_of(store: ResultStore, on_check: Callable[[Checks], None] = ignore) -> Views:
     """Return the tables of a folder by name.
 
     `results` and `traces` have one row per task and per event, without the costs and bounds that no
-    document supports, which are rows of `unsupported`. What a report has made of them,
-    `tables/certified.parquet` and `tables/<problem>/methods.parquet`, is `certified` and
-    `<problem>_methods`, unless they, rows or documents were changed since. Times are in UTC.
+    document supports or the checker rejects, which are rows of `unsupported`. What a report has
+    made of them, `tables/certified.parquet` and `tables/<problem>/methods.parquet`, is `certified`
+    and `<problem>_methods`, unless they, rows or documents were changed since. Times are in UTC.
 
     Raises
     ------
     StoreError
         If a file cannot be read.
     """
-    supported = supported_results(store)
+    supported = checked_results(store, on_check=on_check)
     results = pa.Table.from_pandas(supported.results, RESULTS, preserve_index=False)
     at = results.schema.get_field_index("started_at")
     # DuckDB needs another package to return times with a zone.
@@ -71,8 +74,9 @@ def _left_out(unsupported: pd.DataFrame) -> str:
     first = unsupported.iloc[0]
     return (
         f"{count(bounds, 'certified bound')} and {count(costs, 'verified cost')} left out, because "
-        f"no document supports them: see the table {UNSUPPORTED}. The first is the "
-        f"{first['column']} of task {first['task_id']} ({first['method']}): {first['reason']}."
+        f"no document supports them or the checker rejects it: see the table {UNSUPPORTED}. "
+        f"The first is the {first['column']} of task {first['task_id']} ({first['method']}): "
+        f"{first['reason']}."
     )
 
 
@@ -95,9 +99,15 @@ def _reported(directory: Path, supported: SupportedResults) -> tuple[dict[str, A
     notes = []
     for path in paths:
         name = path.relative_to(directory).as_posix()
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() == note.tables.get(name):
-            found[_view_name(path.relative_to(folder))] = pq.read_table(pa.BufferReader(content))
+        try:
+            content = read_regular(path)
+            is_ours = hashlib.sha256(content).hexdigest() == note.tables.get(name)
+            table = table_of(content) if is_ours else None
+        except OSError as error:
+            notes.append(f"{path} is left out: {error.strerror}.")
+            continue
+        if table is not None:
+            found[_view_name(path.relative_to(folder))] = table
         else:
             notes.append(
                 f"{path} is left out: it is not what the last report wrote; `boundmark report "

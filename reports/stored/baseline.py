@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.limited_tables import read_opened
 from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
 from boundmark.reports.stored.shards import latest_rows, open_shard, refuse_other_types
 
@@ -82,7 +83,7 @@ def read_baseline(path: Path) -> Baseline:
     with open_shard(path, "boundmark baseline") as file:
         metadata = file.schema_arrow.metadata or {}
         try:
-            table = file.read(columns=RESULTS.names, use_threads=False).select(RESULTS.names)
+            table = read_opened(file, RESULTS.names).select(RESULTS.names)
             environments = json.loads(metadata[ENVIRONMENTS_KEY])
             reference = tuple(float(value) for value in json.loads(metadata[REFERENCE_KEY]))
         except (

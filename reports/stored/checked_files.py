@@ -25,7 +25,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.cache_folder import cache_folder
 from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.limited_tables import read_table
 from boundmark.reports.stored.shards import as_frame
 from boundmark.reports.tables.rows import places_in, values_of
 
@@ -185,14 +187,13 @@ def checked_files(directory: Path) -> Iterator[CheckedFiles]:
 
 
 def _path_of(directory: Path) -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     name = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()
-    return Path(cache, "boundmark", "checked", f"{name}.parquet")
+    return cache_folder("checked") / f"{name}.parquet"
 
 
 def _read(path: Path) -> pd.DataFrame:
     try:
-        table = pq.read_table(path)
+        table = read_table(path)
     except (OSError, UnicodeDecodeError, pa.ArrowException):
         table = None
     is_ours = table is not None and table.schema.equals(COLUMNS)

@@ -8,6 +8,7 @@ from typing import Any
 
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import StoreError
+from boundmark.problems.regular_file import read_regular
 from boundmark.reports.stored.durable import write_durably
 
 # Above this many characters, a payload goes compressed into a file of its own.
@@ -24,15 +25,33 @@ def read_document(directory: Path, digest: str) -> dict[str, Any] | None:
     """
     path = directory / f"{digest}.json"
     try:
-        text = path.read_text(encoding="utf-8")
-        document = json.loads(text)
+        document = read_json(path)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
     if not isinstance(document, dict) or sha256_hex(canonical_json(document)) != digest:
         raise StoreError(f"{path} was changed; expected the content with the hash that names it.")
     return document
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file of a results folder says.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    StoreError
+        If it cannot be read, or is not what the folder's own files are: regular, of 128 MiB at
+        most, JSON.
+    """
+    try:
+        return json.loads(read_regular(path).decode())
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
 
 
 def write_document(directory: Path, document: Mapping[str, Any]) -> str:

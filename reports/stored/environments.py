@@ -1,9 +1,9 @@
 """The records of machine and software in a results folder, by the hash that rows name."""
 
-import json
 from typing import Any
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.documents import read_json
 from boundmark.reports.stored.store import ResultStore
 
 
@@ -17,10 +17,7 @@ def read_environments(store: ResultStore) -> dict[str, dict[str, Any]]:
     """
     found = {}
     for path in sorted(store.environments.glob("*.json")):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
+        record = read_json(path)
         if not isinstance(record, dict):
             raise StoreError(f"{path} holds a {type(record).__name__}; expected a JSON object.")
         found[path.stem] = record

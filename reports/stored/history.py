@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.regular_file import RefusedFileError
 from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.limited_tables import read_table
 from boundmark.reports.stored.shards import as_frame
 
 VERSION = b"1"
@@ -53,9 +55,11 @@ def read_history(path: Path) -> pd.DataFrame:
     if not path.exists():
         return as_frame(HISTORY.empty_table())
     try:
-        table = pq.read_table(path)
+        table = read_table(path)
         # Texts that are not UTF-8 are read without a word.
         table.validate(full=True)
+    except RefusedFileError as error:
+        raise StoreError(f"{path} cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise StoreError(
             f"{path} cannot be read as Parquet; expected a history of runs."

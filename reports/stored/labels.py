@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 
+from boundmark.problems.regular_file import read_regular
 from boundmark.reports.stored.store import ResultStore
 
 
@@ -21,7 +22,7 @@ def with_ticks(certified: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
 
 def _tick(store: ResultStore, sha256: str) -> str:
     try:
-        labels = json.loads((store.labels / f"{sha256}.json").read_text(encoding="utf-8"))
+        labels = json.loads(read_regular(store.labels / f"{sha256}.json").decode())
     except (OSError, ValueError, RecursionError):
         return ""
     tick = labels.get("tick") if isinstance(labels, dict) else None

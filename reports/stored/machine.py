@@ -1,25 +1,30 @@
 """How fast the machine was while tasks ran: what a task that never changes took, again and again.
 
 A run takes the time of this reference task now and then, and keeps it in `machine/` of its folder,
-one file per process that ran tasks. A machine that got slower is thus not mistaken for methods
-that did.
+one file per process that ran tasks, named after the hash of its content. A machine that got slower
+is thus not mistaken for methods that did.
 """
 
-import json
 from pathlib import Path
 
+from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.documents import read_json
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore
 
 
-def write_reference_seconds(store: ResultStore, name: str, seconds: list[float]) -> None:
-    """Store the CPU seconds of a process's reference tasks, in the order in which they ran.
+def write_reference_seconds(
+    store: ResultStore, seconds: list[float], replaced: Path | None = None
+) -> Path:
+    """Store the CPU seconds of a process's reference tasks, and return the file.
 
     Parameters
     ----------
-    name
-        Of the file, without its ending.
+    seconds
+        In the order in which they ran.
+    replaced
+        The process's file so far. A crash may leave both, with the first times twice.
 
     Raises
     ------
@@ -30,7 +35,11 @@ def write_reference_seconds(store: ResultStore, name: str, seconds: list[float])
         store.machine.mkdir(exist_ok=True)
     except OSError as error:
         raise StoreError(f"{store.machine} cannot be written: {error.strerror}.") from error
-    write_durably(store.machine / f"{name}.json", json.dumps(seconds).encode())
+    path = store.machine / f"{seconds_sha256(seconds)}.json"
+    write_durably(path, canonical_json(seconds).encode())
+    if replaced is not None and replaced != path:
+        replaced.unlink(missing_ok=True)
+    return path
 
 
 def reference_seconds(store: ResultStore) -> tuple[float, ...]:
@@ -42,15 +51,28 @@ def reference_seconds(store: ResultStore) -> tuple[float, ...]:
         If a file does not hold a list of numbers above 0.
     """
     found: list[float] = []
-    for path in sorted(Path(store.machine).glob("*.json")):
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise StoreError(f"{path} cannot be read as JSON: {error}.") from error
-        if not isinstance(values, list) or not all(_is_time(value) for value in values):
-            raise StoreError(f"{path} holds {values!r:.80}; expected a list of seconds.")
-        found += values
+    for path in sorted(store.machine.glob("*.json")):
+        found += read_seconds(path)
     return tuple(found)
+
+
+def read_seconds(path: Path) -> list[float]:
+    """Return the CPU seconds that a process has stored.
+
+    Raises
+    ------
+    StoreError
+        If the file does not hold a list of numbers above 0.
+    """
+    values = read_json(path)
+    if not isinstance(values, list) or not all(_is_time(value) for value in values):
+        raise StoreError(f"{path} holds {values!r:.80}; expected a list of seconds.")
+    return values
+
+
+def seconds_sha256(seconds: list[float]) -> str:
+    """Return the hash that names the file with these CPU seconds."""
+    return sha256_hex(canonical_json(seconds))
 
 
 def _is_time(value: object) -> bool:

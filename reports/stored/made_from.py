@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from boundmark.problems.regular_file import read_regular
 from boundmark.reports.stored.supported import SupportedResults
 
 # Below the results folder.
@@ -62,7 +63,7 @@ def note_of(rows: str, files: Mapping[str, Any]) -> bytes:
 def read_note(directory: Path) -> MadeFrom | None:
     """Return the note of a results folder, None if there is none that can be read."""
     try:
-        note = json.loads((directory / NAME).read_text(encoding="utf-8"))
+        note = json.loads(read_regular(directory / NAME).decode())
         return MadeFrom(str(note["rows"]), {str(x): str(y) for x, y in note["tables"].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

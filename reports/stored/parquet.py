@@ -7,6 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from boundmark.reports.stored.limited_tables import open_table
+
 # What tells a report's files from anybody else's.
 MADE_BY = {b"made_by": b"boundmark report"}
 
@@ -26,7 +28,8 @@ def parquet_bytes(content: pd.DataFrame | pa.Table) -> Any:
 def is_made_by_reports(path: Path) -> bool:
     """Whether a file holds what `parquet_bytes` returned."""
     try:
-        found = pq.read_schema(path).metadata or {}
+        with open_table(path) as file:
+            found = file.schema_arrow.metadata or {}
     except (OSError, pa.ArrowException):
         return False
     return found.items() >= MADE_BY.items()

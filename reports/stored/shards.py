@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.regular_file import RefusedFileError
+from boundmark.reports.stored.limited_tables import open_table, read_opened
 from boundmark.reports.stored.schema import VERSION, VERSION_KEY
 
 # The merged file. Every other Parquet file is a shard, named after its task.
@@ -17,10 +19,11 @@ MERGED = "merged.parquet"
 
 def parquet_files(folder: Path) -> list[Path]:
     """Return the merged file, then the shards by name; files that are not ours are left out."""
+    # Pipes and devices are not ours either, but to leave them out would be to hide them.
     paths = [
         path
         for path in folder.glob("*.parquet")
-        if not path.name.startswith(".") and path.is_file()
+        if not path.name.startswith(".") and path.exists() and not path.is_dir()
     ]
     return sorted(paths, key=lambda path: (path.name != MERGED, path.name))
 
@@ -39,8 +42,9 @@ def open_shard(path: Path, writer: str = "boundmark run") -> pq.ParquetFile:
         If it cannot be read, or has another schema version.
     """
     try:
-        # Mapped and not read ahead: twice as fast for files of one row.
-        file = pq.ParquetFile(path, memory_map=True, pre_buffer=False)
+        file = open_table(path)
+    except RefusedFileError as error:
+        raise StoreError(f"{path} cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise StoreError(
             f"{path} cannot be read as Parquet; expected a file that `{writer}` wrote."
@@ -74,7 +78,9 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
     for path in files:
         with open_shard(path) as file:
             try:
-                table = file.read(columns=wanted, use_threads=False).select(wanted)
+                table = read_opened(file, wanted).select(wanted)
+            except RefusedFileError as error:
+                raise StoreError(f"{path} cannot be read: {error}.") from error
             except (OSError, KeyError, pa.ArrowException) as error:
                 raise StoreError(
                     f"{path} lacks columns; expected those of schema version {VERSION}."

@@ -6,16 +6,14 @@ Each document is read and hashed, or its file is as it was when that was last do
 `checked_files`.
 """
 
-import gzip
 import hashlib
 import json
 import os
 import re
-import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -23,6 +21,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from boundmark.problems.regular_file import (
+    RefusedFileError,
+    decompressed,
+    open_regular,
+    read_regular,
+)
 from boundmark.reports.stored.checked_files import (
     CheckedFiles,
     FileState,
@@ -58,7 +62,7 @@ COLUMNS = [
 
 
 @dataclass(frozen=True)
-class _Resting:
+class Resting:
     """A column of values, and where the documents are that it rests on.
 
     Attributes
@@ -77,8 +81,8 @@ class _Resting:
 
 
 RESTING = (
-    _Resting("objective", "solution_sha256", "solutions", "objective", "solution"),
-    _Resting("bound_certified", "certificate_sha256", "certificates", "bound", "bound_certified"),
+    Resting("objective", "solution_sha256", "solutions", "objective", "solution"),
+    Resting("bound_certified", "certificate_sha256", "certificates", "bound", "bound_certified"),
 )
 
 
@@ -134,16 +138,29 @@ def supported_results(store: ResultStore, *, with_traces: bool = True) -> Suppor
                 reason=pd.Series(reasons, index=having.index, dtype="object"),
             ).dropna(subset=["reason"])
             left_out.append(wrong[COLUMNS])
-            results.loc[wrong.index, resting.column] = pd.NA
-            results.loc[wrong.index, resting.hash_column] = None
-            is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
-            traces = traces[~is_event]
+            traces = leave_out(resting, wrong, results, traces)
     return SupportedResults(results, traces, pd.concat(left_out, ignore_index=True))
+
+
+def leave_out(
+    resting: Resting, wrong: pd.DataFrame, results: pd.DataFrame, traces: pd.DataFrame
+) -> pd.DataFrame:
+    """Remove a column's values from results, in place, and return the other tasks' traces.
+
+    Parameters
+    ----------
+    wrong
+        Rows of the results whose value is to be missing.
+    """
+    results.loc[wrong.index, resting.column] = pd.NA
+    results.loc[wrong.index, resting.hash_column] = None
+    is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
+    return traces[~is_event]
 
 
 def _is_known(
     files: CheckedFiles,
-    resting: _Resting,
+    resting: Resting,
     instances: "pd.Series[str]",
     digests: "pd.Series[str]",
     values: "pd.Series[int]",
@@ -160,7 +177,7 @@ class _Reader:
     root: str
     files: CheckedFiles
 
-    def faults(self, resting: _Resting, stated: Sequence[Stated]) -> dict[Stated, str | None]:
+    def faults(self, resting: Resting, stated: Sequence[Stated]) -> dict[Stated, str | None]:
         """Return for each statement why no document supports it, None if one does."""
 
         def of_part(start: int) -> list[str | None]:
@@ -182,7 +199,7 @@ class _Reader:
         self.files.remember(name, content[1])
         return None
 
-    def _fault(self, resting: _Resting, instance: str, digest: object, value: int) -> str | None:
+    def _fault(self, resting: Resting, instance: str, digest: object, value: int) -> str | None:
         """Return why a document does not support a value, None if it does."""
         if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
             return f"{resting.hash_column} is no hash"
@@ -205,45 +222,49 @@ class _Reader:
             return f"{name} states another value"
         return None if payload is None else self._payload_fault(resting, payload)
 
-    def _payload_fault(self, resting: _Resting, digest: Any) -> str | None:
+    def _payload_fault(self, resting: Resting, digest: Any) -> str | None:
         """Return why the file that holds a document's large payload cannot be used."""
         if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
             return "payload_sha256 of its document is no hash"
         name = f"{resting.folder}/{digest}.json.gz"
-        found = hashlib.sha256()
+        content = self._content(name)
+        if isinstance(content, str):
+            return content
         try:
-            with open(f"{self.root}/{name}", "rb") as stored, gzip.open(stored) as file:
-                state = file_state(os.fstat(stored.fileno()))
-                while chunk := file.read(1 << 20):
-                    found.update(chunk)
-        except FileNotFoundError:
-            return f"{name} is not in the folder"
-        except (OSError, EOFError, zlib.error):
+            found = hashlib.sha256(decompressed(content[0])).hexdigest()
+        except RefusedFileError as error:
+            return f"{name} was changed: {error}"
+        if found != digest:
             return f"{name} was changed"
-        if found.hexdigest() != digest:
-            return f"{name} was changed"
+        state = content[1]
         self.files.remember(name, state)
         return None
 
     def _unchanged(self, name: str, digest: str) -> tuple[bytes, FileState] | str:
         """Return a file's content and its state before it was read, or why it cannot be used."""
+        found = self._content(name)
+        if isinstance(found, str) or hashlib.sha256(found[0]).hexdigest() == digest:
+            return found
+        return f"{name} was changed"
+
+    def _content(self, name: str) -> tuple[bytes, FileState] | str:
+        """Return a file's content and its state before it was read, or why it cannot be used."""
         try:
-            content, state = _content_of(f"{self.root}/{name}")
-        except OSError:
+            return _content_of(f"{self.root}/{name}")
+        except FileNotFoundError:
             return f"{name} is not in the folder"
-        if hashlib.sha256(content).hexdigest() != digest:
-            return f"{name} was changed"
-        return content, state
+        except OSError as error:
+            return f"{name} cannot be read: {error.strerror}"
 
 
 def _content_of(path: str) -> tuple[bytes, FileState]:
     """Return a file's content: of 100,000 small ones, in half the time that file objects take."""
-    file = os.open(path, os.O_RDONLY)
+    file = open_regular(path)
     try:
         state = file_state(os.fstat(file))
         content = os.read(file, READ_AT_A_TIME)
         if len(content) < READ_AT_A_TIME:
             return content, state
-        return content + b"".join(iter(partial(os.read, file, READ_AT_A_TIME), b"")), state
     finally:
         os.close(file)
+    return read_regular(path), state

@@ -182,12 +182,14 @@ def test_one_writer_at_a_time(boundmark: Boundmark, suite_file: Path, tmp_path: 
     import fcntl
 
     out = tmp_path / "out"
-    ResultStore.create_or_open(out)
+    out.mkdir()
     with (out / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = boundmark("run", suite_file, "--out", out, check=False)
     assert done.returncode == 2
     assert "another run is writing to this folder" in done.stderr
+    # It locks before it reads or makes anything, so that nothing changes in between.
+    assert [path.name for path in out.iterdir()] == [".lock"]
 
 
 @pytest.mark.parametrize(

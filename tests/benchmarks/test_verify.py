@@ -2,10 +2,14 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from altered_folders import read_rows, write_rows
 from command_line import Boundmark
+
+from boundmark.benchmarks.folder_check import check_files, check_folder
+from boundmark.bounds import checker
 
 
 def test_everything_is_accepted(boundmark: Boundmark, finished_run: Path) -> None:
@@ -110,3 +114,28 @@ def test_what_is_no_file_is_rejected(boundmark: Boundmark, tmp_path: Path) -> No
         assert "the file is not a regular file" in done.stdout
         assert "0 accepted, 1 rejected" in done.stdout
         assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), RecursionError(), MemoryError(), OverflowError()])
+def test_a_check_that_fails_rejects_its_file_only(
+    error: Exception, finished_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdicts on all other files are as before."""
+    path = min((finished_run / "certificates").glob("*.json"))
+    check = checker.check_certificate
+
+    def failing(instance: dict[str, Any], certificate: dict[str, Any]) -> int:
+        if certificate == checker.read_document(path):
+            raise error
+        return check(instance, certificate)
+
+    monkeypatch.setattr(checker, "check_certificate", failing)
+    reasons = {verdict.subject: verdict.reason for verdict in check_folder(finished_run)}
+    reason = reasons.pop(str(path))
+    assert reason is not None
+    assert type(error).__name__ in reason
+    documents = [subject for subject in reasons if subject.endswith(".json")]
+    assert len(documents) > 3
+    assert not any(reasons[subject] for subject in documents)
+    (verdict,) = check_files([path])
+    assert verdict.reason == reason

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from other_process import call
-from recording import Recorder, record
+from recording import FEW_EVALUATIONS, Recorder, record
 from tiny_instances import larger, may_repeat, runs_elsewhere, tiny
 
 from boundmark.bounds import checker
@@ -18,8 +18,6 @@ from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance, Problem, solution_document
 
 METHODS = tuple(methods().values())
-# Evolution and sampling repeat the same step; a few evaluations show what it does on a tiny graph.
-FEW_EVALUATIONS = {"samples": 20, "population": 5, "generations": 3, "evaluations": 30}
 
 
 def run(method: Method, sample: Instance, seed: int = 1) -> Recorder:

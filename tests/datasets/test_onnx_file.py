@@ -374,3 +374,34 @@ def test_unusable_models_are_refused(path, write, expected):
         load(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert str(caught.value).endswith(".")
+
+
+def test_long_vectors(tmp_path):
+    """A file of a hundred bytes cannot have onnx write down 2^40 values."""
+    vectors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2**40]) for name in "xy"]
+    shape = helper.make_tensor("s", TensorProto.INT64, [1], [2**40])
+    nodes = [
+        helper.make_node("ConstantOfShape", ["s"], ["k"]),
+        helper.make_node("Add", ["x", "k"], ["y"]),
+    ]
+    path = tmp_path / "own.onnx"
+    onnx.save(
+        helper.make_model(helper.make_graph(nodes, "g", vectors[:1], vectors[1:], [shape])), path
+    )
+    assert path.stat().st_size < 200
+    assert load(path).flops.tolist() == [2**40]
+
+
+def test_vectors_that_double(tmp_path):
+    """Nor can one of a kilobyte by joining a vector with itself again and again."""
+    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    once = helper.make_tensor("c0", TensorProto.INT64, [1], [1])
+    nodes = [
+        helper.make_node("Concat", [f"c{at}", f"c{at}"], [f"c{at + 1}"], axis=0) for at in range(40)
+    ]
+    nodes.append(helper.make_node("Reshape", ["x", "c40"], ["y"]))
+    path = tmp_path / "own.onnx"
+    onnx.save(
+        helper.make_model(helper.make_graph(nodes, "g", tensors[:1], tensors[1:], [once])), path
+    )
+    assert load(path).op_types == ("Reshape",)

@@ -1,38 +1,338 @@
-"""Programs of torch.export: read where torch is installed, and explained where it is not."""
+"""Programs of torch.export: read without torch, and without running what is in them."""
 
 import importlib.util
+import io
+import json
+import os
+import pickle
+import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch_archives
+from torch_archives import archive, call, program, tensor, two_layers
 
+from boundmark.datasets import torch_file
 from boundmark.datasets.any_file import load_file
 from boundmark.problems.errors import InvalidInputError
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
-@pytest.mark.skipif(HAS_TORCH, reason="torch is installed")
-def test_without_torch(tmp_path: Path) -> None:
-    """The error says what to install."""
-    path = tmp_path / "own.pt2"
-    path.write_bytes(b"PK")
-    with pytest.raises(InvalidInputError, match=r"own\.pt2: torch is not installed; expected boun"):
-        load_file(path)
+class _Planted:
+    """A pickle that makes a file when it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return os.mkdir, (str(self.path),)
+
+
+def _pickled(path: Path) -> bytes:
+    """Return what `torch.save` would write: an archive around a pickle."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr("archive/data.pkl", pickle.dumps(_Planted(path)))
+        file.writestr("archive/version", "3\n")
+    return buffer.getvalue()
+
+
+def test_a_program(tmp_path: Path) -> None:
+    """Operators are called after their modules, and weights are parameters."""
+    graph = load_file(torch_archives.write(tmp_path, two_layers()))
+    assert graph.op_types == ("Gemm", "Relu", "Gemm")
+    assert graph.names == ("0/Gemm", "1/Relu", "2/Gemm")
+    assert graph.flops.tolist() == [3 * 16 * (2 * 8 + 1), 3 * 16, 3 * 4 * (2 * 16 + 1)]
+    assert graph.param_bytes.tolist() == [4 * 16 * 9, 0, 4 * 4 * 17]
+    assert "torch" not in sys.modules or HAS_TORCH
 
 
 @pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
-def test_a_program(tmp_path: Path) -> None:
-    """Operators are called after their modules, and weights are parameters."""
+def test_a_program_of_torch(tmp_path: Path) -> None:
+    """What torch writes now is read the same as what these tests make."""
     import torch
 
     path = tmp_path / "own.pt2"
     module = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
     torch.export.save(torch.export.export(module, (torch.zeros(3, 8),)), path)
     graph = load_file(path)
-    assert graph.op_types == ("Gemm", "Relu", "Gemm")
     assert graph.names == ("0/Gemm", "1/Relu", "2/Gemm")
-    assert graph.flops.tolist() == [3 * 16 * (2 * 8 + 1), 3 * 16, 3 * 4 * (2 * 16 + 1)]
     assert graph.param_bytes.tolist() == [4 * 16 * 9, 0, 4 * 4 * 17]
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(InvalidInputError, match=r"own\.pt2: expected a program of torch"):
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "data/sample_inputs/model.pt",
+        "data/weights/model.pt",
+        "data/constants/model.pt",
+        "extra.pkl",
+    ],
+)
+def test_pickles_beside_the_program_are_not_read(tmp_path: Path, place: str) -> None:
+    """An archive with a pickle that makes a folder gives the same graph, and no folder."""
+    path, planted = tmp_path / "own.pt2", tmp_path / "planted"
+    path.write_bytes(archive(two_layers(), {f"own/{place}": _pickled(planted)}))
+    assert load_file(path).names == ("0/Gemm", "1/Relu", "2/Gemm")
+    assert not planted.exists()
+
+
+def test_files_of_pickles_are_refused(tmp_path: Path) -> None:
+    """A file with nothing but pickles is refused, and nothing in it is run."""
+    planted = tmp_path / "planted"
+    for name, content in (
+        ("zipped.pt2", _pickled(planted)),
+        ("bare.pt2", pickle.dumps(_Planted(planted))),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InvalidInputError, match=f"{name}: expected a program of torch.export"):
+            load_file(tmp_path / name)
+    assert not planted.exists()
+
+
+def test_formulas_are_not_evaluated(tmp_path: Path) -> None:
+    """Open sizes are those of the example; formulas, which torch evaluates, are texts."""
+    planted = tmp_path / "planted"
+    formula = f"__import__('os').mkdir({str(planted)!r})"
+    content = program(
+        [call("aten.relu.default", {"self": "x"}, "y")],
+        {"x": tensor((formula, 5), 7), "y": tensor((formula, 5), 7)},
+        ["x"],
+        ["y"],
+    )
+    assert load_file(torch_archives.write(tmp_path, content)).flops.tolist() == [35]
+    assert not planted.exists()
+
+
+def test_defaults_of_arguments(tmp_path: Path) -> None:
+    """Arguments that a call leaves out are those of torch."""
+    content = program(
+        [
+            call(
+                "aten.conv1d.default",
+                {"input": "x", "weight": "w", "bias": {"as_none": True},
+                 "stride": {"as_ints": [2]}},
+                "c",
+            ),
+            call("aten.max_pool1d.default", {"self": "c", "kernel_size": {"as_ints": [2]}}, "p"),
+            call("aten.cat.default", {"tensors": {"as_tensors": [{"name": "p"}] * 2}}, "y"),
+        ],
+        {
+            "x": tensor(1, 4, 21), "w": tensor(8, 4, 3), "c": tensor(1, 8, 10),
+            "p": tensor(1, 8, 5), "y": tensor(2, 8, 5),
+        },
+        ["x"],
+        ["y"],
+        {"w": "weight"},
+    )  # fmt: skip
+    graph = load_file(torch_archives.write(tmp_path, content))
+    conv, pool, cat = (dict(one.attributes) for one in graph.operators)
+    assert conv == {
+        "kernel_shape": (3,), "strides": (2,), "dilations": (1,), "pads": (0, 0), "group": 1,
+    }  # fmt: skip
+    assert pool == {"kernel_shape": (2,), "strides": (2,), "dilations": (1,), "pads": (0, 0)}
+    assert cat == {"axis": 0}
+    assert [one.reads for one in graph.operators] == [(0, 1), (2,), (3, 3)]
+
+
+def test_several_results(tmp_path: Path) -> None:
+    """Parts of a split are tensors of one operator; those that nobody reads are left out."""
+    parts = {"as_tensors": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}
+    content = program(
+        [
+            call("aten.chunk.default", {"self": "x", "chunks": {"as_int": 3}}, parts),
+            call("aten.add.Tensor", {"self": "a", "other": "c"}, "y"),
+        ],
+        {"x": tensor(6, 2), **{name: tensor(2, 2) for name in "abcy"}},
+        ["x"],
+        ["y"],
+    )
+    split, add = load_file(torch_archives.write(tmp_path, content)).operators
+    assert (split.op_type, len(split.writes)) == ("Split", 2)
+    assert add.reads == split.writes
+
+
+def _written(*calls: dict[str, Any], outputs: tuple[str, ...]) -> dict[str, Any]:
+    names = {"x", *outputs, *(one["outputs"][0]["as_tensor"]["name"] for one in calls)}
+    return program(calls, {name: tensor(4, 4) for name in names}, ["x"], outputs)
+
+
+def test_writes_in_place(tmp_path: Path) -> None:
+    """After a write, all names of a tensor stand for its new value."""
+    content = _written(
+        call("aten.neg.default", {"self": "x"}, "a"),
+        call("aten.dropout.default", {"input": "a"}, "b"),
+        call("aten.relu_.default", {"self": "b"}, "c"),
+        call("aten.exp.default", {"self": "a"}, "y"),
+        outputs=("y", "c"),
+    )
+    graph = load_file(torch_archives.write(tmp_path, content))
+    assert graph.op_types == ("Neg", "Relu", "Exp")
+    assert [(one.reads, one.writes) for one in graph.operators] == [
+        ((0,), (1,)), ((1,), (2,)), ((2,), (3,)),
+    ]  # fmt: skip
+
+
+def test_inputs_that_are_written_to_are_results(tmp_path: Path) -> None:
+    """What a program does to what it is given stays in the graph."""
+    content = _written(
+        call("aten.relu.default", {"self": "x"}, "y"),
+        call("aten.add_.Tensor", {"self": "x", "other": "y"}, "z"),
+        outputs=("y",),
+    )
+    graph = load_file(torch_archives.write(tmp_path, content))
+    assert (graph.op_types, len(graph.results)) == (("Relu", "Add"), 2)
+
+
+@pytest.mark.parametrize("read", ["whole", "part"])
+def test_writes_to_parts_are_refused(tmp_path: Path, read: str) -> None:
+    """What a tensor holds after a write to another view of it is not guessed."""
+    written = "a" if read == "part" else "v"
+    content = _written(
+        call("aten.neg.default", {"self": "x"}, "a"),
+        call("aten.view.default", {"self": "a"}, "v"),
+        call("aten.relu_.default", {"self": written}, "c"),
+        call("aten.exp.default", {"self": "v" if read == "part" else "a"}, "y"),
+        outputs=("y",),
+    )
+    with pytest.raises(InvalidInputError, match=r"shares memory with .* run_decompositions\(\)"):
+        load_file(torch_archives.write(tmp_path, content))
+
+
+def test_constants_written_into_constants(tmp_path: Path) -> None:
+    """A mask that is made piece by piece is a constant."""
+    content = _written(
+        call("aten.new_zeros.default", {"self": "x"}, "m"),
+        call("aten.slice.Tensor", {"self": "m"}, "s"),
+        call("aten.fill_.Scalar", {"self": "s"}, "f"),
+        call("aten.add.Tensor", {"self": "x", "other": "m"}, "y"),
+        outputs=("y",),
+    )
+    graph = load_file(torch_archives.write(tmp_path, content))
+    assert graph.op_types == ("Add",)
+    assert len(graph.parameters) == 1
+
+
+def _changed(change: Callable[[dict[str, Any]], object]) -> bytes:
+    content = two_layers()
+    change(content)
+    return archive(content)
+
+
+def _graph(content: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = content["graph_module"]["graph"]
+    return found
+
+
+def _twice() -> bytes:
+    both = {"other/models/model.json": json.dumps(two_layers()).encode()}
+    return archive(two_layers(), both)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "the file is empty"),
+        (b"PK", "no complete zip archive"),
+        (archive(two_layers())[:200], "no complete zip archive"),
+        (archive([]), r"expected an object, found \[\]"),
+        (archive({}), "'schema_version' is None; expected an object"),
+        (_twice(), "found 2 entries"),
+        (archive(two_layers(), method=zipfile.ZIP_LZMA), "compressed by method 14; expected none"),
+        (_changed(lambda x: x["schema_version"].update(major=9)), "version 9; expected 8"),
+        (_changed(lambda x: _graph(x).update(nodes=3)), "'nodes' is 3; expected a list"),
+        (_changed(lambda x: _graph(x).update(nodes=[3])), "node 0: it is 3; expected an object"),
+        (_changed(lambda x: _graph(x)["nodes"].reverse()), "'r', which nothing before it makes"),
+        (
+            _changed(lambda x: _graph(x)["nodes"].append(_graph(x)["nodes"][0])),
+            "node 3: .*'l0' is made twice",
+        ),
+        (
+            _changed(lambda x: _graph(x)["tensor_values"].update(r=tensor(-1))),
+            "the shape of tensor '1/Relu'",
+        ),
+        (
+            _changed(lambda x: _graph(x)["tensor_values"].update(r=tensor(2**64))),
+            "expected an integer of 64 bits",
+        ),
+        (
+            _changed(lambda x: _graph(x)["tensor_values"].update(r=tensor(*[2**40] * 64))),
+            "larger than|64 bits|2\\^63",
+        ),
+        (_changed(lambda x: _graph(x)["tensor_values"].update(r=tensor(*[1] * 65))), "65 sizes"),
+        (
+            _changed(lambda x: _graph(x)["tensor_values"].update(r=tensor(("u0", None)))),
+            "size 'u0' depends on the data",
+        ),
+        (
+            _changed(lambda x: _graph(x)["tensor_values"].update(r=tensor(3, dtype=99))),
+            "dtype is 99; expected a type of numbers",
+        ),
+        (
+            _changed(lambda x: _graph(x)["tensor_values"].update(w0=tensor(), x=tensor())),
+            "expected operators with arguments and shapes as torch has them",
+        ),
+        (
+            _changed(lambda x: _graph(x)["nodes"][1].update(target="torch.ops.my.relu.default")),
+            "operator my.relu.default is unknown",
+        ),
+        (
+            _changed(lambda x: _graph(x)["nodes"][1].update(target="torch.ops.higher_order.cond")),
+            "control flow is not supported",
+        ),
+        (
+            _changed(
+                lambda x: _graph(x)["nodes"][1]["inputs"].append(
+                    {"name": "n", "arg": {"as_ints": ["a"]}}
+                )
+            ),
+            "as_ints is \\['a'\\]",
+        ),
+        (
+            _changed(lambda x: _graph(x)["nodes"][1]["metadata"].update(nn_module_stack="a,b")),
+            "expected a key, a path and a type",
+        ),
+    ],
+)
+def test_unusable_files_are_refused(tmp_path: Path, content: bytes, expected: str) -> None:
+    """Each mistake ends in one sentence that names the file."""
+    path = tmp_path / "own.pt2"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=expected) as caught:
+        load_file(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_programs_of_older_files(tmp_path: Path) -> None:
+    """Up to torch 2.7, the program lay in the archive by itself, pickles beside it."""
+    path, planted = tmp_path / "own.pt2", tmp_path / "planted"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("serialized_exported_program.json", json.dumps(two_layers()))
+        file.writestr("serialized_state_dict.pt", _pickled(planted))
+        file.writestr("serialized_example_inputs.pt", _pickled(planted))
+        file.writestr("version", "8.1")
+    assert load_file(path).names == ("0/Gemm", "1/Relu", "2/Gemm")
+    assert not planted.exists()
+
+
+def test_large_programs_are_not_inflated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small archive cannot fill the memory."""
+    monkeypatch.setattr(torch_file, "LARGEST_PROGRAM", 2**20)
+    path = tmp_path / "own.pt2"
+    path.write_bytes(archive({"x": " " * 2**24}, method=zipfile.ZIP_DEFLATED))
+    assert path.stat().st_size < 2**17
+    with pytest.raises(InvalidInputError, match="the program has more than 1 MiB"):
+        load_file(path)
+
+
+def test_special_files_are_refused(tmp_path: Path) -> None:
+    """A pipe is not waited for."""
+    path = tmp_path / "own.pt2"
+    os.mkfifo(path)
+    with pytest.raises(InvalidInputError, match=r"own\.pt2: expected a regular file"):
         load_file(path)

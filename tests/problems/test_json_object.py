@@ -20,6 +20,8 @@ def test_object() -> None:
         (b"9" * 10_000, "expected JSON; Exceeds the limit"),
         (b"[1, 2]", r"expected an object, found \[1, 2\]"),
         (b"null", "expected an object, found None"),
+        (b'{"k": 2, "work": [], "k": 3}', "an object has 'k' twice; expected it once"),
+        (b'{"a": [{"k": 2, "k": 2}]}', "an object has 'k' twice; expected it once"),
     ],
 )
 def test_anything_else_is_one_sentence(content: bytes, expected: str) -> None:

@@ -96,11 +96,36 @@ def test_broken_entry_points_are_left_out(
     assert caplog.records[0].levelno == logging.WARNING
 
 
-def test_interrupts_are_obeyed(folder: Path) -> None:
-    """Ctrl-C while a package is imported stops the program."""
+@pytest.mark.parametrize(
+    "name",
+    ["", " a", "a ", "a\x07b", "a\nb", "a\u200bb", "a\u2028b", "a\u202eb", "a\ue000b", "a\u0378b"],
+)
+def test_names_that_cannot_be_seen_are_refused(
+    name: str, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Control, zero-width, private and unassigned characters would make two names look alike."""
+    code = CODE + f"UNSEEN = method({name!r})\n"
+    install(folder, "unseen", {GROUP: {"aaa": "unseen:UNSEEN"}}, code)
+    assert name not in registered(GROUP, Method)
+    (line,) = caplog.messages
+    assert f"name is {name!a}; expected visible characters" in line
+
+
+def test_names_of_any_visible_characters_are_kept(folder: Path) -> None:
+    """What they mean to HTML, LaTeX and formulas matters where they are drawn."""
+    code = CODE + "ODD = method('a$b_c|d<e>&%#')\n"
+    install(folder, "odd", {GROUP: {"aaa": "odd:ODD"}}, code)
+    assert "a$b_c|d<e>&%#" in registered(GROUP, Method)
+
+
+def test_interrupts_are_obeyed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Ctrl-C while a package is imported stops the program, and it is told which one it was."""
     install(folder, "slow", {GROUP: {"aaa": "slow:METHOD"}}, "raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
         registered(GROUP, Method)
+    (line,) = caplog.messages
+    told = "interrupted while entry point 'aaa' (boundmark.methods) of package slow was imported"
+    assert line == f"warning: {told}"
 
 
 @pytest.mark.parametrize(

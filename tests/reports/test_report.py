@@ -1,6 +1,7 @@
 """The report as a whole: complete, the same every time, safe, and silent about nothing."""
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,11 @@ def fill(directory: Path, run: list[tuple[Any, Any]]) -> Path:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """Return all files below a folder."""
+    """Return all files below a folder, but for how long the checks took."""
     return {
-        str(path.relative_to(directory)): path.read_bytes()
+        str(path.relative_to(directory)): re.sub(
+            rb"rejected; [0-9.]+ s[.]", b"rejected", path.read_bytes()
+        )
         for path in sorted(directory.rglob("*"))
         if path.is_file()
     }

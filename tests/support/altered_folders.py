@@ -1,14 +1,17 @@
 """Results folders altered by hand such that they state something their documents do not support."""
 
+import json
 import random
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from boundmark.benchmarks.execution.task import task_identity
 from boundmark.reports.stored.schema import RESULTS, TRACES
 
 DOCUMENTS = {
@@ -163,6 +166,71 @@ def _trace(folder: Path, dice: random.Random) -> str:
     return f"event {event}"
 
 
+def _swapped_methods(folder: Path, dice: random.Random) -> str:
+    """Give what two methods found to each other, traces included; everything else still fits."""
+    rows = read_rows(folder)
+    column = dice.choice(list(VALUES))
+    one = _some_row(rows, column, dice)
+    is_other = rows[column].notna() & (rows["method"] != rows.loc[one, "method"])
+    other = dice.choice(rows.index[is_other].tolist())
+    who = ["method", "method_kind", "method_version", "params"]
+    rows.loc[[one, other], who] = rows.loc[[other, one], who].to_numpy()
+    events = read_rows(folder, TRACES, "traces")
+    renamed = {rows.loc[at, "task_id"]: identified(rows.loc[at]) for at in (one, other)}
+    rows["task_id"] = rows["task_id"].replace(renamed)
+    write_rows(folder, rows)
+    events["task_id"] = events["task_id"].replace(renamed)
+    write_rows(folder, events, TRACES, "traces")
+    return f"{column} of rows {one} and {other}"
+
+
+def identified(row: "pd.Series[Any]") -> str:
+    """Return the identity of the task that a row describes."""
+    return task_identity(
+        params=json.loads(row["params"]),
+        **{name: row[name] for name in ("instance_sha256", "problem", "method")},
+        **{
+            name: int(row[name])
+            for name in ("method_version", "seed", "memory_limit_bytes", "threads")
+        },
+        time_limit_seconds=float(row["time_limit_seconds"]),
+    )
+
+
+def _ending(folder: Path, dice: random.Random) -> str:
+    rows = read_rows(folder)
+    column, value = dice.choice(
+        [
+            ("status", "timeout"),
+            ("status", "unsupported"),
+            ("exit_code", 1),
+            ("exit_code", None),
+            ("exit_signal", 9),
+            ("wall_seconds", 1e6),
+            ("wall_seconds", None),
+            ("cpu_seconds", float("inf")),
+            ("verify_seconds", -1.0),
+        ]
+    )
+    row = dice.choice(rows.index.tolist())
+    rows.loc[row, column] = value
+    write_rows(folder, rows)
+    return f"{column} of row {row}"
+
+
+def _machine(folder: Path, dice: random.Random) -> str:
+    paths = sorted([*folder.glob("environments/*.json"), *folder.glob("machine/*.json")])
+    path = dice.choice([folder / "environment.json", *paths])
+    text = (
+        path.read_text().replace("0", "1")
+        if path.parent.name == "machine"
+        else (path.read_text().replace('"libraries"', '"lib"'))
+    )
+    path.unlink()
+    path.write_text(text)
+    return path.name
+
+
 ALTERATIONS: Mapping[str, Callable[[Path, random.Random], str]] = {
     "null": _null,
     "value": _value,
@@ -174,4 +242,7 @@ ALTERATIONS: Mapping[str, Callable[[Path, random.Random], str]] = {
     "swapped files": _swapped_files,
     "changed file": _changed_file,
     "trace": _trace,
+    "swapped methods": _swapped_methods,
+    "ending": _ending,
+    "machine": _machine,
 }

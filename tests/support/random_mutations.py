@@ -54,6 +54,9 @@ def verdict(problem: str, instance: Document, certificate: Document) -> str:
     """Return what comes of a check, one of `OUTCOMES`, with words after a colon."""
     try:
         proved = checker.check_certificate(instance, certificate)
+    except checker.CheckFailed as error:
+        # For a user that is a rejection; here it is found before it is turned into one.
+        return f"failed: {type(error.__cause__).__name__}: {error.__cause__}"
     except checker.Rejected:
         return "rejected"
     except Exception as error:

@@ -16,6 +16,7 @@ import reader_files
 from certified import NAMES, PROBLEMS, certified
 from ir_models import CONVOLUTION, PRODUCTS
 from onnx import TensorProto, helper, numpy_helper
+from torch_archives import archive, two_layers
 
 from boundmark.benchmarks import suite_file
 from boundmark.benchmarks.stored import load_solution
@@ -200,6 +201,7 @@ READERS = {
     "json-graph": Reader(".json", reader_files.json_graphs, load_file),
     "planners": Reader(".json", reader_files.planners, load_file),
     "openvino": Reader(".xml", lambda: [CONVOLUTION.encode(), PRODUCTS.encode()], load_file),
+    "torch-export": Reader(".pt2", lambda: [archive(two_layers())], load_file),
     "times": Reader(".json", reader_files.times, lambda path: find_device(str(path))),
     "best-known": Reader(".parquet", reader_files.records, read_records),
     "baseline": Reader(".parquet", reader_files.baselines, read_baseline),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import brute_force_microbatch
 from brute_force_microbatch import layout, v_shape
+from large_numbers import multiplied
 
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
@@ -71,3 +72,10 @@ def _layouts() -> Iterator[BlockLayout]:
         2,
     )
     yield layout([("F", 1, 1, (0,)), ("B", 1, 0, (0,)), ("W", 2, -1, (0,))], [(0, 1), (1, 2)], 2)
+
+
+def scaled(sample: MicrobatchInstance, best: int, factor: int) -> tuple[MicrobatchInstance, int]:
+    """Return an instance with all ticks and all memory multiplied, and its optimum."""
+    amounts = ("duration", "memory", "capacity")
+    document = multiplied(sample.to_json(), amounts, factor)
+    return MicrobatchInstance.from_json(document), best * factor

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import brute_force
 from brute_force_ordering import instance, optimum
+from large_numbers import multiplied
 
 from boundmark.problems.ordering import OrderingInstance
 
@@ -67,3 +68,10 @@ def _sample(
         in_place=("no", "yes")[number // 2 % 2],
         weights=("none", "none", "streamed", "resident")[number // 4 % 4],
     )
+
+
+def scaled(sample: OrderingInstance, best: int, factor: int) -> tuple[OrderingInstance, int]:
+    """Return an instance with all bytes multiplied, and its optimum."""
+    sizes = ("size", "parameter_size", "parameter_total")
+    document = multiplied(sample.to_json(), sizes, factor)
+    return OrderingInstance.from_json(document), best * factor

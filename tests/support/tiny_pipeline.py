@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import brute_force
+from large_numbers import multiplied
 
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -29,3 +30,10 @@ def _instances() -> Iterator[PipelineInstance]:
                 param_load=params[:nodes],
                 cache=(100, 6)[number // 4 % 2],
             )
+
+
+def scaled(sample: PipelineInstance, best: int, factor: int) -> tuple[PipelineInstance, int]:
+    """Return an instance with all costs multiplied, and its optimum."""
+    costs = ("work", "transfer", "param_load", "cache")
+    document = multiplied(sample.to_json(), costs, factor)
+    return PipelineInstance.from_json(document), best * factor

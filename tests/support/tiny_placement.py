@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import brute_force
 from brute_force_placement import instance, optimum
+from large_numbers import multiplied
 
 from boundmark.problems.placement import PlacementInstance
 
@@ -49,3 +50,13 @@ def _instances() -> Iterator[PlacementInstance]:
             )
             if nodes == 3:
                 yield instance(wide[:nodes], edges, transfers=transfers)
+
+
+def scaled(sample: PlacementInstance, best: int, factor: int) -> tuple[PlacementInstance, int]:
+    """Return an instance with all ticks and all memory multiplied, and its optimum.
+
+    Durations of -1 remain: the device does not support the operator.
+    """
+    amounts = ("duration", "times", "memory", "capacity")
+    document = multiplied(sample.to_json(), amounts, factor)
+    return PlacementInstance.from_json(document), best * factor

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from brute_force_slicing import HALO, SAME, instance, needs, needs_all, optimum
+from large_numbers import multiplied
 
 from boundmark.problems.slicing import SlicingInstance
 
@@ -72,3 +73,13 @@ def _instances() -> Iterator[SlicingInstance]:
     yield instance([1, 4], [[3, 3, 3], [9, 9, 9]], [needs(0, 1, 1, (0, 0, 1, 1, 1))])
     yield instance([3, 3], [[0, 4], [7, 0]], [needs(0, 1, 3)], launch=[1, 1])
     yield instance([3, 2], [[5], [4]], [needs_all(0, 1, 3)])
+
+
+def scaled(sample: SlicingInstance, best: int, factor: int) -> tuple[SlicingInstance, int]:
+    """Return an instance with all ticks of devices and their memory multiplied, and its optimum.
+
+    Tensors keep their sizes, so all vectors are tried again.
+    """
+    amounts = ("work", "launch", "delay", "weights", "output", "capacity")
+    large = SlicingInstance.from_json(multiplied(sample.to_json(), amounts, factor))
+    return large, int(optimum(large))

@@ -3,7 +3,7 @@
 import itertools
 from typing import Any, NamedTuple
 
-from ..budget import hold
+from ..budget import hold, spend
 from ..graph import topological_order
 from ..values import Rejected, fields, integer, integers, pairs, quoted
 
@@ -70,6 +70,8 @@ def read_instance(document: dict[str, Any]) -> Instance:
     if any(left):
         raise Rejected("a micro-batch does not release the memory that it allocates")
     edges = pairs(document["edges"], "edges of the instance", 0, blocks - 1)
+    hold(ENTRY_BYTES * (sum(map(len, device_sets)) + len(edges)))
+    spend(4 * len(edges))
     if topological_order(edges) is None:
         raise Rejected("the instance's blocks wait for each other in a cycle")
     return Instance(

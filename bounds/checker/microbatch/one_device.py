@@ -19,6 +19,7 @@ def device_load(instance: Instance, payload: Any) -> int:
         raise Rejected("blocks of the payload are repeated, or there are none")
     if any(device not in instance.device_sets[block] for block in blocks):
         raise Rejected("a block of the payload is not on the device")
+    spend(sum(len(instance.device_sets[block]) for block in blocks) // 8 + len(blocks))
     work = sum(instance.duration[block] for block in blocks)
     if not instance.micro_batches:
         return work
@@ -73,6 +74,7 @@ def read_pairs(
         if change and device in instance.device_sets[block]
     }
     waiting: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    spend(4 * len(value))
     for entry in value:
         first, last = integers(entry[:2], "block of a pair", 0, len(instance.duration) - 1)
         amount = integer(entry[2], "amount of a pair", 1, LARGEST_AMOUNT)

@@ -11,6 +11,7 @@ class Paths:
     def __init__(self, instance: Instance) -> None:
         self._duration = instance.duration
         self._size = len(instance.duration) + len(instance.edges)
+        spend(4 * self._size)
         self.order = topological_order(instance.edges) or []
         self.producers: list[list[int]] = [[] for _ in instance.duration]
         for u, v in instance.edges:
@@ -18,6 +19,7 @@ class Paths:
 
     def heads(self) -> list[int]:
         """Return the ticks before which each block cannot start."""
+        spend(2 * self._size)
         earliest = [0] * len(self._duration)
         for v in self.order:
             ready = (earliest[u] + self._duration[u] for u in self.producers[v])
@@ -26,6 +28,7 @@ class Paths:
 
     def tails(self) -> list[int]:
         """Return the ticks from the end of each block to the end of what waits for it."""
+        spend(2 * self._size)
         left = [0] * len(self._duration)
         for v in reversed(self.order):
             for u in self.producers[v]:

@@ -53,10 +53,16 @@ class PhaseTree:
     ) -> None:
         self._instance = instance
         self._order = order
-        self._pairs = pairs
+        # Devices that have none hold nothing that counts.
+        self._pairs = [
+            (capacity, some)
+            for capacity, some in zip(instance.capacity, pairs, strict=True)
+            if some
+        ]
         self._paths = Paths(instance)
         self._sources = sorted({first for some in pairs for first, _, _ in some})
         hold(START_BYTES * len(self._sources) * len(instance.duration))
+        spend(instance.occupied + len(instance.capacity))
         load = [0] * len(instance.capacity)
         for ticks, devices in zip(instance.duration, instance.device_sets, strict=True):
             for device in devices:
@@ -93,6 +99,7 @@ class PhaseTree:
             first = options[-1] & -options[-1]
             options[-1] ^= first
             self.nodes += 1
+            spend(4 + len(devices) // 4)
             if self.nodes > self._most or is_stopped():
                 return False
             phases[block] = first.bit_length() - 1
@@ -129,8 +136,7 @@ class PhaseTree:
     def _is_impossible(self, phases: dict[int, int], period: int) -> bool:
         spend(self._steps)
         after = {first: self._after(first, phases, period) for first in self._sources}
-        for device, pairs in enumerate(self._pairs):
-            capacity = self._instance.capacity[device]
+        for capacity, pairs in self._pairs:
             total = sum(
                 amount * (after[first][last] + self._instance.duration[last])
                 for first, last, amount in pairs

@@ -50,7 +50,7 @@ def expanded(
 def _checked(instance: Instance, starts: list[list[int]]) -> int:
     """Return when the last block ends, if all constraints are kept."""
     duration, occupied = instance.duration, instance.occupied
-    spend(len(starts) * (len(instance.edges) + 3 * occupied))
+    spend(len(instance.capacity) + len(starts) * (1 + len(instance.edges) + 3 * occupied))
     hold(START_BYTES * len(starts) * occupied)
     for row in starts:
         for first, second in instance.edges:

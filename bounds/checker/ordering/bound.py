@@ -28,6 +28,7 @@ def section_search(instance: Instance, payload: Any) -> int:
     if type(payload["stops"]) is not list:
         raise Rejected("stops of the payload is not a list")
     for stop in payload["stops"]:
+        spend(8)
         if type(stop) is dict and "forced" in stop:
             stops.add_forced(fields(stop, "a stop", {"forced"})["forced"])
         else:
@@ -72,7 +73,8 @@ class _Stops:
         stops = integers(value, "forced stops", 0, len(self._order))
         if any(first >= second for first, second in itertools.pairwise(stops)):
             raise Rejected("forced stops are not ascending")
-        spend(len(stops))
+        # Each of them may move all that are known.
+        spend(len(stops) * (4 + len(self._ends) // 64))
         within: dict[tuple[int, int], list[int]] = {}
         for at in stops:
             within.setdefault(self._around(at), []).append(at)
@@ -87,7 +89,8 @@ class _Stops:
                 first = (1 << at) - 1
                 if at in wanted and first & ~common:
                     raise Rejected("an order need not pass a stop that is said to be forced")
-        self._ends = sorted({*self._ends, *stops})
+        for at in stops:
+            bisect.insort(self._ends, at)
 
     def add_slope(self, value: Any) -> None:
         """Add a stop that minimises L less the slope times the number of operators."""
@@ -107,6 +110,7 @@ class _Stops:
         least = least_slope_value(part, read_prices(part, value["prices"]), rise, run)
         if least < run * self._live[at] - rise * (at - begin):
             raise Rejected("the prices of a stop do not show that it is a minimum")
+        spend(len(self._ends) // 64)
         bisect.insort(self._ends, at)
 
 
@@ -128,8 +132,10 @@ def _bound(instance: Instance, sections: list[Section], cuts: Any, searches: dic
             for v, operator in enumerate(part.operators)
         ]
         found = max(least) if instance.is_peak else sum(least)
-        if searches.get(number, 0) > found:
-            found, search = searches[number], Search(part)
+        # What prices prove may be less than nothing.
+        said = searches.get(number, found)
+        if said > found:
+            found, search = said, Search(part)
             is_refuted = (
                 search.refutes_peak(found) if instance.is_peak else search.refutes_sum(least, found)
             )

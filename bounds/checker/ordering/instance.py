@@ -70,7 +70,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
     if max(parameters) > total or nodes * (sum(size) + total) > LARGEST_COST:
         raise Rejected("the sizes of the instance are too large, or parameter_total is too small")
     hold(ENTRY_BYTES * (nodes + tensors + sum(map(len, consumers))))
-    spend(sum(map(len, consumers)))
+    spend(4 * (nodes + tensors + sum(map(len, consumers))))
     reads: list[list[int]] = [[] for _ in range(nodes)]
     writes: list[list[int]] = [[] for _ in range(nodes)]
     edges = []

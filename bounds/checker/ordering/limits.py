@@ -7,6 +7,11 @@ MOST_SEARCH_STEPS = 2**25
 MOST_LEVEL_BYTES = 2**28
 
 
+def set_steps(operators: int) -> int:
+    """Return what a step spends on its down-sets, as numbers of so many bits."""
+    return operators // 4096
+
+
 def state_bytes(operators: int) -> int:
     """Return what a down-set of a section takes in a table."""
     return 400 + operators // 2

@@ -26,6 +26,7 @@ def read_order(instance: Instance, value: Any, what: str) -> tuple[list[int], li
 
 def live_after(instance: Instance, order: list[int]) -> list[int]:
     """Return L of the first i operators of an order, for i from 0 to all."""
+    spend(4 * (len(order) + len(instance.size)) + sum(map(len, instance.consumers)))
     left = [len(readers) + (t in instance.kept) for t, readers in enumerate(instance.consumers)]
     size, producer = instance.size, instance.producer
     live = [sum(size[t] for t, p in enumerate(producer) if p == INPUT and left[t])]
@@ -43,12 +44,10 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
     """Return the maximum or the sum of the memory while operators run."""
     order, position = read_order(instance, solution["order"], "order of the solution")
     taken = []
-    spend(sum(map(len, instance.overwrites)))
+    spend(sum(map(len, instance.overwrites)) + sum(map(len, instance.consumers)))
+    last_read = [max((position[w] for w in row), default=-1) for row in instance.consumers]
     for at, (operator, live) in enumerate(zip(order, live_after(instance, order), strict=False)):
-        is_in_place = any(
-            all(position[reader] <= at for reader in instance.consumers[tensor])
-            for tensor in instance.overwrites[operator]
-        )
+        is_in_place = any(last_read[tensor] <= at for tensor in instance.overwrites[operator])
         written = 0 if is_in_place else instance.written[operator]
         taken.append(live + written + instance.workspace[operator])
     return max(taken) if instance.is_peak else sum(taken)

@@ -18,12 +18,16 @@ def read_prices(part: Section, value: Any) -> Prices:
     tensors = {tensor.number: at for at, tensor in enumerate(part.tensors)}
     spend(4 * len(value) + len(place) + len(tensors))
     found: Prices = {}
+    readers: dict[int, set[int]] = {}
     for row in value:
         row = integers(row, "a row of prices", -LARGEST_AMOUNT, LARGEST_AMOUNT)
         if len(row) != 3 or row[0] not in tensors or row[1] not in place:
             raise Rejected("a row of prices is not a tensor of the section, a reader and an amount")
         tensor = tensors[row[0]]
-        if place[row[1]] not in part.tensors[tensor].readers:
+        if tensor not in readers:
+            spend(len(part.tensors[tensor].readers))
+            readers[tensor] = set(part.tensors[tensor].readers)
+        if place[row[1]] not in readers[tensor]:
             raise Rejected("a price is for an operator that does not read the tensor")
         found.setdefault(tensor, []).append((place[row[1]], row[2]))
     return found
@@ -38,7 +42,7 @@ def net_prices(part: Section, prices: Prices, scale: int, certain: int) -> tuple
         Operators that are not in D: a tensor without prices has its size as the price of the first
         of these that reads it.
     """
-    spend(sum(2 + len(tensor.readers) for tensor in part.tensors))
+    spend(len(part.operators) + sum(2 + len(tensor.readers) for tensor in part.tensors))
     constant, net = scale * part.base, [0] * len(part.operators)
     for at, tensor in enumerate(part.tensors):
         size = scale * tensor.size

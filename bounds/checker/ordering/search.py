@@ -1,7 +1,9 @@
 """Searches the down-sets of a section that orders of less than a cost lead to."""
 
+from collections.abc import Iterator
+
 from ..budget import hold, spend
-from .limits import state_bytes
+from .limits import set_steps, state_bytes
 from .section import EARLIER, Section
 
 
@@ -10,6 +12,12 @@ class Search:
 
     def __init__(self, part: Section) -> None:
         self._part = part
+        count = len(part.operators)
+        # Sets of operators are numbers of `count` bits.
+        spend((8 + count // 512) * (count + sum(2 + len(t.readers) for t in part.tensors)))
+        readers = [_set(tensor.readers) for tensor in part.tensors]
+        overwritten = [set(tensors) for tensors in part.overwrites]
+        self._set_steps = set_steps(count)
         self._bytes = state_bytes(len(part.operators))
         # For each operator: (other readers, size, is overwritten) of what it may be last to read.
         self._reads: list[list[tuple[int, int, bool]]] = []
@@ -18,10 +26,10 @@ class Search:
             for place in read:
                 tensor = part.tensors[place]
                 if not tensor.stays:
-                    others = sum(1 << reader for reader in tensor.readers if reader != at)
-                    self._reads[at].append((others, tensor.size, place in part.overwrites[at]))
+                    others = readers[place] & ~(1 << at)
+                    self._reads[at].append((others, tensor.size, place in overwritten[at]))
         self._needs = [
-            sum({1 << part.tensors[t].producer for t in read if part.tensors[t].producer >= 0})
+            _set([part.tensors[t].producer for t in read if part.tensors[t].producer >= 0])
             for read in part.reads
         ]
         # What each operator leaves behind, and the operators that read it.
@@ -36,7 +44,7 @@ class Search:
 
     def _run(self, done: int, live: int, v: int) -> tuple[int, int]:
         """Return the memory while an operator runs after a down-set, and what is there then."""
-        spend(3 + len(self._reads[v]))
+        spend(3 + len(self._reads[v]) + self._set_steps)
         taken = live + self._part.running[v]
         left, is_in_place = live + self._leaves[v], False
         for others, size, is_overwritten in self._reads[v]:
@@ -101,11 +109,17 @@ class Search:
         return not level
 
 
-def _members(operators: int) -> list[int]:
-    """Return the operators of a set, ascending."""
-    found = []
+def _set(operators: list[int]) -> int:
+    """Return operators as bits."""
+    bits = 0
+    for v in operators:
+        bits |= 1 << v
+    return bits
+
+
+def _members(operators: int) -> Iterator[int]:
+    """Yield the operators of a set, ascending; each is paid for when it is made use of."""
     while operators:
         low = operators & -operators
-        found.append(low.bit_length() - 1)
+        yield low.bit_length() - 1
         operators ^= low
-    return found

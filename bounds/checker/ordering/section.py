@@ -128,8 +128,13 @@ def section(
     )  # fmt: skip
 
 
+def _readers_of_overwritten(part: Section, v: int) -> int:
+    return 1 + sum(1 + len(part.tensors[tensor].readers) for tensor in part.overwrites[v])
+
+
 def may_overwrite(part: Section, v: int) -> bool:
     """Whether in some order, an operator is the last to read a tensor that it can overwrite."""
+    spend(_readers_of_overwritten(part, v))
     return any(
         not any(part.behind[v] >> reader & 1 for reader in part.tensors[tensor].readers)
         for tensor in part.overwrites[v]
@@ -138,6 +143,7 @@ def may_overwrite(part: Section, v: int) -> bool:
 
 def always_overwrites(part: Section, v: int) -> bool:
     """Whether in all orders, an operator is the last to read a tensor that it can overwrite."""
+    spend(_readers_of_overwritten(part, v))
     return any(
         all(reader == v or part.before[v] >> reader & 1 for reader in part.tensors[tensor].readers)
         for tensor in part.overwrites[v]

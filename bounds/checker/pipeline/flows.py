@@ -4,6 +4,7 @@ import itertools
 from collections import defaultdict
 from typing import Any
 
+from ..budget import spend
 from ..values import LARGEST_AMOUNT, LARGEST_COST, Rejected, fields, integer, integers
 from .instance import Instance
 
@@ -19,6 +20,7 @@ def least_cost(graph: Instance, flow: Any) -> tuple[int, int, int]:
         raise Rejected("edges and amounts of a flow are not of one length")
     if any(first >= second for first, second in itertools.pairwise(edges)):
         raise Rejected("edges of a flow are not ascending")
+    spend(8 + len(edges))
     kept: dict[int, int] = defaultdict(int)
     forward: dict[int, int] = defaultdict(int)
     backward: dict[int, int] = defaultdict(int)

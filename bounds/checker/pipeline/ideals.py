@@ -113,7 +113,7 @@ class _Ideals:
         found = []
         nodes, totals = self._nodes[ideal], self._totals[ideal]
         ready = list(_members(totals.ready))
-        spend(sum(1 + len(self._producers[v]) for v in ready))
+        spend(sum(4 + len(self._producers[v]) for v in ready))
         self._count += len(ready)
         if self._count > limits.most_ideal_steps(len(self._graph.work)):
             raise TooLarge("the graph has too many down-sets to check")
@@ -160,6 +160,7 @@ class _Ideals:
         stack = [(first, 0, 0, 0, 0, before)]
         while stack:
             ideal, work, load, entering, leaving, unread = stack.pop()
+            known = len(seen)
             for after, v, read_last in self._steps_from(ideal):
                 if after in seen:
                     continue
@@ -177,6 +178,7 @@ class _Ideals:
                 stack.append((after, now_work, now_load, now_entering, now_leaving, now_unread))
                 if cost + now_leaving <= threshold:
                     within.append(after)
+            spend(2 * (len(seen) - known))
         self._pairs += len(seen) - 1
         if self._pairs > limits.most_ideal_pairs(len(graph.work)):
             raise TooLarge("the graph has too many pairs of down-sets to check")

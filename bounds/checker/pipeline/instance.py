@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from ..budget import hold
+from ..budget import hold, spend
 from ..graph import topological_order
 from ..values import LARGEST_COST, Rejected, fields, integer, integers, pairs
 
@@ -37,6 +37,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
         raise Rejected("the costs of the instance add up to more than 2^53")
     edges = pairs(document["edges"], "edges of the instance", 0, nodes - 1)
     hold(ENTRY_BYTES * (nodes + len(edges)))
+    spend(nodes + 4 * len(edges))
     if topological_order(edges) is None:
         raise Rejected("the instance's graph has a cycle")
     return Instance(
@@ -54,6 +55,7 @@ def objective(graph: Instance, solution: dict[str, Any]) -> int:
     stages = integers(solution["stages"], "stages of the solution", 0, graph.k - 1)
     if len(stages) != len(graph.work):
         raise Rejected("the solution's stages are not one for each node")
+    spend(4 * (len(stages) + len(graph.edges)))
     cost: dict[int, int] = defaultdict(int)
     load: dict[int, int] = defaultdict(int)
     for stage, work, param_load in zip(stages, graph.work, graph.param_load, strict=True):

@@ -56,6 +56,7 @@ def shares_at(graph: Instance, threshold: int, flows: Any) -> list[int] | None:
 
 def in_order(graph: Instance) -> Order:
     """Return the nodes and their consumers, producers first."""
+    spend(len(graph.work) + 2 * len(graph.edges))
     connected = topological_order(graph.edges) or []
     consumers: list[list[int]] = [[] for _ in graph.work]
     for u, w in graph.edges:

@@ -60,6 +60,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
     instance = Instance(
         document["transfers"], duration, memory, capacity, producer, consumers, size, times
     )
+    spend(nodes * devices + 2 * len(producer))
     _check_costs(instance)
     _check_order(instance)
     return instance
@@ -104,9 +105,9 @@ def _check_costs(instance: Instance) -> None:
 
 
 def _check_order(instance: Instance) -> None:
-    edges = sum(map(len, instance.consumers))
-    hold(ENTRY_BYTES * (edges + len(instance.memory)))
-    spend(edges)
+    edges, nodes = sum(map(len, instance.consumers)), len(instance.memory)
+    hold(ENTRY_BYTES * (edges + nodes))
+    spend(4 * (edges + nodes))
     tensors = zip(instance.producer, instance.consumers, strict=True)
     if topological_order([(v, w) for v, row in tensors for w in row]) is None:
         raise Rejected("the instance's graph has a cycle")

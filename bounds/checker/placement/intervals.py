@@ -42,6 +42,7 @@ def by_loads(network: Network, first: int, last: int, body: list[int], rows: Any
     if type(rows) is not list:
         raise Rejected("rows of an interval is not a list")
     for value in rows:
+        spend(4 + devices)
         row = integers(value, "a row of an interval", 0, LARGEST_AMOUNT)
         if len(row) != 3 + devices or row[0] >= sources or row[1] >= targets:
             raise Rejected(

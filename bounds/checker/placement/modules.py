@@ -96,6 +96,7 @@ def _arcs(
     place = {v: at for at, v in enumerate(operators)}
     arcs: list[Arc] = []
     for v in operators:
+        spend(2 + len(network.jumps_to.get(v, ())) + len(written[v]))
         jumps = [jump for jump in network.jumps_to.get(v, ()) if jump.first in place]
         for jump in jumps:
             # More than any threshold is as good as that, and keeps sums small.

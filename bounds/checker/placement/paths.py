@@ -36,7 +36,9 @@ class Network:
 
     def __init__(self, instance: Instance) -> None:
         nodes, self.devices = len(instance.memory), len(instance.capacity)
-        hold(2 * ENTRY_BYTES * (nodes + sum(map(len, instance.consumers))))
+        count = sum(map(len, instance.consumers))
+        hold(2 * ENTRY_BYTES * (nodes + count))
+        spend(nodes * (4 + self.devices) + 2 * len(instance.producer) + 4 * count)
         # Where an operator cannot run, or has no room, it would never end.
         self.duration = [
             [
@@ -88,6 +90,7 @@ class Network:
                 if u != first and u not in found:
                     found.add(u)
                     waiting.append(u)
+        spend(len(found))
         return sorted(found, key=self.position.__getitem__)
 
     def inside(self, first: int, last: int) -> list[int]:
@@ -140,6 +143,7 @@ class Network:
         tuple
             For each operator between and each of its devices, and for each device of the last.
         """
+        spend(len(body) * (4 + 2 * self.devices))
         starts: dict[int, list[int]] = {}
         ends: dict[int, list[int]] = {}
         for v in body:
@@ -148,7 +152,7 @@ class Network:
         if last != OUTSIDE:
             return starts, self._start(last, first, device, ends)
         least = max((min(end) for end in ends.values()), default=0)
-        spend(len(self.jumps_to.get(OUTSIDE, ())) * self.devices)
+        spend(len(self.jumps_to.get(OUTSIDE, ())) * (1 + self.devices))
         for jump in self.jumps_to.get(OUTSIDE, ()):
             if jump.first in ends:
                 whole = min(e + row[0] for e, row in zip(ends[jump.first], jump.least, strict=True))
@@ -158,7 +162,7 @@ class Network:
     def _start(self, v: int, first: int, device: int, ends: dict[int, list[int]]) -> list[int]:
         span = range(self.devices)
         jumps = self.jumps_to.get(v, ())
-        spend((len(self.inputs[v]) + len(jumps)) * self.devices**2)
+        spend(self.devices + (len(self.inputs[v]) + len(jumps)) * self.devices**2)
         start = [0] * self.devices
         for u, ticks in self.inputs[v]:
             for d in span:
@@ -186,6 +190,7 @@ class Network:
         device
             That of the last operator.
         """
+        spend(len(body) * (4 + 2 * self.devices))
         # For each operator, the ticks from its start.
         from_start = {last: [NEVER] * (1 if last == OUTSIDE else self.devices)}
         from_start[last][device] = 0

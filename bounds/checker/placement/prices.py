@@ -61,7 +61,7 @@ def _arcs(network: Network, value: Any) -> Iterator[tuple[int, int, int, list[in
     if type(value) is not list or not all(type(row) is list and len(row) > 2 for row in value):
         raise Rejected("arcs of the payload is not a list of lists of at least three integers")
     span, highest = network.devices, len(network.duration) - 1
-    spend(len(value) * span)
+    spend(len(value) * (8 + 2 * span))
     for row in value:
         first, last = (integer(end, "an end of an arc", OUTSIDE, highest) for end in row[:2])
         amount = integer(row[2], "the amount of an arc", 0, LARGEST_AMOUNT)

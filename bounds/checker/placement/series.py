@@ -6,6 +6,7 @@ from ..budget import hold, spend
 from ..values import LARGEST_AMOUNT, LARGEST_COST, Rejected, fields, integers
 from .instance import Instance
 from .intervals import NUMBER_BYTES, by_loads, ends
+from .limits import step_price
 from .module_data import Module
 from .module_search import REFUTED, search
 from .modules import module_of, scratch_for, tensors_written
@@ -41,6 +42,7 @@ def prove_intervals(
     hold(NUMBER_BYTES * len(intervals) * network.devices**2)
     jump = None
     for value in intervals:
+        spend(16)
         names = {"first", "last", "rows"} | ({"searches"} if has_searches else set())
         value = fields(value, "an interval", names)
         first, last = ends(network, value)
@@ -59,6 +61,7 @@ def _search(module: Module, jump: Jump, searches: Any) -> None:
         raise Rejected("searches of an interval is not a list")
     room = scratch_for(module, lambda size: [0] * size)
     for value in searches:
+        spend(8)
         row = integers(value, "a search of an interval", 0, LARGEST_AMOUNT)
         if len(row) != 4 or row[0] >= len(jump.least) or row[1] >= len(jump.least[0]):
             raise Rejected(
@@ -67,7 +70,7 @@ def _search(module: Module, jump: Jump, searches: Any) -> None:
         source, target, threshold, steps = row
         if threshold > LARGEST_COST:
             raise Rejected("the threshold of a search is more than 2^53")
-        spend(steps)
+        spend(steps * step_price(module.devices))
         if jump.first != OUTSIDE:
             module.allowed[0] = 1 << source
         if jump.last != OUTSIDE:

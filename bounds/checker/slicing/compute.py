@@ -16,6 +16,7 @@ def split_compute(instance: Instance, payload: Any) -> int:
 def best_split(instance: Instance, operator: int) -> int:
     """Return the least ticks in which the devices can compute an operator together."""
     work, length = instance.work[operator], instance.length[operator]
+    spend(2 + len(work))
     if not all(work):
         return 0
     low, high = -1, min(map(sum, zip(work, instance.launch, strict=True)))

@@ -105,7 +105,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
     if len(work) != nodes or any(len(row) != devices for row in work):
         raise Rejected("work of the instance is not one for each operator and device")
     hold(ENTRY_BYTES * (nodes + len(_rows(document, "edges"))))
-    spend(len(document["edges"]))
+    spend(nodes * (4 + devices) + 8 * len(document["edges"]))
     edges = [_edge(row, nodes) for row in document["edges"]]
     inputs: list[list[Edge]] = [[] for _ in range(nodes)]
     for edge in edges:

@@ -5,6 +5,9 @@ from itertools import pairwise
 from ..budget import hold, spend
 from .instance import Edge
 
+# The begin and the end of what a part at an index needs.
+INDEX_BYTES = 80
+
 
 class Needs:
     """The ranges that parts need of one edge's tensor, counted in its indices.

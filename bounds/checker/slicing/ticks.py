@@ -7,13 +7,18 @@ from typing import NamedTuple
 from ..budget import hold, spend
 from .compute import best_split
 from .instance import Edge, Instance
-from .needs import Needs
+from .needs import INDEX_BYTES, Needs
 
 # Widths from the first to the second number.
 Class = tuple[int, int]
 
 # Operators that read more tensors than this are bounded tensor by tensor.
 MOST_COMBINED = 2
+
+# Steps of the ticks of one class, and of one number of devices, without any edges; and of what is
+# received at least, for each class of an edge's producer.
+OWN_STEPS = 16
+RECEIVED_STEPS = 4
 
 
 class Sum(NamedTuple):
@@ -96,12 +101,16 @@ class Operator:
     """
 
     def __init__(self, instance: Instance, number: int, classes: list[list[Class]]) -> None:
+        spend(16 + 2 * len(instance.capacity) + 4 * len(instance.inputs[number]))
         self._instance, self._number = instance, number
         self.length = instance.length[number]
         self.edges = instance.inputs[number]
         self.producers = sorted({edge.producer for edge in self.edges})
         self.own = classes[number]
         self.classes = [classes[producer] for producer in self.producers]
+        self._place = {producer: at for at, producer in enumerate(self.producers)}
+        # Classes and edges that each sum of bytes goes through.
+        self._steps = sum(1 + len(classes[edge.producer]) for edge in self.edges)
         self._needs = [Needs(edge, self.length) for edge in self.edges]
         self._floor = best_split(instance, number)
         work = instance.work[number]
@@ -118,6 +127,7 @@ class Operator:
         """Return the ticks if the width is in a class."""
         low, high = own
         is_single = low == self.length
+        spend(OWN_STEPS + self._steps)
         shared = 0
         if not is_single:
             shared = sum(self._instance.size(edge) for edge in self.edges if edge.is_whole)
@@ -126,7 +136,7 @@ class Operator:
             return LeastTicks(self._floor, widest, [])
         devices = len(self._instance.capacity)
         numbers = range(max(2, -(-self.length // high)), min(devices, self.length) + 1)
-        spend(len(numbers) * sum(len(self.classes[self._place(e.producer)]) for e in self.edges))
+        spend(len(numbers) * (OWN_STEPS + RECEIVED_STEPS * self._steps))
         together = [
             [self._average(high, shared, number) for number in numbers],
             [self._largest_receiver(high, shared, number) for number in numbers],
@@ -139,9 +149,6 @@ class Operator:
                 together.append(others)
         return LeastTicks(self._floor, widest, together)
 
-    def _place(self, producer: int) -> int:
-        return self.producers.index(producer)
-
     def _no_bytes(self) -> list[list[int]]:
         return [[0] * len(row) for row in self.classes]
 
@@ -152,8 +159,8 @@ class Operator:
                 continue
             needed, _ = needs.of_width(low)
             length = self._instance.length[edge.producer]
-            row = amounts[self._place(edge.producer)]
-            for c, (_, most) in enumerate(self.classes[self._place(edge.producer)]):
+            row = amounts[self._place[edge.producer]]
+            for c, (_, most) in enumerate(self.classes[self._place[edge.producer]]):
                 if self._instance.crosses(edge):
                     row[c] += edge.unit * needed * (length - most)
                 else:
@@ -167,8 +174,8 @@ class Operator:
         amounts = self._no_bytes()
         for edge, needs in zip(self.edges, self._needs, strict=True):
             if not edge.is_whole:
-                row = amounts[self._place(edge.producer)]
-                for c, one in enumerate(self.classes[self._place(edge.producer)]):
+                row = amounts[self._place[edge.producer]]
+                for c, one in enumerate(self.classes[self._place[edge.producer]]):
                     row[c] += edge.unit * self._received(edge, needs, high, number, one)
         base = self._launch + self._instance.router_ticks(0, shared)
         ticks, per = self._instance.point_to_point
@@ -185,8 +192,8 @@ class Operator:
         count = 1 if len(self.edges) == 1 else number
         for edge, needs in zip(self.edges, self._needs, strict=True):
             if not edge.is_whole:
-                row = amounts[self._place(edge.producer)]
-                for c, one in enumerate(self.classes[self._place(edge.producer)]):
+                row = amounts[self._place[edge.producer]]
+                for c, one in enumerate(self.classes[self._place[edge.producer]]):
                     parts = self._received(edge, needs, high, number, one)
                     row[c] += edge.unit * (-(-parts // number) if count == 1 else parts)
         width = max(1, self.length - (number - 1) * high)
@@ -261,5 +268,6 @@ def _smallest_apart(ticks: Sum, added: list[list[int]]) -> int:
 
 def operators(instance: Instance, classes: list[list[Class]]) -> list[Operator]:
     """Return all operators."""
-    hold(200 * sum(map(len, classes)))
+    needed = sum(instance.length[edge.consumer] for edge in instance.edges)
+    hold(200 * sum(map(len, classes)) + INDEX_BYTES * needed)
     return [Operator(instance, number, classes) for number in range(len(instance.length))]

@@ -73,6 +73,10 @@ class Outcome:
     bound: int
 
 
+# CP-SAT counts in 64 bits.
+LARGEST_SUM = 2**62
+
+
 class SteadyStateModel:
     """The constraints on stages and phases, for periods from the shortest to the longest."""
 
@@ -90,6 +94,7 @@ class SteadyStateModel:
         self._stage = [model.new_int_var(0, 2 * (count - 1), f"stage {i}") for i in range(count)]
         self._phase = [model.new_int_var(0, longest - 1, f"phase {i}") for i in range(count)]
         self._start = [self._start_of(i, longest) for i in range(count)]
+        self._latest = (2 * count + 1) * longest
         # Any moment may be called the beginning of a period.
         anchor = max(range(count), key=lambda i: len(blocks[i].devices))
         model.add(self._phase[anchor] == 0)
@@ -139,7 +144,10 @@ class SteadyStateModel:
             blocks[i].memory * -self._start[i] + max(0, -blocks[i].memory) * blocks[i].duration
             for i in holding
         )
-        model.add(held <= capacity * self._period)
+        # It follows from the rest, and is left out where its numbers are too large for the solver.
+        held_at_most = sum(abs(blocks[i].memory) for i in holding) + capacity
+        if held_at_most * self._latest < LARGEST_SUM:
+            model.add(held <= capacity * self._period)
         return peak
 
     def _before(self, i: int, j: int) -> Any:

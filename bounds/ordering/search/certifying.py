@@ -8,7 +8,7 @@ def check_steps(part: Section, steps: int) -> int:
     """Return what the checker spends at most on so many steps of a section's search."""
     reads = max(map(len, part.reads))
     feeds = max(sum(len(part.tensors[t].readers) for t in written) for written in part.writes)
-    return steps * (5 + reads + feeds)
+    return steps * (5 + reads + feeds + limits.set_steps(len(part.operators)))
 
 
 def fits_in_memory(part: Section, largest: int) -> bool:

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix, diags
 
 from boundmark.bounds.highs import highs_solver
 from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows
+from boundmark.bounds.pipeline.tree.linear_program import whole_numbers
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, relax
 from boundmark.bounds.pipeline.tree.superblocks import Superblocks
 from boundmark.problems.arrays import IntArray
@@ -162,14 +163,16 @@ class Program:
         """
         relaxation = self._relaxation
         units = np.where(np.isin(relaxation.family, _TICK_ROWS), 1, max(self._threshold, 1))
-        scaled = np.rint(point.multipliers * MULTIPLIER_UNITS * units).astype(np.int64)
+        amounts = point.multipliers * MULTIPLIER_UNITS * units
         if point.y is not None and self._objective != "cost":
-            scaled[self._dropped()] = MULTIPLIER_UNITS * max(self._threshold, 1)
-        result = {}
+            amounts[self._dropped()] = MULTIPLIER_UNITS * max(self._threshold, 1)
+        scaled = whole_numbers(amounts)
+        result, numbers = {}, relaxation.number.tolist()
         for i, name in enumerate(FAMILIES):
-            used = (relaxation.family == i) & (scaled > 0)
-            pairs = np.stack([relaxation.number[used], scaled[used]], axis=1)
-            result[name] = pairs.ravel().tolist()
+            used = np.flatnonzero(relaxation.family == i).tolist()
+            result[name] = [
+                x for row in used if scaled[row] > 0 for x in (numbers[row], scaled[row])
+            ]
         return result
 
     def _dropped(self) -> IntArray:

@@ -13,6 +13,10 @@ from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, Rela
 SIMPLEX_COLUMNS = 450
 
 
+# Half of what the checker takes for a multiplier.
+LARGEST_MULTIPLIER = 2.0**79
+
+
 @dataclass(frozen=True, eq=False)
 class Point:
     """The solver's answer: the optimum, values of the columns, multipliers of the rows."""
@@ -84,3 +88,16 @@ def solve(
         columns=np.array(solution.col_value) * columns,
         multipliers=np.maximum(np.array(solution.row_dual), 0.0) * (unit / rows),
     )
+
+
+def whole_numbers(amounts: FloatArray) -> list[int]:
+    """Return amounts rounded to integers that certificates hold, smaller in proportion if need be.
+
+    Multipliers of rows prove the same when all are divided by one number.
+    """
+    largest = float(amounts.max(initial=0.0))
+    if not np.isfinite(largest):
+        return [0] * len(amounts)
+    fitting = amounts * min(1.0, LARGEST_MULTIPLIER / max(largest, 1.0))
+    # Not by way of 64 bits, which costs of 2^39 ticks exceed.
+    return [int(amount) for amount in np.rint(fitting).tolist()]

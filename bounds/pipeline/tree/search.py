@@ -19,7 +19,7 @@ from boundmark.bounds.pipeline.shares.table import ShareTable
 from boundmark.bounds.pipeline.shares.windows import Windows, branch, shares
 from boundmark.bounds.pipeline.tree.branching import choice
 from boundmark.bounds.pipeline.tree.formulation import Formulation
-from boundmark.bounds.pipeline.tree.linear_program import Point, solve
+from boundmark.bounds.pipeline.tree.linear_program import Point, solve, whole_numbers
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, TREE_FAMILIES, Relaxation, relax
 from boundmark.bounds.pipeline.tree.superblocks import Superblocks
 from boundmark.problems.arrays import IntArray
@@ -30,6 +30,9 @@ Multipliers: TypeAlias = dict[str, list[int]]
 
 # Multipliers are rounded to multiples of 1 / MULTIPLIER_UNITS.
 MULTIPLIER_UNITS = 2**24
+
+# In ticks: from here on, costs are in units of the threshold for the solver.
+LARGE_THRESHOLD = 2**32
 
 # In thresholds: enough for an impossible leaf to be above its threshold.
 EXCESS_PRICE = 100
@@ -189,7 +192,9 @@ class Tree:
             return Node(superblocks, windows, threshold, np.inf, {}, None)
         relaxation = relax(self.instance.graph, superblocks, amounts, windows)
         price = EXCESS_PRICE * (threshold + 1)
-        point = solve(relaxation, price, self.budget.remaining(), self.budget.threads)
+        unit = float(threshold) if threshold >= LARGE_THRESHOLD else 1.0
+        budget = self.budget
+        point = solve(relaxation, price, budget.remaining(), budget.threads, unit=unit)
         if point is None:
             return None
         return Node(
@@ -204,10 +209,9 @@ class Tree:
 
 def rounded_multipliers(relaxation: Relaxation, point: Point) -> Multipliers:
     """Return the multipliers as certificates hold them: of each family, rows and multipliers."""
-    result = {}
-    scaled = np.rint(point.multipliers * MULTIPLIER_UNITS).astype(np.int64)
+    result, numbers = {}, relaxation.number.tolist()
+    scaled = whole_numbers(point.multipliers * MULTIPLIER_UNITS)
     for i, name in enumerate(FAMILIES):
-        used = (relaxation.family == i) & (scaled > 0)
-        pairs = np.stack([relaxation.number[used], scaled[used]], axis=1)
-        result[name] = pairs.ravel().tolist()
+        used = np.flatnonzero(relaxation.family == i).tolist()
+        result[name] = [x for row in used if scaled[row] > 0 for x in (numbers[row], scaled[row])]
     return result

@@ -106,8 +106,9 @@ def payload(
     most_steps
         Of all searches, for a check in time; the checker has a limit of its own.
     """
-    if most_steps is None or most_steps > limits.MOST_SEARCH_STEPS:
-        most_steps = limits.MOST_SEARCH_STEPS
+    limit = limits.MOST_SEARCH_STEPS // limits.step_price(len(instance.capacity))
+    if most_steps is None or most_steps > limit:
+        most_steps = limit
     found = lowered(parts, duration, bound)
     if _steps(found) > most_steps:
         low, found = 0, lowered(parts, duration, 0)

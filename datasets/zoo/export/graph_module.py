@@ -1,12 +1,10 @@
-"""From what `torch.export` records to a computation graph."""
+"""From what `torch.export` records to a computation graph; nothing here needs torch itself."""
 
 import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
-
-import torch
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.datasets.arithmetic import main_dtype
 from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME
@@ -20,6 +18,34 @@ Value: TypeAlias = int | tuple[int | None, ...] | None
 
 # Key in the `meta` of nodes that compute gradients, see `backward`.
 IS_GRADIENT = "is_gradient"
+
+
+@runtime_checkable
+class RecordedTensor(Protocol):
+    """What is known of a tensor in a program: that of torch, or of `torch_program`."""
+
+    @property
+    def shape(self) -> Iterable[Any]:
+        """Extent of each dimension."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements; as a text, torch's name of it."""
+        ...
+
+
+@runtime_checkable
+class RecordedNode(Protocol):
+    """What is asked of a node: those of `torch.fx` have it, and those of `torch_program`."""
+
+    op: str
+    name: str
+    target: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    meta: dict[str, Any]
+
 
 _DTYPES = {"float8_e4m3fn": "float8e4m3fn", "float8_e5m2": "float8e5m2"}
 
@@ -58,8 +84,8 @@ def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
     Parameters
     ----------
     program
-        A functional `torch.export.ExportedProgram`, in which nothing is written in place, or a
-        `TrainingProgram` of one.
+        A functional `torch.export.ExportedProgram`, in which nothing is written in place, a
+        `TrainingProgram` of one, or a `StoredProgram`.
     prefix
         Of module names, left out of the operators' names.
 
@@ -105,7 +131,7 @@ def _weights(program: Any) -> Mapping[str, str]:
 
 def _placeholder(recorded: _Recorded, node: Any, weights: Mapping[str, str], prefix: str) -> Value:
     value = node.meta.get("val")
-    if not isinstance(value, torch.Tensor):
+    if not isinstance(value, RecordedTensor):
         return None
     number = recorded.add(weights.get(node.name, node.name).removeprefix(prefix), value)
     if node.name in weights:
@@ -148,12 +174,14 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
 
 def _results(recorded: _Recorded, name: str, result: Any) -> tuple[Value, list[int]]:
     """Record the tensors that a call yields; return them as it does, and as a list."""
-    if isinstance(result, torch.Tensor):
+    if isinstance(result, RecordedTensor):
         number = recorded.add(name, result)
         return number, [number]
     # Of several, some may be left out.
     several = tuple(
-        recorded.add(f"{name}:{at}" if at else name, one) if isinstance(one, torch.Tensor) else None
+        recorded.add(f"{name}:{at}" if at else name, one)
+        if isinstance(one, RecordedTensor)
+        else None
         for at, one in enumerate(result)
     )
     return several, [number for number in several if number is not None]
@@ -161,7 +189,7 @@ def _results(recorded: _Recorded, name: str, result: Any) -> tuple[Value, list[i
 
 def _has_tensor(value: Any) -> bool:
     values = value if isinstance(value, tuple | list) else (value,)
-    return any(isinstance(one, torch.Tensor) for one in values)
+    return any(isinstance(one, RecordedTensor) for one in values)
 
 
 def _changes_nothing(packet: str, node: Any) -> bool:
@@ -213,7 +241,7 @@ def _reads(
 
 def _numbers(argument: Any, values: Mapping[Any, Value]) -> Sequence[int]:
     """Return the numbers of all tensors in an argument."""
-    if isinstance(argument, torch.fx.Node):
+    if isinstance(argument, RecordedNode):
         value = values[argument]
         several = value if isinstance(value, tuple) else (value,)
         return tuple(number for number in several if number is not None)

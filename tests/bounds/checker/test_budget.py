@@ -8,7 +8,7 @@ from boundmark.bounds.checker.budget import hold, limited, spend
 def test_steps_are_spent_once() -> None:
     """Each check has all steps, and no more."""
     for _ in range(2):
-        with limited():
+        with limited("a file"):
             spend(budget.MOST_STEPS - 1)
             spend(1)
             with pytest.raises(checker.TooLarge, match="more than 67,108,864 steps"):
@@ -17,9 +17,9 @@ def test_steps_are_spent_once() -> None:
 
 def test_an_inner_check_has_a_budget_of_its_own() -> None:
     """And leaves that of the outer one alone."""
-    with limited():
+    with limited("a file"):
         spend(budget.MOST_STEPS)
-        with limited():
+        with limited("a file"):
             spend(budget.MOST_STEPS)
         with pytest.raises(checker.TooLarge):
             spend(1)
@@ -40,11 +40,11 @@ def test_memory_is_refused_before_it_is_taken() -> None:
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (MemoryError(), "there is not enough memory for the check"),
-        (RecursionError(), "the values are nested too deeply"),
+        (MemoryError(), "there is not enough memory for the check of a file"),
+        (RecursionError(), "the values of a file are nested too deeply"),
     ],
 )
 def test_what_python_cannot_do_is_refused(error: Exception, reason: str) -> None:
     """The verdict is a rejection, not a traceback."""
-    with pytest.raises(checker.Rejected, match=reason), limited():
+    with pytest.raises(checker.Rejected, match=reason), limited("a file"):
         raise error

@@ -6,6 +6,7 @@ import random_mutations
 from certified import NAMES
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker import registry
 from boundmark.bounds.checker.pipeline import flows
 
 
@@ -36,13 +37,21 @@ def test_a_checker_that_believes_everything_is_found_out(
 
 
 def test_a_checker_that_fails_is_found_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    failures_are_rejections: None,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """An error that is no rejection is a failure of the checker."""
+    """An error that is no rejection is a failure of the checker, inside of a check as well."""
 
-    def failing(instance: Any, certificate: Any) -> int:
+    def failing(*arguments: Any) -> int:
         raise KeyError("node")
 
+    kinds = dict.fromkeys(registry.PROBLEMS["pipeline"].kinds, failing)
+    failing_problem = registry.PROBLEMS["pipeline"]._replace(kinds=kinds)
+    monkeypatch.setitem(registry.PROBLEMS, "pipeline", failing_problem)
+    counts = random_mutations.run([("pipeline", "share")], random.Random(1), seconds=0.5)
+    assert counts["pipeline", "share/1", "failed"]
+    assert "failed: KeyError" in capsys.readouterr().out
     monkeypatch.setattr(checker, "check_certificate", failing)
     counts = random_mutations.run([NAMES[0]], random.Random(1), seconds=0.1)
     assert {outcome for _, _, outcome in counts} == {"failed"}

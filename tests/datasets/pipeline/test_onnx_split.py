@@ -117,6 +117,26 @@ def test_weights_in_other_files(tmp_path: Path) -> None:
         split_model(path, stages, range(1), {"batch": 3})
 
 
+@pytest.mark.parametrize("location", ["absolute", "../secret", "inside/../../secret", "link"])
+def test_weights_elsewhere_are_not_read(tmp_path: Path, location: str) -> None:
+    """A model cannot have a file copied that is not beside it."""
+    folder = tmp_path / "folder"
+    (folder / "inside").mkdir(parents=True)
+    (tmp_path / "secret").write_bytes(bytes(2**16))
+    (folder / "link").symlink_to(tmp_path / "secret")
+    path = save_model(
+        folder / "model.onnx", save_as_external_data=True, location="w.bin", size_threshold=0
+    )
+    model = onnx.load(path, load_external_data=False)
+    for tensor in model.graph.initializer:
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = str(tmp_path / "secret") if location == "absolute" else location
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(InvalidInputError, match="cannot be read from beside the model"):
+        split_model(path, dict.fromkeys(load(path).names, 0), range(1), {"batch": 3})
+
+
 def test_operators_without_a_stage(tmp_path: Path) -> None:
     """One is named."""
     path = save_model(tmp_path / "model.onnx")

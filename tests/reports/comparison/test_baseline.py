@@ -22,7 +22,7 @@ def folder(stored: Any, run_rows: Any) -> Path:
     store = ResultStore.open(path)
     (store.environments / f"{'e' * 64}.json").write_text(json.dumps(RECORD))
     (store.environments / f"{'f' * 64}.json").write_text(json.dumps(RECORD | {"commit": "d" * 40}))
-    write_reference_seconds(store, "1", [0.5, 0.75])
+    write_reference_seconds(store, [0.5, 0.75])
     return path
 
 

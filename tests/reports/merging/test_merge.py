@@ -90,7 +90,7 @@ def test_a_row_without_its_document_gives_way(hosts: Any, make_row: Any) -> None
     changed.write_text("{}")
     merged, found = merge(hosts)
     assert found.results()["objective"].tolist() == [5]
-    assert [Path(name).name for name in merged.changed_files] == [changed.name]
+    assert [Path(name).name for name in merged.left_files] == [changed.name]
     assert merged.unsupported.empty
 
 

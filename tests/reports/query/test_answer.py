@@ -1,5 +1,7 @@
 """Queries see the folder's tables, and nothing else."""
 
+import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -53,8 +55,12 @@ def test_times_need_no_other_package(folder: Path) -> None:
     [
         ("select * from certifed", "Did you mean .*certified"),
         ("selec", "syntax error"),
-        ("select * from read_csv('/etc/passwd')", "disabled by configuration"),
-        ("copy results to 'x.csv'", "disabled by configuration"),
+        (
+            "select * from read_csv('/etc/passwd')",
+            "calls 'read_csv' for a table, which is disabled",
+        ),
+        ("select * from '/etc/passwd'", "does not exist|disabled"),
+        ("copy results to 'x.csv'", "type COPY, which is disabled"),
         ("install httpfs", "disabled"),
         ("", "^$"),
     ],
@@ -66,7 +72,99 @@ def test_queries_that_fail(folder: Path, sql: str, told: str) -> None:
         return
     with pytest.raises(StoreError, match=told) as caught:
         query_folder(folder, sql)
-    assert "certified" in str(caught.value)
+    if "disabled" not in told:
+        assert "certified" in str(caught.value)
+
+
+LOGGING = "enable_logging('QueryLog', storage='file', storage_path='log')"
+
+
+REFUSED = [
+    f"call {LOGGING}",
+    f"select * from {LOGGING}",
+    f"select 1; call {LOGGING}",
+    f"select 1 where 1 in (select 2 from {LOGGING})",
+    f"with x as (from {LOGGING}) from x",
+    f"from results, lateral (from system.main.{LOGGING})",
+    "select * from \"ENABLE_LOGGING\"(storage='file', storage_path='log')",
+    f"describe select * from {LOGGING}",
+    f"summarize from {LOGGING}",
+    f"explain analyze from {LOGGING}",
+    f"pivot (from {LOGGING}) on x in (1) using count(*)",
+    "pragma enable_profiling",
+    "pragma table_info('results')",
+    "from enable_profiling()",
+    "set profiling_output = 'log'",
+    "reset enable_external_access",
+    "checkpoint",
+    "from checkpoint()",
+    "load httpfs",
+    "attach 'log' as x",
+    "detach memory",
+    "use memory",
+    "export database 'log'",
+    "import database 'log'",
+    "create table x as from results",
+    "insert into results from results",
+    "delete from results",
+    "drop view results",
+    "prepare x as select 1",
+    "vacuum",
+    "begin",
+    "from query('select 1')",
+    "from glob('*')",
+    "from json_execute_serialized_sql('')",
+    "from pandas_scan(1)",
+    "from arrow_scan_dumb(1, 2, 3)",
+    "select " + "(select " * 400 + "1" + ")" * 400,
+    "select 1" + " union all select 1" * 1000,
+]
+
+
+def test_queries_only_read_tables(folder: Path, tmp_path: Path) -> None:
+    """Whatever else DuckDB can do is refused before it runs, and the next query works.
+
+    In a process of its own, since some of it ends the process.
+    """
+    code = (
+        "import json, sys\n"
+        "from pathlib import Path\n"
+        "from boundmark.problems.errors import StoreError\n"
+        "from boundmark.reports.query import query_folder\n"
+        "for sql in json.loads(sys.argv[2]):\n"
+        "    try:\n"
+        "        print('answered', flush=True) if query_folder(Path(sys.argv[1]), sql) else None\n"
+        "    except StoreError as error:\n"
+        "        print(str(error).splitlines()[0], flush=True)\n"
+    )
+    given = json.dumps([*REFUSED, "select 1"])
+    done = subprocess.run(
+        [sys.executable, "-c", code, folder, given], cwd=tmp_path, capture_output=True, text=True
+    )
+    told = dict(zip([*REFUSED, "select 1"], done.stdout.splitlines(), strict=True))
+    assert done.returncode == 0, done.stderr
+    assert told.pop("select 1") == "answered"
+    assert not [sql for sql, line in told.items() if not line.startswith("the query ")]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "from results",
+        "values (1)",
+        "with x as (select status from results) from x",
+        "summarize results",
+        "describe results",
+        "pivot results on status in ('ok') using count(*)",
+        "from range(3)",
+        "select unnest([1, 2])",
+        "from duckdb_tables() where table_name = 'call enable_logging()'",
+    ],
+)
+def test_queries_that_only_read_are_answered(folder: Path, sql: str) -> None:
+    """In all forms that DuckDB knows."""
+    assert query_folder(folder, sql).columns
 
 
 @pytest.fixture

@@ -28,12 +28,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of files whose content is read from here on."""
+    """Return the names of files whose content is read from here on, but for payloads."""
     names: list[str] = []
     content_of = supported._content_of
 
     def noted(path: str) -> Any:
-        names.append(Path(path).name)
+        if not path.endswith(".gz"):
+            names.append(Path(path).name)
         return content_of(path)
 
     monkeypatch.setattr(supported, "_content_of", noted)

@@ -43,3 +43,11 @@ def test_malformed_solutions(field: str, value: Any, reason: str) -> None:
     good = solution_document(CHAIN, Partition(frozen([0, 1, 2])), 14)
     with pytest.raises(checker.Rejected, match=reason):
         checker.check_solution(CHAIN.to_json(), {**good, field: value})
+
+
+def test_who_found_a_solution() -> None:
+    """A text may say so, and need not."""
+    good = solution_document(CHAIN, Partition(frozen([0, 1, 2])), 14)
+    assert checker.check_solution(CHAIN.to_json(), {**good, "producer": "memetic 5"}) == 14
+    with pytest.raises(checker.Rejected, match="the solution's producer is not a text, but 5"):
+        checker.check_solution(CHAIN.to_json(), {**good, "producer": 5})

@@ -1,0 +1,71 @@
+"""What commands say while the checker sees the documents of a results folder, and afterwards."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from boundmark.bounds.checker import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from boundmark.reports.stored.checked_results import Checks
+
+# Lines on what was left out; the rest is counted.
+MOST_LINES = 10
+
+
+@contextmanager
+def check_progress(quiet: bool = False) -> Iterator["Callable[[Checks], None]"]:
+    """Show on the error output how many documents are checked, and say it in the end."""
+    console = Console(stderr=True, quiet=quiet)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    running = bar.add_task("checking documents", total=None)
+    told: list[Checks] = []
+
+    def on_check(checks: "Checks") -> None:
+        if checks.checked and console.is_terminal and not bar.live.is_started:
+            bar.start()
+        told[:] = [checks]
+        to_do = checks.documents - checks.remembered
+        bar.update(running, total=to_do, completed=checks.checked)
+
+    try:
+        yield on_check
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+    for checks in told:
+        console.print(checks.sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_left_out(unsupported: "pd.DataFrame") -> None:
+    """Say on the error output which costs and bounds of a folder do not count, and why.
+
+    Parameters
+    ----------
+    unsupported
+        From `checked_results`.
+    """
+    import click
+
+    for row in unsupported.head(MOST_LINES).to_dict("records"):
+        click.echo(
+            printable(
+                f"left out: {row['column']} {row['value']} of {row['dataset']}/{row['instance']}, "
+                f"task {row['task_id']} ({row['method']}): {row['reason']}"
+            ),
+            err=True,
+        )
+    if len(unsupported) > MOST_LINES:
+        click.echo(f"left out: {len(unsupported) - MOST_LINES:,} more costs and bounds", err=True)

@@ -1,0 +1,138 @@
+"""What a program of torch writes in place, and which names stand for the new values afterwards."""
+
+from collections.abc import Mapping, Sequence
+
+from boundmark.datasets.zoo.export.aten import RULES, SAME
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.quoted import quoted
+
+# Operators whose result is, or may be, in the memory of their first argument.
+_VIEWS = (
+    "alias as_strided chunk contiguous detach diagonal expand expand_as flatten imag lift_fresh "
+    "movedim moveaxis narrow permute positive real reshape select slice split split_with_sizes "
+    "squeeze swapaxes swapdims t to transpose type_as unbind unflatten unfold unsqueeze view "
+    "view_as dropout feature_dropout"
+)
+VIEWS = frozenset(_VIEWS.split())
+
+# Those of them whose result is all of the argument as it is.
+_WHOLE = frozenset({"alias", "detach", "lift_fresh", "positive", "dropout", "feature_dropout"})
+
+
+def is_write(packet: str) -> bool:
+    """Whether an operator changes its first argument; torch's names of these end in one dash."""
+    return packet.endswith("_") and not packet.endswith("__")
+
+
+class Writes:
+    """Follows which tensors share memory.
+
+    Tensors that are the same view of the same memory have one value, of which all names stand for
+    the newest after a write. A tensor that shares memory with another view of it is out of date
+    after a write to that one; what it holds then is not known here, and reading it is refused.
+    Where constants are written into constants, all stays constant, and nothing is out of date.
+    """
+
+    def __init__(self) -> None:
+        # By name: the number of the memory, and that of the view.
+        self._place: dict[str, tuple[int, int]] = {}
+        self._members: dict[int, list[str]] = {}
+        self._constants: set[str] = set()
+        self._stale: set[str] = set()
+        self._given: list[str] = []
+        self._written: set[str] = set()
+        self._views = 0
+
+    def given(self, name: str, *, is_constant: bool) -> None:
+        """Take up a tensor that the program is given."""
+        self._new(name)
+        self._given.append(name)
+        if is_constant:
+            self._constants.add(name)
+
+    def read(
+        self, packet: str, reads: Mapping[str, Sequence[str | None]], made: Sequence[str]
+    ) -> list[str]:
+        """Take up a call, and return which names from now on stand for its result.
+
+        Parameters
+        ----------
+        packet
+            The operator's name, such as ``relu_``.
+        reads
+            Names of tensors by argument, in their order.
+        made
+            Names of its results.
+
+        Raises
+        ------
+        InvalidInputError
+            If it reads a tensor that is out of date.
+        """
+        first = next((x for names in reads.values() for x in names if x is not None), None)
+        for names in reads.values():
+            for name in filter(None, names):
+                self.check(name)
+        is_constant = self._is_constant(packet.removesuffix("_"), reads)
+        writes = is_write(packet)
+        if first in self._place and (writes or packet in VIEWS):
+            memory, view = self._place[first]
+            for name in made:
+                if not writes and packet not in _WHOLE:
+                    self._views += 1
+                    view = self._views
+                self._join(name, memory, view)
+        else:
+            for name in made:
+                self._new(name)
+        if is_constant:
+            self._constants.update(made)
+        return self._write(first, is_constant, made) if writes and first in self._place else []
+
+    def check(self, name: str) -> None:
+        """Raise `InvalidInputError` if a tensor is out of date."""
+        if name in self._stale:
+            raise InvalidInputError(
+                f"tensor {quoted(name)} shares memory with a part of it that was written in "
+                "place; expected none: run_decompositions() of the exported program, before it is "
+                "saved, writes nothing in place."
+            )
+
+    def changed(self) -> list[str]:
+        """Return the names of the tensors that the program is given and has written to.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is out of date.
+        """
+        for name in self._given:
+            self.check(name)
+        return [name for name in self._given if name in self._written]
+
+    def _write(self, target: str, is_constant: bool, made: Sequence[str]) -> list[str]:
+        memory, view = self._place[target]
+        others = [name for name in self._members[memory] if name not in made]
+        if is_constant and self._constants.issuperset(others):
+            return []
+        same = [name for name in others if self._place[name][1] == view]
+        self._stale.update(name for name in others if self._place[name][1] != view)
+        self._constants.difference_update(self._members[memory])
+        if is_constant:
+            self._constants.update((*same, *made))
+        self._written.update(same)
+        return same
+
+    def _is_constant(self, packet: str, reads: Mapping[str, Sequence[str | None]]) -> bool:
+        rule = RULES.get(packet)
+        counted = reads if rule is None or rule.reads is None or packet in SAME else rule.reads
+        names = (name for argument in counted for name in reads.get(argument, ()))
+        return self._constants.issuperset(filter(None, names))
+
+    def _new(self, name: str) -> None:
+        self._views += 1
+        self._join(name, self._views, self._views)
+
+    def _join(self, name: str, memory: int, view: int) -> None:
+        self._place[name] = (memory, view)
+        self._members.setdefault(memory, []).append(name)

@@ -1,0 +1,91 @@
+"""Reading files that anybody may have put there: regular ones only, and only so much of them.
+
+The checker reads what it checks by the same rules, in code of its own.
+"""
+
+import errno
+import gzip
+import io
+import os
+import stat
+import zlib
+from pathlib import Path
+
+# Of a stored document, and of a payload when decompressed.
+LARGEST_FILE = 2**27
+
+
+class RefusedFileError(OSError):
+    """A file that is not read, whatever is in it; `strerror` is a clause that says why."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(number, reason)
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def open_regular(path: str | Path) -> int:
+    """Return the descriptor of a regular file, or of one that a link leads to, open for reading.
+
+    Raises
+    ------
+    RefusedFileError
+        If it is anything else: pipes may never have content, and devices no end.
+    OSError
+        If it cannot be opened.
+    """
+    # Without waiting for somebody to write into a pipe.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        if not stat.S_ISREG(mode):
+            raise RefusedFileError(errno.EINVAL, "it is no regular file")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_regular(path: str | Path, most_bytes: int | None = LARGEST_FILE) -> bytes:
+    """Return the content of a regular file.
+
+    Parameters
+    ----------
+    most_bytes
+        None if the file may have any size.
+
+    Raises
+    ------
+    RefusedFileError
+        If it is no regular file, or has more bytes.
+    OSError
+        If it cannot be read.
+    """
+    with open(open_regular(path), "rb") as file:
+        if most_bytes is None:
+            return file.read()
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise RefusedFileError(errno.EFBIG, f"it has more than {most_bytes >> 20} MiB")
+    return content
+
+
+def decompressed(content: bytes, most_bytes: int = LARGEST_FILE) -> bytes:
+    """Return what is behind the content of a file in gzip's format.
+
+    Raises
+    ------
+    RefusedFileError
+        If that has more bytes, or the content is damaged.
+    """
+    try:
+        found = gzip.GzipFile(fileobj=io.BytesIO(content)).read(most_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RefusedFileError(errno.EINVAL, "it cannot be decompressed") from error
+    if len(found) > most_bytes:
+        reason = f"it has more than {most_bytes >> 20} MiB when decompressed"
+        raise RefusedFileError(errno.EFBIG, reason)
+    return found

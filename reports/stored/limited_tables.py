@@ -1,0 +1,114 @@
+"""Reading Parquet files that anybody may have put there, within a memory that is known before.
+
+A few kilobytes of Parquet can stand for any amount of memory: pages are compressed, and a long text
+that a million rows share is stored once. So what a file says of its size is looked at first, texts
+are read as the distinct ones that the file has, and only then given to every row.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from boundmark.problems.regular_file import RefusedFileError, open_regular
+
+# Of a table: 100,000 tasks take a tenth of it.
+LARGEST_TABLE = 2**31
+
+
+def open_table(path: Path) -> pq.ParquetFile:
+    """Open a Parquet file that is a regular one and says that its table is small enough.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException, UnicodeDecodeError
+        If it cannot be read or is no such file.
+    """
+    os.close(open_regular(path))
+    # Mapped: twice as fast for files of one row.
+    return _open(partial(pq.ParquetFile, path, memory_map=True, pre_buffer=False))
+
+
+def read_opened(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the table of an open file, or some columns of it.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException
+        If it cannot be read, or takes too much memory.
+    """
+    table = file.read(columns=columns, use_threads=False)
+    if table.nbytes + sum(map(_text_bytes, table.columns)) > LARGEST_TABLE:
+        raise _too_large()
+    for at, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            plain = field.with_type(field.type.value_type)
+            table = table.set_column(at, plain, table.column(at).cast(plain.type))
+    return table
+
+
+def read_table(path: Path) -> pa.Table:
+    """Return the table of a Parquet file.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException, UnicodeDecodeError
+        As `open_table` and `read_opened` do.
+    """
+    with open_table(path) as file:
+        return read_opened(file)
+
+
+def table_of(content: bytes) -> pa.Table:
+    """Return the table of a Parquet file's content.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException, UnicodeDecodeError
+        As `read_table` does.
+    """
+    with _open(lambda **more: pq.ParquetFile(pa.BufferReader(content), **more)) as file:
+        return read_opened(file)
+
+
+def _open(opened: Callable[..., pq.ParquetFile]) -> pq.ParquetFile:
+    """Return a file as it is to be read, if it says that its table is small enough."""
+    file = opened()
+    try:
+        _refuse_large(file.metadata)
+        if file.metadata.num_rows <= 1:
+            return file
+        texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
+    except BaseException:
+        file.close()
+        raise
+    file.close()
+    return opened(read_dictionary=texts)
+
+
+def _refuse_large(metadata: pq.FileMetaData) -> None:
+    """Raise if a file says itself that its table is too large."""
+    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
+    stated = sum(max(0, group.total_byte_size) for group in groups)
+    if max(stated, 8 * metadata.num_rows * metadata.num_columns) > LARGEST_TABLE:
+        raise _too_large()
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    """Return how many bytes the texts of a column take once every row has its own."""
+    if not pa.types.is_dictionary(column.type):
+        return 0
+    return sum(
+        pc.sum(pc.binary_length(part.dictionary).take(part.indices)).as_py() or 0
+        for part in column.chunks
+    )
+
+
+def _too_large() -> RefusedFileError:
+    reason = f"its table takes more than {LARGEST_TABLE >> 20} MiB of memory"
+    return RefusedFileError(errno.EFBIG, reason)
