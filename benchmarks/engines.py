@@ -39,11 +39,9 @@ def make_engine(name: str, workers: int | None = None, scheduler: str | None = N
             "workers are given beside a scheduler; expected one of them, because the scheduler's "
             "workers decide how many tasks run at a time."
         )
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise InvalidInputError(f"workers is {workers}; expected 1 to {MOST_WORKERS}.")
-    at_a_time = workers or len(os.sched_getaffinity(0))
+    local = local_engine(workers)
     if name == "local":
-        return LocalEngine(at_a_time)
+        return local
     try:
         from boundmark.benchmarks.execution.dask_engine import DaskEngine
     except ModuleNotFoundError as error:
@@ -51,4 +49,17 @@ def make_engine(name: str, workers: int | None = None, scheduler: str | None = N
             f"the engine 'dask' needs the package {error.name}, which is not installed; "
             "install it with: pip install 'boundmark[dask]'"
         ) from error
-    return DaskEngine(scheduler, at_a_time)
+    return DaskEngine(scheduler, local.workers)
+
+
+def local_engine(workers: int | None = None) -> LocalEngine:
+    """Return the engine of this machine, with so many tasks at a time, or one per CPU.
+
+    Raises
+    ------
+    InvalidInputError
+        If that number is not understood.
+    """
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise InvalidInputError(f"workers is {workers}; expected 1 to {MOST_WORKERS}.")
+    return LocalEngine(workers or len(os.sched_getaffinity(0)))

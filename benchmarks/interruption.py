@@ -1,5 +1,6 @@
 """Ctrl-C and the end of the time: methods end and what they found counts, then all ends."""
 
+import math
 import signal
 import threading
 import time
@@ -8,6 +9,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 import psutil
+
+from boundmark.benchmarks.wall_clock import WallClock
 
 # What the processes that run methods are started with.
 METHOD_JOB = "boundmark.benchmarks.execution.method_job"
@@ -27,8 +30,11 @@ class TimeIsUpError(Exception):
 
 
 @contextmanager
-def ending_gently(stop: Callable[[str], None], kill_at: float, end_at: float) -> Iterator[None]:
+def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock], None]]:
     """End running methods at the first Ctrl-C or when their time is up; what they found counts.
+
+    Yields a function that takes the clock when its time begins, and not before: until then there
+    is no end. Any thread may call it.
 
     A second Ctrl-C raises `KeyboardInterrupt`, and the end of the time `TimeIsUpError`, which
     after a Ctrl-C comes within `PATIENCE_SECONDS`. Does nothing in other threads than the main one,
@@ -38,13 +44,17 @@ def ending_gently(stop: Callable[[str], None], kill_at: float, end_at: float) ->
     ----------
     stop
         Called with the reason, as a clause, before methods are ended.
-    kill_at, end_at
-        When methods are ended, and when everything is, by `time.monotonic()`.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda clock: None
         return
     stopped: list[str] = []
+    end_at = math.inf
+
+    def begin(clock: WallClock) -> None:
+        nonlocal end_at
+        end_at = clock.end_at
+        signal.setitimer(signal.ITIMER_REAL, _until(clock.kill_at))
 
     def end(why: str) -> None:
         stopped.append(why)
@@ -70,9 +80,8 @@ def ending_gently(stop: Callable[[str], None], kill_at: float, end_at: float) ->
         number: signal.signal(number, handler)
         for number, handler in ((signal.SIGINT, on_interrupt), (signal.SIGALRM, on_alarm))
     }
-    signal.setitimer(signal.ITIMER_REAL, _until(kill_at))
     try:
-        yield
+        yield begin
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():

@@ -55,6 +55,10 @@ class MethodRounds:
         Names of the methods that run.
     tried
         Names of those that have been started or were stored.
+    clock
+        The time that all rounds share; it begins anew with the first task.
+    on_begin
+        Called with the clock then.
     why_stopped
         A clause if `stop` was called, else empty.
     """
@@ -74,11 +78,11 @@ class MethodRounds:
         self._source = source
         self._rounds = rounds
         self._settings = settings
-        self._clock = clock
+        self.clock = clock
+        self.on_begin: Callable[[WallClock], None] = lambda clock: None
         self._stored = stored
         self._workers = workers
         self._on_change = on_change
-        self._has_started = False
         self._changed = threading.Condition(threading.RLock())
         self._waiting: list[MethodChoice] = []
         self.objective = target
@@ -118,7 +122,6 @@ class MethodRounds:
 
     def finished(self, planned: PlannedTask, outcome: Outcome) -> None:
         """Note an outcome."""
-        self._has_started = True
         self.take(planned.task.method, outcome.objective, outcome.bound_certified)
 
     def not_run(self) -> list[tuple[str, str]]:
@@ -137,13 +140,16 @@ class MethodRounds:
 
     def _next(self) -> PlannedTask | None:
         with self._changed:
+            if self.round == 0 and not self.why_stopped:
+                self.clock = self.clock.begun_anew()
+                self.on_begin(self.clock)
             while not self.why_stopped:
                 if self._waiting:
                     choice = self._waiting.pop(0)
                     limit = self._share()
                     if self._is_known(choice, limit):
                         continue
-                    if self._clock.for_methods() == 0.0:
+                    if self.clock.for_methods() == 0.0:
                         continue
                     self.running.append(choice.method.name)
                     self.tried.append(choice.method.name)
@@ -162,9 +168,7 @@ class MethodRounds:
 
     def _share(self) -> float:
         """Return the seconds that the next method of this round may use."""
-        left = self._clock.for_methods()
-        if not self._has_started:
-            left = max(0.0, left - self._clock.starting_seconds)
+        left = self.clock.for_methods()
         if self.round < len(self._rounds):
             left *= ROUND_FRACTION
         # As many run at a time as there are workers; the one in question is one of them.

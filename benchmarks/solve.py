@@ -9,8 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from boundmark.benchmarks.answer import GIVEN, Answer
-from boundmark.benchmarks.engines import make_engine
+from boundmark.benchmarks.engines import local_engine
 from boundmark.benchmarks.execution.engine import Engine
+from boundmark.benchmarks.execution.local_engine import LocalEngine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
 from boundmark.benchmarks.interruption import (
@@ -90,6 +91,9 @@ def solve(
 ) -> Answer:
     """Run methods on an instance and return the best of what was verified.
 
+    The clock begins anew when the processes that run methods are ready: how long they take to start
+    depends on what else the machine does, and says nothing about the instance.
+
     Methods that still run when the optimum is proven are ended. Ctrl-C ends all that run; what they
     have found by then counts.
 
@@ -108,7 +112,26 @@ def solve(
     watch
         Returns a context that shows how the rounds go on.
     """
-    engine = make_engine("local", workers)
+    # No more processes than there are methods to run in them.
+    engine = local_engine(min(workers, max(1, sum(map(len, rounds)))))
+    first = [choice.method.name for choice in rounds[0]] if rounds else []
+    engine.start(source.instance.problem, first)
+    try:
+        return _solve(source, rounds, directory, settings, clock, engine, given, watch)
+    finally:
+        engine.close()
+
+
+def _solve(
+    source: NamedInstance,
+    rounds: Sequence[Sequence[MethodChoice]],
+    directory: Path,
+    settings: RunSettings,
+    clock: WallClock,
+    engine: LocalEngine,
+    given: GivenSolution | None,
+    watch: Callable[[MethodRounds], AbstractContextManager[object]],
+) -> Answer:
     stored = ResultStore.create_or_open(directory).results()
     going = MethodRounds(
         source,
@@ -116,12 +139,12 @@ def solve(
         settings,
         clock,
         stored=stored[stored["instance_sha256"] == source.instance.sha256],
-        workers=workers,
+        workers=engine.workers,
         target=given.objective if given else None,
     )
 
     with watch(going):
-        late = _run(going, source, directory, engine, clock)
+        late = _run(going, source, directory, engine)
     rows = ResultStore.open(directory).results()
     rows = rows[
         (rows["instance_sha256"] == source.instance.sha256) & rows["method"].isin(going.tried)
@@ -137,9 +160,7 @@ def solve(
     )
 
 
-def _run(
-    going: MethodRounds, source: NamedInstance, directory: Path, engine: Engine, clock: WallClock
-) -> str:
+def _run(going: MethodRounds, source: NamedInstance, directory: Path, engine: Engine) -> str:
     """Run the rounds; return why results were left unchecked, empty if none were."""
 
     def told(outcome: Outcome) -> Outcome:
@@ -155,7 +176,8 @@ def _run(
             end_running_methods()
 
     try:
-        with ending_gently(going.stop, clock.kill_at, clock.end_at):
+        with ending_gently(going.stop) as set_clock:
+            going.on_begin = set_clock
             run_as_they_come(
                 source,
                 going.tasks(),

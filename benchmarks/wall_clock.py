@@ -1,7 +1,6 @@
 """The time that a whole command may take, and what of it methods may use."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 # Of the time, for checking what methods have found: a share of it, and no more than some seconds.
@@ -13,10 +12,6 @@ GRACE_SECONDS = 1.2
 
 # Checks that are nearly done when the time is up may end.
 PATIENCE_SECONDS = 1.0
-
-# Until the first method runs: at most a share of the time, and no more than some seconds.
-STARTING_FRACTION = 0.25
-MOST_STARTING_SECONDS = 2.5
 
 
 # Whether this process is the command; a program that calls it has begun long before.
@@ -54,11 +49,6 @@ class WallClock:
         return min(CHECKING_FRACTION * self.seconds, MOST_CHECKING_SECONDS)
 
     @property
-    def starting_seconds(self) -> float:
-        """Seconds until the processes that run methods are ready."""
-        return min(STARTING_FRACTION * self.seconds, MOST_STARTING_SECONDS)
-
-    @property
     def kill_at(self) -> float:
         """When methods that still run are ended, by `time.monotonic()`."""
         return self.started + self.seconds - self.checking_seconds + GRACE_SECONDS
@@ -68,13 +58,9 @@ class WallClock:
         """When the command ends whatever is still to be checked, by `time.monotonic()`."""
         return self.started + self.seconds + PATIENCE_SECONDS
 
-    def after(self, step: Callable[[], bool]) -> "WallClock":
-        """Take a step, which belongs to an installation if it says so; return the clock from then.
-
-        The time then begins anew: what came before such a step was slow for the first time as
-        well, since nothing that is imported had ever been read from the disk.
-        """
-        return replace(self, started=time.monotonic()) if step() else self
+    def begun_anew(self) -> "WallClock":
+        """Return the clock with all its time, from now on."""
+        return replace(self, started=time.monotonic())
 
     def spent(self) -> float:
         """Return the seconds since the command started."""

@@ -11,6 +11,7 @@ import click
 from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
+    NOTHING_FOUND,
     compile_kernels,
     registered_problems,
     search,
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.suite import MethodChoice
 
-# Exit codes beyond 0; 2 is for mistakes.
-WORSE, INCOMPARABLE = 1, 3
+# Exit code beyond those that `solve` has, too; 2 is for mistakes.
+WORSE = 1
 
 
 @click.command(cls=ParameterCommand, problems=registered_problems)
@@ -84,7 +85,7 @@ def evaluate(
         files: dict[str, Path] = {}
     else:
         treated = given.source.instance.problem
-        clock = clock.after(lambda: compile_kernels(console, treated))
+        compile_kernels(console, treated)
         answer, files = search(
             given.source, _rounds(treated, methods), settings, clock, console,
             workers=workers, out=out, given=given, grade=lambda found: graded(found, given),
@@ -100,7 +101,10 @@ def evaluate(
             click.echo(f"grade            {grade} (at most {max_gap:g} % asked for)")
     if answer.interrupted:
         sys.exit(INTERRUPTED)
-    sys.exit({None: 0, "passed": 0, "failed": WORSE, "no bound": INCOMPARABLE}[grade])
+    if answer.certified_bound is None:
+        click.echo("There is no certified bound, so nothing is known of the gap.", err=True)
+        sys.exit(NOTHING_FOUND)
+    sys.exit(WORSE if grade == "failed" else 0)
 
 
 def _rounds(problem: str, names: tuple[str, ...]) -> "list[list[MethodChoice]]":

@@ -8,7 +8,6 @@ from rich.live import Live
 from rich.text import Text
 
 from boundmark.benchmarks.method_rounds import MethodRounds
-from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.bounds.checker import printable
 
 REFRESHES_A_SECOND = 4
@@ -17,21 +16,18 @@ REFRESHES_A_SECOND = 4
 class _Lines:
     """Drawn anew whenever the terminal asks for it; rounds that are over keep their line."""
 
-    def __init__(self, rounds: MethodRounds, clock: WallClock) -> None:
+    def __init__(self, rounds: MethodRounds) -> None:
         self._rounds = rounds
-        self._clock = clock
         self._lines: dict[int, Text] = {}
 
     def __rich__(self) -> Group:
         number = self._rounds.round
         if number:
-            self._lines[number] = Text(
-                line_of(self._rounds, self._clock), no_wrap=True, overflow="ellipsis"
-            )
+            self._lines[number] = Text(line_of(self._rounds), no_wrap=True, overflow="ellipsis")
         return Group(*self._lines.values())
 
 
-def line_of(rounds: MethodRounds, clock: WallClock) -> str:
+def line_of(rounds: MethodRounds) -> str:
     """Return what is known in a round: incumbent, bound, gap, time left, methods that run."""
     upper, lower = rounds.objective, rounds.bound
     parts = [
@@ -39,19 +35,19 @@ def line_of(rounds: MethodRounds, clock: WallClock) -> str:
         f"best {'-' if upper is None else f'{upper:,}'}",
         f"bound {'-' if lower is None else f'{lower:,}'}",
         f"gap {f'{upper / lower - 1:.2%}' if upper is not None and lower else '-'}",
-        f"{clock.remaining():.0f} s left",
+        f"{rounds.clock.remaining():.0f} s left",
         printable(", ".join(rounds.running)) or "checking",
     ]
     return "  ".join(parts)
 
 
 @contextmanager
-def live_lines(console: Console, clock: WallClock, rounds: MethodRounds) -> Iterator[None]:
+def live_lines(console: Console, rounds: MethodRounds) -> Iterator[None]:
     """Show a live line per round on a terminal; nothing elsewhere."""
     if not console.is_terminal or console.quiet:
         yield
         return
-    lines = _Lines(rounds, clock)
+    lines = _Lines(rounds)
     with Live(lines, console=console,
               refresh_per_second=REFRESHES_A_SECOND):  # fmt: skip
         yield

@@ -9,6 +9,7 @@ import click
 from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
+    NOTHING_FOUND,
     compile_kernels,
     registered_problems,
     search,
@@ -73,7 +74,7 @@ def solve(
     source = own.source if own else named_instance(model, *asked)
     console = Console(stderr=True, quiet=quiet or as_json)
     treated = problems()[source.instance.problem]
-    clock = clock.after(lambda: compile_kernels(console, treated.name))
+    compile_kernels(console, treated.name)
     rounds = rounds_of(treated, methods)
     answer, files = search(
         source, rounds, settings, clock, console, workers=workers, out=out, given=own
@@ -87,3 +88,6 @@ def solve(
             print_losses(answer)
     if answer.interrupted:
         sys.exit(INTERRUPTED)
+    if answer.objective is None and answer.certified_bound is None:
+        click.echo("No method found a solution or a bound; the notes say why.", err=True)
+        sys.exit(NOTHING_FOUND)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # What a shell says of a command that Ctrl-C has ended.
 INTERRUPTED = 130
 
+# No solution and no bound, or no bound to grade a solution with.
+NOTHING_FOUND = 3
+
 
 def registered_problems() -> "Iterable[Problem]":
     """Return all problems, whose parameters are options."""
@@ -49,7 +52,7 @@ def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
             show_default=True, metavar="SECONDS",
-            help="Wall-clock limit of the whole command, checks included.",
+            help="Wall-clock limit with all checks; begins when methods are imported.",
         ),
         click.option(
             "--memory-limit", type=click.FloatRange(min=0, min_open=True), default=4.0,
@@ -77,23 +80,19 @@ def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def compile_kernels(console: "Console", problem: str | None = None) -> bool:
+def compile_kernels(console: "Console", problem: str | None = None) -> None:
     """Compile the methods' kernels if they are not on disk yet, and say what takes so long.
 
     Parameters
     ----------
     problem
         Whose methods; by default all.
-
-    Returns
-    -------
-    Whether any were, which is no part of what a command has to do.
     """
     from boundmark.benchmarks.kernels import are_compiled, mark_compiled
     from boundmark.problems.catalog import methods
 
     if are_compiled(problem):
-        return False
+        return
     told = "compiling kernels, once after installation; up to a minute ..."
     with console.status(told):
         if not console.is_terminal:
@@ -101,7 +100,6 @@ def compile_kernels(console: "Console", problem: str | None = None) -> bool:
         for method in methods(problem).values():
             method.load()
     mark_compiled(problem)
-    return True
 
 
 def search(
@@ -136,7 +134,7 @@ def search(
     try:
         found = solve(
             source, rounds, folder, settings, clock, workers=workers, given=given,
-            watch=lambda going: live_lines(console, clock, going),
+            watch=lambda going: live_lines(console, going),
         )  # fmt: skip
         is_kept = is_kept or found.interrupted
         if grade is not None:

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.benchmarks.execution import frames, processes
 from boundmark.benchmarks.execution.text import printable
@@ -94,6 +94,14 @@ class Channel:
 
 
 Job: TypeAlias = Callable[[Mapping[str, Any], Channel], None]
+
+
+@runtime_checkable
+class WarmingJob(Protocol):
+    """A job whose warm process can do something for a request before the child is forked."""
+
+    def warm_up(self, job: Mapping[str, Any]) -> bool:
+        """Import what the request needs; return whether anything was imported."""
 
 
 def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: int) -> NoReturn:

@@ -4,7 +4,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from boundmark.benchmarks.execution.task import Outcome, Task
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True)
+@dataclass
 class LocalEngine:
     """Worker threads over warm processes.
 
@@ -30,6 +30,26 @@ class LocalEngine:
 
     workers: int
     methods: str = ""
+    _started: list[Supervisor] = field(default_factory=list)
+
+    def start(self, problem: str, first: Sequence[str]) -> None:
+        """Start the processes for tasks of a problem; `run` takes tasks when they are ready.
+
+        Parameters
+        ----------
+        first
+            Names of the methods that are run first.
+        """
+        self._started = [Supervisor(self.methods) for _ in range(self.workers)]
+        for number, supervisor in enumerate(self._started):
+            # Each imports what it will probably run, so that all are ready sooner.
+            supervisor.start(problem, first[number :: self.workers])
+
+    def close(self) -> None:
+        """End processes that were started and never used."""
+        for supervisor in self._started:
+            supervisor.close()
+        self._started = []
 
     def run(
         self,
@@ -41,12 +61,16 @@ class LocalEngine:
         waiting = iter(tasks)
         taking = threading.Lock()
         finished: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
-        supervisors = [Supervisor(self.methods) for _ in range(self.workers)]
+        are_started = bool(self._started)
+        supervisors = self._started or [Supervisor(self.methods) for _ in range(self.workers)]
+        self._started = []
         # Tasks of one instance come one after the other.
         read = lru_cache(self.workers)(read_instance)
 
         def work(supervisor: Supervisor) -> None:
             try:
+                if are_started:
+                    supervisor.wait_until_ready()
                 while True:
                     with taking:
                         task = next(waiting, None)

@@ -10,9 +10,10 @@ import math
 import operator
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from boundmark.benchmarks.execution.child_process import Channel, Job
+from boundmark.benchmarks.execution.child_process import Channel
 from boundmark.benchmarks.execution.task import Task
 from boundmark.problems import catalog
 from boundmark.problems.canonical import canonical_json
@@ -23,36 +24,57 @@ from boundmark.problems.method import Budget, Method
 from boundmark.problems.problem import Instance, Solution, solution_document
 
 
-def prepare(methods: str) -> Job:
-    """Import the methods, so that every child starts with their kernels ready.
+@dataclass(frozen=True)
+class MethodJob:
+    """Runs tasks in children of a warm process, which imports each method before its first task.
 
-    Solvers that the problem's methods name are imported, too, if they are installed.
+    So every child starts with compiled kernels and imported solvers, and no process waits for
+    methods that nobody runs.
+    """
+
+    known: Mapping[str, Method]
+    imported: set[str] = field(default_factory=set)
+
+    def warm_up(self, job: Mapping[str, Any]) -> bool:
+        """Import what the method of a task needs; return whether anything was imported."""
+        return self.import_method(str(job.get("method")))
+
+    def import_method(self, name: str) -> bool:
+        """Import a method and the solvers that it names; return whether that is news."""
+        if name in self.imported or name not in self.known:
+            return False
+        self.imported.add(name)
+        # What cannot be imported fails in the children that run it, with the reason.
+        with contextlib.suppress(Exception):
+            for module in filter(_is_installed, self.known[name].warm):
+                importlib.import_module(module)
+            self.known[name].load()
+        return True
+
+    def __call__(self, request: Mapping[str, Any], channel: Channel) -> None:
+        """Run a task; in a child."""
+        run(Task.from_json(request), self.known, channel)
+
+
+def prepare(argument: str) -> MethodJob:
+    """Import what all methods of a problem need, and the methods that are run first.
 
     Parameters
     ----------
-    methods
-        ``"PROBLEM module:NAME"``, the latter of a `Method` or a tuple of them; ``"PROBLEM "`` for
-        all that are registered for the problem.
+    argument
+        JSON: ``problem``; ``methods``, ``"module:NAME"`` of a `Method` or a tuple of them, or an
+        empty text for all that are registered for the problem; ``first``, names of methods.
     """
+    asked = json.loads(argument)
     # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
     importlib.import_module("numpy.ma")
     # The command has told of broken packages; its servers need not, each anew.
     logging.getLogger("boundmark").setLevel(logging.ERROR)
-    problem, _, path = methods.partition(" ")
-    known = _methods_at(path) if path else catalog.methods(problem)
+    path = asked["methods"]
+    job = MethodJob(_methods_at(path) if path else catalog.methods(asked["problem"]))
     catalog.problems()
-    treating = [method for method in known.values() if method.problem == problem]
-    for module in {name for method in treating for name in method.warm}:
-        if _is_installed(module):
-            importlib.import_module(module)
-    for method in treating:
-        # One that cannot be imported fails in the children that run it, and in no others.
-        with contextlib.suppress(Exception):
-            method.load()
-
-    def job(request: Mapping[str, Any], channel: Channel) -> None:
-        run(Task.from_json(request), known, channel)
-
+    for name in asked["first"]:
+        job.import_method(name)
     return job
 
 

@@ -92,6 +92,10 @@ def _serve(control: socket.socket, job: child_process.Job, shared: SharedMemory)
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
         request = json.loads(message)
+        if isinstance(job, child_process.WarmingJob) and job.warm_up(request["job"]):
+            _check_ready_to_fork()
+            gc.collect()
+            gc.freeze()
         reports, output, documents = descriptors
         clock, clock_end = os.pipe()
         server = os.getpid()

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
@@ -43,6 +43,7 @@ class Supervisor:
 
     def __init__(self, methods: str = "") -> None:
         self._methods = methods
+        self._first: tuple[str, ...] = ()
         self._problem = ""
         self._starters: Mapping[str, Callable[[], ForkServer]] = {
             "methods": self._start_methods,
@@ -51,6 +52,31 @@ class Supervisor:
         self._servers: dict[str, ForkServer] = {}
         self._lock = threading.Lock()
         self._stopped = False
+
+    def start(self, problem: str, first: Sequence[str] = ()) -> None:
+        """Start the processes for tasks of a problem; `run` waits until they are ready.
+
+        Parameters
+        ----------
+        first
+            Names of the methods to import at once; others are imported before their first task.
+        """
+        self._problem, self._first = problem, tuple(first)
+        for name in self._starters:
+            self._server(name)
+
+    def wait_until_ready(self) -> None:
+        """Return once the processes that `start` has started can run a task.
+
+        Raises
+        ------
+        BoundmarkError
+            If they cannot start.
+        ServerStoppedError
+            If `stop` was called.
+        """
+        for name in self._starters:
+            self._ready_server(name)
 
     def run(self, task: Task, instance: bytes) -> Outcome:
         """Run a task and verify what it reports.
@@ -116,8 +142,8 @@ class Supervisor:
         self.close()
 
     def _start_methods(self) -> ForkServer:
-        argument = f"{self._problem} {self._methods}"
-        return ForkServer("boundmark.benchmarks.execution.method_job", argument)
+        argument = {"problem": self._problem, "methods": self._methods, "first": self._first}
+        return ForkServer("boundmark.benchmarks.execution.method_job", json.dumps(argument))
 
     def _forget(self, name: str) -> None:
         with self._lock:

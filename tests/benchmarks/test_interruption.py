@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -16,13 +17,21 @@ from boundmark.benchmarks.interruption import METHOD_JOB
 
 def jobs_of(process: psutil.Process) -> list[psutil.Process]:
     """Return the processes in which methods run below a command."""
-    return [
-        job
-        for guard in process.children()
-        if METHOD_JOB in guard.cmdline()
-        for server in guard.children()
-        for job in server.children()
-    ]
+    jobs = []
+    for guard in process.children():
+        # Some end while they are looked at.
+        with suppress(psutil.Error):
+            if METHOD_JOB in guard.cmdline():
+                jobs += [job for server in guard.children() for job in server.children()]
+    return jobs
+
+
+def has_worked(job: psutil.Process) -> bool:
+    """Whether a process has used a second."""
+    try:
+        return bool(job.cpu_times().user > 1)
+    except psutil.Error:
+        return False
 
 
 def test_ctrl_c_keeps_the_best(boundmark: Boundmark, tmp_path: Path) -> None:
@@ -37,7 +46,7 @@ def test_ctrl_c_keeps_the_best(boundmark: Boundmark, tmp_path: Path) -> None:
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )  # fmt: skip
     process = psutil.Process(command.pid)
-    while command.poll() is None and not any(job.cpu_times().user > 1 for job in jobs_of(process)):
+    while command.poll() is None and not any(map(has_worked, jobs_of(process))):
         time.sleep(0.1)
     command.send_signal(signal.SIGINT)
     printed, errors = command.communicate(timeout=120)

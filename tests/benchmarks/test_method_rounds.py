@@ -49,11 +49,11 @@ def test_shares_add_up() -> None:
         task = next(tasks).task
         limits.append(task.time_limit_seconds)
         going.take(task.method, None, None)
-    # 10 s are kept for checks and 2.5 s for the start: half of what is left, first in two waves.
-    assert limits == pytest.approx([87.5 / 4, 87.5 / 2, 87.5 / 2])
+    # 10 s are kept for checks: half of what is left, in two waves.
+    assert limits == pytest.approx([90 / 4, 90 / 2, 90 / 2])
     last = [next(tasks).task, next(tasks).task]
     assert [task.method for task in last] == ["certify", "memetic"]
-    assert [task.time_limit_seconds for task in last] == pytest.approx([87.5, 87.5])
+    assert [task.time_limit_seconds for task in last] == pytest.approx([90, 90])
     assert next(tasks, None) is None
 
 
@@ -86,7 +86,7 @@ def test_a_proof_ends_it() -> None:
 
 def test_nothing_starts_late() -> None:
     """When the time is up, the rest is left out, by name."""
-    going = rounds(started=time.monotonic() - 1000)
+    going = rounds(seconds=1e-9, started=time.monotonic())
     assert list(going.tasks()) == []
     names = ["mean-work", "max-work", "share", "certify", "memetic"]
     assert going.not_run() == [(name, "the time was up") for name in names]

@@ -119,6 +119,23 @@ def test_nothing_found_is_said(boundmark: Boundmark) -> None:
     assert answer["optimal"] is False
 
 
+def test_a_second_is_enough(boundmark_process: Boundmark) -> None:
+    """However long processes take to start: the time begins when they are ready."""
+    command = ("solve", "onnx-light/squeezenet", "-k", 4, "--json", "--time-limit", 1)
+    answer = json.loads(boundmark_process(*command).stdout)
+    assert answer["objective"] is not None
+    assert answer["certified_bound"] is not None
+
+
+def test_nothing_at_all_is_an_exit_code(boundmark: Boundmark) -> None:
+    """No solution and no bound: 3 and a sentence, as from `evaluate` without a bound."""
+    command = ("solve", "regal-style/erdos-renyi-1", "-k", 4, "--method", "ideal-dp", "--quiet")
+    done = boundmark(*command, check=False)
+    assert done.returncode == 3
+    assert "No method found a solution or a bound" in done.stderr
+    assert "ideal-dp: unsupported" in done.stdout
+
+
 def test_schedules_are_drawn(boundmark: Boundmark) -> None:
     """The object has the period and its proof; people also see the schedule."""
     command = ("solve", "shapes/k-4-train", "--memory", 4)

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 from unittest import mock
@@ -86,6 +86,12 @@ class WarmSupervisor:
         self._methods = methods
         self._running: Supervisor | None = None
         self._stopped = False
+
+    def start(self, problem: str, first: Sequence[str]) -> None:
+        """Start nothing before the first task, since what is idle is warm."""
+
+    def wait_until_ready(self) -> None:
+        """Wait for nothing."""
 
     def run(self, task: Task, instance: bytes) -> Outcome:
         """Run a task, see `Supervisor.run`."""

@@ -76,6 +76,8 @@ def test_the_grade_is_an_exit_code(
     assert boundmark(*command, "--max-gap", 0, check=False).returncode == 1
     done = boundmark(*command, "-k", 5, "--max-gap", 10, check=False)
     assert done.returncode == 3
+    assert "There is no certified bound" in done.stderr
+    assert boundmark(*command, "-k", 5, check=False).returncode == 3
     assert "has no certified bound on instance" in " ".join(done.stdout.split())
 
 
