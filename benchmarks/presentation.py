@@ -17,7 +17,7 @@ from boundmark.benchmarks.answer import Answer
 from boundmark.problems.plugins import registered
 
 # What all solutions state, and the lines around the solution say.
-COMMON_FIELDS = ("format", "instance_sha256", "objective", "problem")
+COMMON_FIELDS = ("format", "instance_sha256", "objective", "problem", "producer")
 
 
 def print_fields(answer: Answer) -> None:

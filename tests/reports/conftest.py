@@ -4,16 +4,14 @@ import datetime as dt
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from documented import hash_of
+from documented import hash_of, made_up_documents_accepted
 
-from boundmark.reports.stored import checked_results
-from boundmark.reports.stored.checking import Pair, Verdict
 from boundmark.reports.stored.store import ResultStore
 
 Row = dict[str, Any]
@@ -28,12 +26,7 @@ BOUNDS = ("max-work", "mean-work", "node-cut", "share")
 @pytest.fixture(autouse=True, scope="session")
 def _stand_ins_are_accepted() -> Iterator[None]:
     """Let made-up documents pass, and remember none of them; `stored` has tests of the checks."""
-
-    def accept(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Verdict]]:
-        return ((pair, Verdict(None, False)) for pair in pairs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checked_results, "check_documents", accept)
+    with made_up_documents_accepted():
         yield
 
 

@@ -1,9 +1,15 @@
 """Rows made by hand, stored together with stand-ins for the documents that they rest on."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from boundmark.reports.stored import checked_results
+from boundmark.reports.stored.checking import Pair, Verdict
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore
@@ -38,3 +44,15 @@ def append(store: ResultStore, row: Mapping[str, Any], trace: Sequence[Mapping[s
             document = {"instance_sha256": sha256, field: value}
             stored[hash_column] = write_document(folder, document)
     store.append(stored, trace)
+
+
+@contextmanager
+def made_up_documents_accepted() -> Iterator[None]:
+    """Let reports accept every document without asking the checker, and remember none."""
+
+    def accept(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Verdict]]:
+        return ((pair, Verdict(None, False)) for pair in pairs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checked_results, "check_documents", accept)
+        yield

@@ -129,7 +129,7 @@ class Attempt:
         self.is_refuted = self.prefixes.are_refuted
         self._prover = Prover(setting.checked, amounts.tolist(), threshold)
         self._proofs: list[Proof] = []
-        self.effort = Effort(setting.instance.nodes**2 // 4, 0)
+        self.effort = Effort(self._steps_before_the_first(), 0)
         self.programs = 0
 
     @property
@@ -272,6 +272,18 @@ class Attempt:
             "moves": self._weights.moves_to_json(),
             "steps": [proof.to_json() for proof in self._proofs],
         }
+
+    def _steps_before_the_first(self) -> int:
+        """Return what the checker takes for flows, order and closure."""
+        graph, table = self._setting.instance.graph, self._setting.table
+        flows = [] if table is None else table.flows(self.threshold)
+        nodes = len(graph.work)
+        return (
+            nodes**2 // 4
+            + nodes
+            + 2 * graph.dag.edges
+            + sum(8 + len(flow["edges"]) for flow in flows)
+        )
 
     def _learn(self, proof: Proof) -> bool:
         step, limit, prefixes = proof.step, proof.limit, self.prefixes

@@ -233,13 +233,13 @@ def many_devices(folder: Path) -> tuple[Path, Path]:
 
 
 def many_paths(folder: Path) -> tuple[Path, Path]:
-    """Write pairs of 2,048 allocations in a graph of 400,000 edges."""
-    half = 2048
+    """Write pairs of 1,024 allocations in a graph of 100,000 edges."""
+    half = 1024
     instance = microbatch(
         2 * half,
         capacity=[half],
         memory=[1] * half + [-1] * half,
-        edges=[[first, half + last] for first in range(200) for last in range(half)],
+        edges=[[first, half + last] for first in range(100) for last in range(half)],
     )
     payload = {"device": 0, "pairs": [[block, half + block, 1] for block in range(half)]}
     return stored(folder, instance, certificate(instance, "memory-latency/1", payload))

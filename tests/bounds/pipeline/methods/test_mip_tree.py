@@ -50,8 +50,8 @@ def test_a_solver_that_lies_makes_nothing_worse(
 ) -> None:
     """Only what the checker makes of the multipliers counts, and only if it is an improvement."""
 
-    def lying(*arguments: Any) -> Point | None:
-        point = solve(*arguments)
+    def lying(*arguments: Any, **more: Any) -> Point | None:
+        point = solve(*arguments, **more)
         if point is None:
             return None
         if lie != "multipliers":

@@ -6,9 +6,8 @@ from brute_force import instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.pipeline import MEMETIC, RESLICE
+from boundmark.heuristics.pipeline import BRKGA, MEMETIC, RESLICE
 from boundmark.heuristics.pipeline.methods import reslice
-from boundmark.heuristics.pipeline.methods.brkga import BRKGA
 from boundmark.heuristics.pipeline.orders.noisy_order import noisy_order
 from boundmark.heuristics.pipeline.searches import annealing, evolution
 from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
