@@ -54,4 +54,4 @@ def reference_seconds(store: ResultStore) -> tuple[float, ...]:
 
 
 def _is_time(value: object) -> bool:
-    return type(value) in (int, float) and 0 < float(value) < 1e6  # type: ignore[arg-type]
+    return type(value) in (int, float) and 0 < value < 1e6  # type: ignore[operator]
