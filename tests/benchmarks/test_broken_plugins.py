@@ -134,7 +134,7 @@ def test_a_data_set_that_cannot_load(tmp_path: Path) -> None:
     done = boundmark("solve", "odd/x", "-k", 2, check=False)
     assert "data set 'odd' does not load 'x': KeyError: 'x'" in " ".join(done.stderr.split())
     done = boundmark("datasets", "--members", "odd", check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "data set 'odd' does not list its members: TypeError" in done.stderr
     assert "Traceback" not in done.stderr
 
