@@ -7,7 +7,7 @@ from typing import Any
 from boundmark.datasets.any_file import known_suffixes, load_file, refuse_dims
 from boundmark.datasets.file_format import NO_DIMS
 from boundmark.problems.catalog import datasets
-from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, UnknownNameError
 from boundmark.problems.lookup import find
 
 
@@ -19,7 +19,7 @@ def load_member(name: str) -> Any:
     UnknownNameError
         If there is no such data set, or it has no such member.
     InvalidInputError
-        If the data set does not hold what it declares.
+        If the data set cannot load it, or does not hold what it declares.
     """
     dataset, separator, member = name.partition("/")
     if not member and dataset in datasets():
@@ -32,7 +32,15 @@ def load_member(name: str) -> Any:
             f"there is no graph {name!r}; expected DATASET/GRAPH, e.g. onnx-light/resnet50."
         )
     chosen = find("data set", dataset, datasets())
-    loaded = chosen.load(member)
+    try:
+        loaded = chosen.load(member)
+    except BoundmarkError:
+        raise
+    except Exception as error:
+        # A data set may be somebody else's code.
+        raise InvalidInputError(
+            f"data set {dataset!r} does not load {member!r:.80}: {type(error).__name__}: {error}"
+        ) from error
     if not isinstance(loaded, chosen.source):
         raise InvalidInputError(
             f"{name} is a {type(loaded).__name__}; "

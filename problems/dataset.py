@@ -36,7 +36,17 @@ class Dataset:
     about: Callable[[str], Mapping[str, Any]] = lambda member: {}
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or "/" in self.name:
+            raise InvalidInputError(
+                f"a data set is called {self.name!r}; expected a text without a slash."
+            )
         if not isinstance(self.source, type):
             raise InvalidInputError(
                 f"data set {self.name!r} declares the source {self.source!r}; expected a type."
             )
+        for name in ("members", "load", "about"):
+            if not callable(getattr(self, name)):
+                raise InvalidInputError(
+                    f"data set {self.name!r} has {getattr(self, name)!r} for {name}; "
+                    "expected a function."
+                )

@@ -8,9 +8,10 @@ import importlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import Solution
 
 Kind: TypeAlias = Literal["heuristic", "bound", "exact"]
@@ -153,6 +154,34 @@ class Method:
     requires: tuple[str, ...] = ()
     warm: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for field_name, is_right, expected in (
+            ("problem", isinstance(self.problem, str), "a text"),
+            ("summary", isinstance(self.summary, str), "a text"),
+            ("kind", self.kind in get_args(Kind), " or ".join(get_args(Kind))),
+            ("run", callable(self.run), "a function"),
+            ("params", _is_params(self.params), "names with texts, numbers or truth values"),
+            ("version", type(self.version) is int, "an integer"),
+            ("requires", _are_texts(self.requires), "a tuple of texts"),
+            ("warm", _are_texts(self.warm), "a tuple of texts"),
+        ):
+            if not is_right:
+                value = getattr(self, field_name)
+                raise InvalidInputError(
+                    f"{field_name} of method {self.name!r} is {value!r:.80}; expected {expected}."
+                )
+
     def load(self) -> Run | Callable[..., None]:
         """Return the function, imported if it was not yet."""
         return self.run.load() if isinstance(self.run, Deferred) else self.run
+
+
+def _is_params(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(given, bool | int | float | str)
+        for name, given in value.items()
+    )
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(text, str) for text in value)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
+
 if TYPE_CHECKING:
     from boundmark.problems.dataset import Dataset
 
@@ -90,7 +92,7 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
     if members is not None:
         chosen = find("data set", members, registered())
         print_rows(
-            [{"member": f"{chosen.name}/{member}"} for member in chosen.members()], as_json, wide
+            [{"member": f"{chosen.name}/{member}"} for member in _members(chosen)], as_json, wide
         )
         return
     print_rows(
@@ -115,13 +117,22 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
 def _number_of_members(dataset: "Dataset") -> int | None:
     """Return how many members there are, None where the data set fails to say."""
     try:
-        return len(dataset.members())
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        click.echo(
-            f"warning: data set {dataset.name!r} does not list its members: {reason}", err=True
-        )
+        return len(_members(dataset))
+    except BoundmarkError as error:
+        click.echo(f"warning: {error}", err=True)
         return None
+
+
+def _members(dataset: "Dataset") -> tuple[str, ...]:
+    """Return the members; raise `InvalidInputError` where the data set fails to say."""
+    try:
+        return tuple(dataset.members())
+    except Exception as error:
+        # It may be somebody else's code.
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidInputError(
+            f"data set {dataset.name!r} does not list its members: {reason}"
+        ) from error
 
 
 @click.command()

@@ -41,8 +41,8 @@ def check_sources(directory: Path) -> Iterator[Verdict]:
         make = reason = None
         try:
             make = _maker(problem, dataset, member, device)
-        except BoundmarkError as error:
-            reason = f"it cannot be made again here: {error}"
+        except Exception as error:
+            reason = _not_made(error)
         for params, digest in zip(rows["instance_params"], rows["instance_sha256"], strict=True):
             subject = f"{directory}: {problem} instance {dataset}/{member} {params!s:.70}"
             yield Verdict(subject, _fault(make, params, digest) if make else reason)
@@ -60,8 +60,15 @@ def _fault(make: Make, params: Any, digest: Any) -> str | None:
     """Return why an instance is not what its rows say; None if it is."""
     try:
         made = make(json.loads(params))
-    except (BoundmarkError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        return f"it cannot be made again here: {error}"
-    if made.sha256 == digest:
+        found = made.sha256
+    except Exception as error:
+        return _not_made(error)
+    if found == digest:
         return None
-    return f"made again, it has the hash {made.sha256}; the rows have {digest!s:.70}"
+    return f"made again, it has the hash {found}; the rows have {digest!s:.70}"
+
+
+def _not_made(error: Exception) -> str:
+    """Return that an instance was not made; data sets and problems may be somebody else's code."""
+    kind = "" if isinstance(error, BoundmarkError) else f"{type(error).__name__}: "
+    return f"it cannot be made again here: {kind}{error}"

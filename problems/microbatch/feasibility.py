@@ -10,6 +10,9 @@ from boundmark.problems.microbatch.layout import BlockLayout
 from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.schedule import Schedule
 
+# Starts, dependencies and devices to look at for one schedule, as many as the checker does at most.
+MOST_STEPS = 2**26
+
 
 def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArray) -> None:
     """Check the start times of some micro-batches.
@@ -77,9 +80,20 @@ def check_for_every_count(layout: BlockLayout, capacity: Sequence[int], schedule
     Raises
     ------
     InvalidInputError
-        If it breaks a constraint for some number.
+        If it breaks a constraint for some number, or is so long that too many numbers decide.
     """
-    for count in counts_that_decide(layout, schedule):
+    counts = counts_that_decide(layout, schedule)
+    each = 1 + len(layout.blocks) + layout.dag.edges + 3 * sum(map(len, layout.on_device))
+    # `len` knows no range beyond 64 bits.
+    numbers = counts.stop - counts.start
+    steps = numbers * layout.devices + each * numbers * (counts.start + counts.stop - 1) // 2
+    if steps > MOST_STEPS:
+        raise InvalidInputError(
+            f"the schedule has to be checked for up to {counts.stop - 1} micro-batches, since it "
+            f"lasts for so many periods, which takes more than {MOST_STEPS:,} steps; "
+            "expected a shorter one."
+        )
+    for count in counts:
         check_schedule(layout, capacity, schedule.starts_for(count))
 
 

@@ -49,7 +49,7 @@ class Thresholds:
             "time_tolerance", "least_seconds",
         ):  # fmt: skip
             value = getattr(self, name)
-            if type(value) not in (int, float) or not (math.isfinite(value) and value >= 0):
+            if type(value) not in (int, float) or not 0 <= value < math.inf:
                 raise InvalidInputError(f"{name} is {quoted(value)}; expected a number, 0 up.")
         if self.repeatable_share > 1:
             raise InvalidInputError(

@@ -56,6 +56,8 @@ def merge_folders(sources: Sequence[Path], target: Path) -> Merged:
         is below a certified bound of the same instance, or the target is in use or cannot be
         written.
     """
+    if not target.name:
+        raise StoreError(f"{target} cannot be made; expected a folder with a name.")
     if len(set(map(Path.resolve, sources))) < len(sources):
         raise StoreError("a folder is given twice; expected folders of different runs.")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

@@ -6,6 +6,7 @@ with it brings its own.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,11 +87,14 @@ def read_baseline(path: Path) -> Baseline:
             table = read_opened(file, RESULTS.names).select(RESULTS.names)
             environments = json.loads(metadata[ENVIRONMENTS_KEY])
             reference = tuple(float(value) for value in json.loads(metadata[REFERENCE_KEY]))
+            if not _are_records(environments) or not all(0 < one < math.inf for one in reference):
+                raise ValueError
         except (
             OSError,
             KeyError,
             ValueError,
             TypeError,
+            OverflowError,
             RecursionError,
             pa.ArrowException,
         ) as error:
@@ -104,3 +108,9 @@ def read_baseline(path: Path) -> Baseline:
         raise StoreError(f"{path} has a text that is not UTF-8; expected texts that are.") from (
             error
         )
+
+
+def _are_records(environments: Any) -> bool:
+    return isinstance(environments, dict) and all(
+        isinstance(record, dict) for record in environments.values()
+    )

@@ -76,4 +76,4 @@ def seconds_sha256(seconds: list[float]) -> str:
 
 
 def _is_time(value: object) -> bool:
-    return type(value) in (int, float) and 0 < float(value) < 1e6  # type: ignore[arg-type]
+    return type(value) in (int, float) and 0 < value < 1e6  # type: ignore[operator]

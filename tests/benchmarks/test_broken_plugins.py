@@ -111,3 +111,42 @@ THING = Dataset("odd", ComputationGraph, "Odd.", lambda: 1 // 0, lambda name: No
     done = boundmark("solve", "odd/x", "-k", 2, check=False)
     expected = "odd/x is a NoneType; expected a ComputationGraph, as its data set declares."
     assert expected in " ".join(done.stderr.split())
+
+
+ODD = """
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.dataset import Dataset
+from boundmark.problems.method import Method
+
+def load(name):
+    raise KeyError(name)
+
+DATASET = Dataset("odd", ComputationGraph, "Odd.", lambda: 3, load)
+SLASH = lambda: Dataset("a/b", ComputationGraph, "Odd.", tuple, load)
+METHOD = lambda: Method("odd", "pipeline", "guess", "Odd.", run=load)
+"""
+
+
+def test_a_data_set_that_cannot_load(tmp_path: Path) -> None:
+    """A sentence names the data set, where it lists no members as where it loads none."""
+    install(tmp_path, "odd", {"boundmark.datasets": {"odd": "odd:DATASET"}}, ODD)
+    boundmark = boundmark_with(tmp_path)
+    done = boundmark("solve", "odd/x", "-k", 2, check=False)
+    assert "data set 'odd' does not load 'x': KeyError: 'x'" in " ".join(done.stderr.split())
+    done = boundmark("datasets", "--members", "odd", check=False)
+    assert done.returncode == 2
+    assert "data set 'odd' does not list its members: TypeError" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_no_method_or_data_set_is_left_out(tmp_path: Path) -> None:
+    """As soon as it is made, by the package that makes it; lists show the others."""
+    points = {"boundmark.methods": {"it": "wrong:IT"}, "boundmark.datasets": {"it": "wrong:IT"}}
+    install(tmp_path, "wrong", points, ODD + "IT = SLASH(), METHOD()")
+    boundmark = boundmark_with(tmp_path)
+    done = boundmark("datasets")
+    assert "a data set is called 'a/b'; expected a text without a slash." in done.stderr
+    (tmp_path / "wrong.py").write_text(ODD + "IT = METHOD()")
+    done = boundmark("methods")
+    assert "kind of method 'odd' is 'guess'; expected heuristic or bound" in done.stderr
+    assert "uniform" in done.stdout

@@ -1,8 +1,10 @@
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from boundmark.problems import method
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget
 
 
@@ -12,6 +14,25 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
     monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"problem": None}, "problem of method 'm' is None; expected a text"),
+        ({"kind": "guess"}, "kind of method 'm' is 'guess'; expected heuristic or bound or exact"),
+        ({"run": None}, "run of method 'm' is None; expected a function"),
+        ({"params": None}, "params of method 'm' is None; expected names with texts"),
+        ({"params": {"a": []}}, r"params of method 'm' is \{'a': \[\]\}; expected names"),
+        ({"version": "2"}, "version of method 'm' is '2'; expected an integer"),
+        ({"requires": "numpy"}, "requires of method 'm' is 'numpy'; expected a tuple of texts"),
+    ],
+)
+def test_a_method_that_is_none_is_refused(given: dict[str, Any], told: str) -> None:
+    """The field, what it is and what was expected."""
+    right = {"name": "m", "problem": "p", "kind": "bound", "summary": "s", "run": print}
+    with pytest.raises(InvalidInputError, match=told):
+        method.Method(**{**right, **given})
 
 
 def test_a_budget_counts_from_its_start(clock: list[float]) -> None:

@@ -153,7 +153,7 @@ CHANGES: dict[Change, float] = {
 
 def table(counts: Counter[tuple[str, str, str]]) -> list[str]:
     """Return the lines of a table: a row per kind, and one per problem."""
-    head = f"{'problem':12} {'kind':26} {'mutations':>10}"
+    head = f"{'problem':20} {'kind':26} {'mutations':>10}"
     lines = [head + "".join(f" {name:>14}" for name in OUTCOMES)]
     totals: Counter[tuple[str, str, str]] = Counter()
     for (problem, kind, outcome), count in counts.items():
@@ -162,5 +162,5 @@ def table(counts: Counter[tuple[str, str, str]]) -> list[str]:
     for problem, kind in sorted({(problem, kind) for problem, kind, _ in totals}):
         row = [totals[problem, kind, outcome] for outcome in OUTCOMES]
         cells = "".join(f" {count:14,}" for count in row)
-        lines.append(f"{problem:12} {kind:26} {sum(row):10,}{cells}")
+        lines.append(f"{problem:20} {kind:26} {sum(row):10,}{cells}")
     return lines

@@ -18,14 +18,17 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
     starts = _starts(instance, solution["starts"])
     period, members = _repetend(instance, solution["repetend"], len(starts))
     if instance.micro_batches:
+        _take(instance, instance.micro_batches, instance.micro_batches)
         return _checked(instance, expanded(starts, period, members, instance.micro_batches))
     if not period:
         raise Rejected("the solution has no repetend")
+    _take(instance, len(starts), len(starts))
     length = _checked(instance, starts)
     # With as many repetitions more, the warm-up is over a whole period before the cool-down begins,
     # and all pairs of blocks that depend on each other or meet on a device have been seen. One more
     # repetition then adds a period in which each device ends with the memory it began with.
     more = max(len(starts), -(-length // period) + 2)
+    _take(instance, len(starts) + 1, len(starts) + more)
     for count in range(len(starts) + 1, len(starts) + more + 1):
         _checked(instance, expanded(starts, period, members, count))
     return period
@@ -38,8 +41,6 @@ def expanded(
     more = count - len(starts)
     if more < 0 or (more and not period):
         raise Rejected(f"the solution is not for {count} micro-batches")
-    hold(START_BYTES * count * len(members))
-    spend(count * len(members))
     result = []
     for number in range(count):
         repeated = [min(max(number - member, 0), more) for member in members]
@@ -47,11 +48,17 @@ def expanded(
     return result
 
 
+def _take(instance: Instance, first: int, last: int) -> None:
+    """Take what it takes to check the starts of each number of micro-batches in a range."""
+    hold(START_BYTES * last * max(len(instance.duration), instance.occupied))
+    each = 1 + len(instance.duration) + len(instance.edges) + 3 * instance.occupied
+    numbers = last - first + 1
+    spend(numbers * len(instance.capacity) + each * numbers * (first + last) // 2)
+
+
 def _checked(instance: Instance, starts: list[list[int]]) -> int:
     """Return when the last block ends, if all constraints are kept."""
-    duration, occupied = instance.duration, instance.occupied
-    spend(len(instance.capacity) + len(starts) * (1 + len(instance.edges) + 3 * occupied))
-    hold(START_BYTES * len(starts) * occupied)
+    duration = instance.duration
     for row in starts:
         for first, second in instance.edges:
             if row[second] < row[first] + duration[first]:

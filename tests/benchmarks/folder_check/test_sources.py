@@ -8,6 +8,8 @@ from altered_folders import read_rows, write_rows
 from command_line import Boundmark
 
 from boundmark.benchmarks.folder_check import check_sources
+from boundmark.datasets import resolve
+from boundmark.problems.dataset import Dataset
 
 
 def test_instances_are_what_they_are_called(finished_run: Path) -> None:
@@ -45,6 +47,24 @@ def test_other_names(
     assert verdicts
     for verdict in verdicts:
         assert expected in str(verdict.reason)
+
+
+def test_a_data_set_that_raises(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another package's data set that fails, in whatever way, is a verdict and no end."""
+
+    def load(name: str) -> object:
+        raise KeyError(name)
+
+    odd = Dataset("odd", object, "Odd.", tuple, load)
+    monkeypatch.setattr(resolve, "datasets", lambda: {"odd": odd})
+    out = tmp_path / "out"
+    shutil.copytree(finished_run, out)
+    write_rows(out, read_rows(out).assign(dataset="odd", instance="x"))
+    for verdict in check_sources(out):
+        expected = "it cannot be made again here: data set 'odd' does not load 'x': KeyError: 'x'"
+        assert verdict.reason == expected
 
 
 @pytest.mark.parametrize(

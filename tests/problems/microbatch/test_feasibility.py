@@ -59,6 +59,13 @@ def test_the_repetend_has_to_have_one_member_a_block() -> None:
         MicrobatchInstance.of(V).objective(schedule)
 
 
+def test_a_schedule_of_a_million_periods_is_refused() -> None:
+    """What would have to be checked for as many numbers of micro-batches, and never end."""
+    schedule = Schedule(frozen([[0, 1, 2, 2**59]]), Repetend(6, frozen([0, 0, 0, 0])))
+    with pytest.raises(InvalidInputError, match="for so many periods, which takes more than"):
+        MicrobatchInstance.of(V).objective(schedule)
+
+
 @st.composite
 def schedules(draw: st.DrawFn) -> tuple[MicrobatchInstance, Schedule]:
     """Draw a steady state cut off at both ends, and at times disturb it."""

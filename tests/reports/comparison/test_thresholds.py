@@ -25,6 +25,8 @@ def test_what_is_left_out_is_as_by_default(tmp_path: Path) -> None:
         ("objective_tolerence = 1", "no threshold .* did you mean objective_tolerance"),
         ("objective_tolerance = -1", r"t\.toml: objective_tolerance is -1; expected a number"),
         ("objective_tolerance = nan", "objective_tolerance is nan"),
+        ("objective_tolerance = 1" + 400 * "0" + ".0", "objective_tolerance is inf"),
+        ("objective_tolerance = -1" + 400 * "0", "objective_tolerance is -1000"),
         ("time_tolerance = true", "time_tolerance is True"),
         ("solved_lost = 0.5", "solved_lost is 0.5; expected an integer"),
         ("repeatable_share = 2", "repeatable_share is 2; expected at most 1"),

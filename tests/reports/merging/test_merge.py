@@ -155,6 +155,15 @@ def test_what_cannot_be_merged(hosts: Any, make_row: Any, spoil: Any, told: str)
     assert sorted(target.parent.iterdir()) == before
 
 
+def test_the_folder_to_make_needs_a_name(hosts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working directory cannot be replaced by another one of the same name."""
+    empty = hosts[0].directory.with_name("empty")
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    with pytest.raises(StoreError, match=r"\. cannot be made; expected a folder with a name"):
+        merge_folders([store.directory for store in hosts], Path())
+
+
 def test_a_folder_is_not_merged_with_itself(hosts: Any) -> None:
     """By whatever path it is given."""
     path = hosts[0].directory
