@@ -56,8 +56,7 @@ def main() -> int:
     every = [
         mutant
         for mutant in all_mutants()
-        if mutant.module.startswith(tuple(given.only or [""]))
-        and given.kind in (None, mutant.kind)
+        if mutant.module.startswith(tuple(given.only or [""])) and given.kind in (None, mutant.kind)
     ]
     every = every[part - 1 :: parts]
     listed = read_list()
@@ -142,7 +141,16 @@ def try_all(waiting: list[Mutant], store: Store, jobs: int, tests: list[str] | N
         "mutants", deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate)
     )
     trials = Trials(checker, waiting, standalone=STANDALONE, note=store.note, jobs=jobs)
-    options = ["-q", "-W", "ignore:Module already imported", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants"]
+    options = [
+        "-q",
+        "-W",
+        "ignore:Module already imported",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--hypothesis-profile=mutants",
+    ]
     # Copies of the folder take long, and matter for what all problems have in common.
     needs_copies = any("/" not in mutant.module for mutant in waiting)
     left_out = LEFT_OUT if needs_copies else (*LEFT_OUT, *STANDALONE)

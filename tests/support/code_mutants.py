@@ -26,7 +26,13 @@ BUDGET = {"spend", "hold"}
 APART = " ()[]{},:"
 
 BLOCKS = ("body", "orelse", "handlers", "finalbody")
-HEADERS = {ast.If: ("test",), ast.While: ("test",), ast.For: ("target", "iter"), ast.With: (), ast.Try: ()}
+HEADERS = {
+    ast.If: ("test",),
+    ast.While: ("test",),
+    ast.For: ("target", "iter"),
+    ast.With: (),
+    ast.Try: (),
+}
 
 
 @dataclass(frozen=True)
