@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--part", default="1/1", help="I/N: every N-th mutant, from the I-th")
     parser.add_argument("--only", nargs="+", help="modules whose paths begin with one of these")
     parser.add_argument("--kind", choices=["operators", "constants"], help="only these")
-    parser.add_argument("--tests", nargs="*", help="only these tests; results are not kept")
+    parser.add_argument("--tests", nargs="+", type=Path, help="instead of all of the checker's")
     parser.add_argument("--out", type=Path, default=Path("results/mutants.jsonl"))
     parser.add_argument("--score", action="store_true", help="print what is known, try nothing")
     given = parser.parse_args()
@@ -60,11 +60,12 @@ def main() -> int:
     ]
     every = every[part - 1 :: parts]
     listed = read_list()
-    store = Store(given.out, keeps=not given.tests)
+    tests = given.tests or [OWN_TESTS]
+    store = Store(given.out, tests)
     if not given.score:
-        waiting = [mutant for mutant in every if given.tests or store.trial(mutant) is None]
+        waiting = [mutant for mutant in every if store.trial(mutant) is None]
         print(f"{len(every)} mutants, {len(waiting)} to be tried", flush=True)
-        if waiting and try_all(waiting, store, given.jobs, given.tests):
+        if waiting and try_all(waiting, store, given.jobs, tests):
             return 1
     wrong = show(every, store, listed)
     missing = sorted(set(listed) - {mutant.name for mutant in all_mutants()})
@@ -88,16 +89,17 @@ def read_list() -> dict[str, str]:
 class Store:
     """Results of trials in a file, a line each."""
 
-    def __init__(self, path: Path, *, keeps: bool) -> None:
-        self._path = path if keeps else None
+    def __init__(self, path: Path, tests: list[Path]) -> None:
+        self._path = path
         digest = hashlib.sha256()
-        for test in sorted([*OWN_TESTS.rglob("*.py"), *(TESTS / "support").rglob("*.py")]):
-            digest.update(test.read_bytes())
+        for folder in [*tests, TESTS / "support"]:
+            for test in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]:
+                digest.update(test.read_bytes())
         self._tests = digest.hexdigest()
         self._texts: dict[str, bytes] = {}
         self._known: dict[str, Trial] = {}
-        if self._path and self._path.exists():
-            for line in self._path.read_text().splitlines():
+        if path.exists():
+            for line in path.read_text().splitlines():
                 self._read(line)
 
     def _read(self, line: str) -> None:
@@ -124,17 +126,16 @@ class Store:
         self._known[key] = trial
         if not trial.killed_by:
             print(f"survived {trial.tests} tests, {trial.seconds} s: {mutant.name}", flush=True)
-        if self._path:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            row = {
-                "key": key, "mutant": mutant.name, "killed_by": trial.killed_by,
-                "tests": trial.tests, "seconds": trial.seconds, "tests_sha256": self._tests,
-            }  # fmt: skip
-            with self._path.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        row = {
+            "key": key, "mutant": mutant.name, "killed_by": trial.killed_by,
+            "tests": trial.tests, "seconds": trial.seconds, "tests_sha256": self._tests,
+        }  # fmt: skip
+        with self._path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
 
 
-def try_all(waiting: list[Mutant], store: Store, jobs: int, tests: list[str] | None) -> int:
+def try_all(waiting: list[Mutant], store: Store, jobs: int, tests: list[Path]) -> int:
     """Run the tests once, and then for each mutant; return whether they failed without any."""
     # A failure is enough: no smaller example and no explanation is wanted.
     settings.register_profile(
@@ -162,7 +163,7 @@ def try_all(waiting: list[Mutant], store: Store, jobs: int, tests: list[str] | N
         certified(*name)
     # Its threads would not be in forked processes.
     other_process.leave()
-    status = pytest.main([*options, *ignored, *(tests or [str(OWN_TESTS)])], plugins=[trials])
+    status = pytest.main([*options, *ignored, *map(str, tests)], plugins=[trials])
     return int(trials.failed or status in (2, 3, 4))
 
 
