@@ -22,14 +22,14 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
-TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import other_process
 from code_mutants import Mutant, mutants
 from mutant_trials import Trial, Trials
 
 from boundmark.bounds import checker
 
+TESTS = Path(__file__).parents[1]
 FOLDER = Path(str(checker.__file__)).parent
 OWN_TESTS = TESTS / "bounds/checker"
 LISTED = Path(__file__).with_name("weaker_mutants.toml")
@@ -189,7 +189,7 @@ def show(every: list[Mutant], store: Store, listed: dict[str, str]) -> bool:
     outcomes = ["killed", *sorted({*listed.values()}), "survived", "untried"]
     print("| folder | mutants |" + "".join(f" {name} |" for name in outcomes))
     print("| --- |" + " ---: |" * (1 + len(outcomes)))
-    for folder in sorted({folder for folder, _ in counts} - {"total"}) + ["total"]:
+    for folder in [*sorted({folder for folder, _ in counts} - {"total"}), "total"]:
         row = [counts[folder, name] for name in outcomes]
         print(f"| {folder} | {sum(row)} |" + "".join(f" {count} |" for count in row))
     return bool(wrong)

@@ -196,18 +196,16 @@ def _only_limits(statement: ast.If) -> bool:
 
 
 def _at(node: ast.AST, parts: Path) -> ast.AST:
-    for field, place in parts:
-        node = getattr(node, field) if place < 0 else getattr(node, field)[place]
+    for name, place in parts:
+        node = getattr(node, name) if place < 0 else getattr(node, name)[place]
     return node
 
 
 def _expressions(node: ast.AST, path: Path = ()) -> Iterator[Path]:
     """Return the way to each expression of a statement that may be changed."""
     own = HEADERS.get(type(node)) if isinstance(node, ast.stmt) else None  # type: ignore[call-overload]
-    for field, value in ast.iter_fields(node):
-        if own is not None and field not in own:
-            continue
-        if field in ("annotation", "returns", "keywords") and field != "keywords":
+    for name, value in ast.iter_fields(node):
+        if name == "annotation" or (own is not None and name not in own):
             continue
         for place, child in enumerate(value) if isinstance(value, list) else [(-1, value)]:
             if not isinstance(child, ast.AST) or isinstance(
@@ -218,7 +216,7 @@ def _expressions(node: ast.AST, path: Path = ()) -> Iterator[Path]:
                 continue
             if isinstance(child, ast.Call) and getattr(child.func, "id", "") in BUDGET:
                 continue
-            here = (*path, (field, place))
+            here = (*path, (name, place))
             if isinstance(child, ast.expr):
                 yield here
             yield from _expressions(child, here)

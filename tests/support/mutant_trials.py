@@ -6,7 +6,6 @@ as long as the tests do that run the changed line, up to the first that fails. N
 
 import ast
 import contextlib
-import importlib.util
 import json
 import os
 import resource
@@ -71,6 +70,7 @@ class Tracer:
         self.lines: set[Line] = set()
 
     def __call__(self, frame: types.FrameType, event: str, argument: Any) -> Any:
+        """Return what `sys.settrace` is to call for the lines of a function, if it is ours."""
         name = frame.f_code.co_filename
         if not name.startswith(self._prefix):
             return None
@@ -290,9 +290,9 @@ def _replace_code(old: Any, new: Any) -> bool:
     if isinstance(old, type) and isinstance(new, type):
         for key, value in vars(new).items():
             own = vars(old).get(key)
-            if not _replace_code(own, value) and isinstance(value, int | tuple | str):
-                if not key.startswith("__") and key != "_fields" and own != value:
-                    setattr(old, key, value)
+            is_plain = isinstance(value, int | tuple | str) and not key.startswith("_")
+            if not _replace_code(own, value) and is_plain and own != value:
+                setattr(old, key, value)
         return True
     for wrapped in ("__wrapped__", "fget", "__func__"):
         if hasattr(old, wrapped) and hasattr(new, wrapped):

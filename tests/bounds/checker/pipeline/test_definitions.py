@@ -292,7 +292,7 @@ def _contrary_is_possible(
     threshold: int,
     weights: list[int],
 ) -> None:
-    """Claim a little less than is true: what contradicts it is in the program's windows and rows."""
+    """Claim a little less than is true: what contradicts it is in windows and rows."""
     limit = step.limit - 1 if step.is_upper else step.limit + 1
     if limit < -1:
         return

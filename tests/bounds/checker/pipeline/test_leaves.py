@@ -13,7 +13,7 @@ from boundmark.bounds.checker.pipeline.leaf import TREE_ROWS, Program, WeighedRo
 from boundmark.bounds.checker.pipeline.limits import TREE_SHARE_UNITS
 
 UNIT = TREE_SHARE_UNITS
-GRAPH = Instance(3, [3, 1, 2], [2, 5, 4], [2, 0, 3], 1, [(0, 1), (0, 2), (1, 2)])
+GRAPH = Instance(3, [3, 1, 2], [2, 5, 4], [2, 0, 3], 2, [(0, 1), (0, 2), (1, 2)])
 NODES, EDGES = range(3), range(3)
 BLOCKS = 3
 
