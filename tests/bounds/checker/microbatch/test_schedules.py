@@ -167,3 +167,25 @@ def test_steady_states_are_schedules(period: int) -> None:
         )
         tried += 1
     assert tried
+
+
+@pytest.mark.parametrize("repetitions", [3, 4, 9])
+def test_warm_up_that_is_run_into_after_a_while(repetitions: int) -> None:
+    """A block of the first micro-batch waits where, after some repetitions, another one runs."""
+    free = layout([("F", 1, 0, (0,)), ("S", 1, 0, (0,))], [], 1)
+    sample = MicrobatchInstance.of(free, memory=1)
+    late = 2 * repetitions
+    # F is repeated from the first micro-batch on, at 0, 2, 4, ...; S only from the second one on.
+    starts, members = [[0, late], [1, late + 1]], [0, 1]
+    found = value(sample, starts, {"period": 2, "members": members})
+    assert found == "a device runs two blocks at once, or one before 0"
+    for count in range(2, 2 + repetitions):
+        assert not breaks(sample, expanded(starts, 2, members, count))
+    assert breaks(sample, expanded(starts, 2, members, 2 + repetitions))
+
+
+def test_each_row_has_all_blocks() -> None:
+    """One row that is too short, or too long, is one too many."""
+    sample = MicrobatchInstance.of(PAIR, memory=1, micro_batches=2)
+    for row in ([5, 7], [5, 7, 8, 9]):
+        assert "one entry for each block" in str(value(sample, [[0, 2, 3], row]))
