@@ -126,6 +126,8 @@ def _statements(
     """Return each statement with its function, and the fields and places that lead to it."""
     for name in BLOCKS:
         for place, child in enumerate(getattr(parent, name, ())):
+            if isinstance(child, ast.Raise) and _is_left_out_with(parent, child):
+                continue
             here = (*path, (name, place))
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
                 outer = names if names != ("<module>",) else ()
@@ -134,6 +136,12 @@ def _statements(
                 if isinstance(child, ast.stmt):
                     yield ".".join(names), child, here
                 yield from _statements(child, names, here)
+
+
+def _is_left_out_with(parent: ast.AST, child: ast.Raise) -> bool:
+    """Whether a failure is about limits, or is all that an `if` is for, which is left out itself."""
+    is_all = isinstance(parent, ast.If) and len(parent.body) == 1 and not parent.orelse
+    return is_all or "TooLarge" in ast.unparse(child)
 
 
 def _without_blocks(statement: ast.stmt) -> ast.stmt:
