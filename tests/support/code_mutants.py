@@ -139,7 +139,7 @@ def _statements(
 
 
 def _is_left_out_with(parent: ast.AST, child: ast.Raise) -> bool:
-    """Whether a failure is about limits, or is all that an `if` is for, which is left out itself."""
+    """Whether a failure is about limits, or all that an `if` is for, which is left out itself."""
     is_all = isinstance(parent, ast.If) and len(parent.body) == 1 and not parent.orelse
     return is_all or "TooLarge" in ast.unparse(child)
 
