@@ -42,12 +42,14 @@ def drawn(
         [0 if d == e else dice.randrange(4) for d in range(devices) for e in range(devices)]
         for _ in range(2)
     ]
+    needed = [dice.randrange(3) for _ in range(nodes)]
+    room = max(2, -(-sum(needed) // devices)) + dice.choice([0, 0, 1])
     return instance(
         duration,
         edges,
         times=times,
-        memory=[dice.randrange(3) for _ in range(nodes)] if memory else None,
-        capacity=[nodes + 1] * devices if memory else None,
+        memory=needed if memory else None,
+        capacity=[room] * devices if memory else None,
         transfers=dice.choice(["per-tensor", "per-edge"]),
     )
 
@@ -187,6 +189,31 @@ def test_schedules_that_are_just_possible(seed: int) -> None:
                     assert value(device, start, rows) == makespan(sample, device, start, rows)
             assert value(device, start, moved[:number] + moved[number + 1 :]) is None
         assert value(device, start, [*moved, (len(sample.consumers), 0, 0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"devices": [0]}, "not one for each operator"),
+        ({"starts": [0, 2, 4]}, "not one for each operator"),
+        ({"devices": [0, 2]}, "devices of the solution is not an integer from 0 to 1"),
+        ({"transfers": {}}, "not a list of triples"),
+        ({"transfers": [[0, 1]]}, "not a list of triples"),
+        ({"transfers": [3]}, "not a list of triples"),
+        ({"transfers": [[0, 1, 1], [0, 1, 2]]}, "not sorted, or repeated"),
+        ({"transfers": []}, "is not moved to a device that reads it"),
+    ],
+)
+def test_solutions_that_are_none(change: dict[str, Any], reason: str) -> None:
+    """Each is refused with what is wrong."""
+    stored = instance([[1, 1], [1, 1]], [(0, 1)])
+    document: dict[str, Any] = {
+        "format": "boundmark-solution/1", "instance_sha256": stored.sha256, "devices": [0, 1],
+        "problem": "placement", "starts": [0, 2], "transfers": [[0, 1, 1]], "objective": 3,
+    }  # fmt: skip
+    assert checker.check_solution(stored.to_json(), document) == 3
+    with pytest.raises(checker.Rejected, match=reason):
+        checker.check_solution(stored.to_json(), {**document, **change})
 
 
 @pytest.mark.parametrize("transfers", ["per-tensor", "per-edge"])
