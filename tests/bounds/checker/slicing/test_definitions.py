@@ -14,7 +14,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker.slicing.compute import best_split
 from boundmark.bounds.checker.slicing.instance import Edge, Instance, read_instance
 from boundmark.bounds.checker.slicing.needs import Needs
-from boundmark.bounds.checker.slicing.ticks import Operator
+from boundmark.bounds.checker.slicing.ticks import Operator, Sum
 from boundmark.problems.slicing import Edge as ProblemEdge
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.edge import whole
@@ -172,7 +172,23 @@ def test_best_splits_by_hand(
 @pytest.mark.parametrize("seed", range(120))
 def test_no_plan_takes_less_ticks(seed: int) -> None:
     """Whatever an operator and what it reads are split into, it takes the least ticks or more."""
-    sample = drawn(seed)
+    check_least_ticks(drawn(seed))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_plan_takes_less_ticks_on_devices_of_all_speeds(seed: int) -> None:
+    """A byte is charged to the slowest of three devices, where moving it takes long."""
+    dice = random.Random(seed)
+    length = dice.choice([4, 5])
+    window = dice.choice([(1, -1, 3, 1, 1), (1, 0, 2, 1, 1), (2, 0, 2, 1, 1), (1, -2, 5, 1, 1)])
+    edge = ProblemEdge(0, 1, 1, length, *window)
+    speeds = [dice.choice([1, 2]), dice.choice([2, 4]), dice.choice([8, 24, 60])]
+    rate = dice.choice([(1, 1), (2, 1), (5, 1)])
+    check_least_ticks(instance([length, length], [[0] * 3, speeds], [edge], point_to_point=rate))
+
+
+def check_least_ticks(sample: SlicingInstance) -> None:
+    """Compare the last operator's least ticks with those of all plans, by widths of parts."""
     graph = read(sample)
     number = len(graph.length) - 1
     devices = len(graph.capacity)
@@ -211,6 +227,34 @@ def test_no_plan_takes_less_ticks(seed: int) -> None:
             for (low, high), table in own:
                 if low <= widths[-1] <= high:
                     assert table[at] <= ticks
+
+
+def test_sums_by_hand() -> None:
+    """Ticks of all inputs together are rounded up once; apart, each is rounded down."""
+    ticks = Sum(3, 7, 5, 4, [[0, 3], [1, 2], [0, 6]])
+    totals = [a + b + c for a in (0, 3) for b in (1, 2) for c in (0, 6)]
+    assert ticks.table() == [3 + math.ceil((7 + 5 * total) / 4) for total in totals]
+    assert ticks.apart() == (3 + 1, [[0, 3], [1, 2], [0, 7]])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_inputs_apart_take_no_more(seed: int) -> None:
+    """Of an operator that reads three tensors, classes are chosen input by input."""
+    dice = random.Random(seed)
+    length = dice.choice([2, 3])
+    edges = [
+        ProblemEdge(u, 3, dice.randrange(1, 4), length, 1, dice.randrange(-1, 1), 2, 1, 1)
+        for u in range(3)
+    ]
+    rate = dice.choice([(1, 1), (3, 2), (2, 5)])
+    speeds = [dice.randrange(1, 9) for _ in range(2)]
+    graph = read(instance([length] * 4, [[0, 0]] * 3 + [speeds], edges, point_to_point=rate))
+    operator = Operator(graph, 3, [[(w, w) for w in range(-(-length // 2), length + 1)]] * 4)
+    for own in operator.own:
+        added = [[dice.randrange(-5, 6) for _ in row] for row in operator.classes]
+        least = [sum(choice) for choice in itertools.product(*added)]
+        together = map(sum, zip(operator.least(own).table(), least, strict=True))
+        assert operator.smallest(own, added) <= min(together)
 
 
 @pytest.mark.parametrize("seed", range(40))
