@@ -382,3 +382,26 @@ def test_partitions_cost_what_they_cost(seed: int) -> None:
         else:
             with pytest.raises(checker.Rejected, match="in a cycle"):
                 checker.check_solution(sample.to_json(), document)
+
+
+def test_one_stage_by_hand() -> None:
+    """Flows of weight 1 prove a stage's cost, with its overflow, to the tick; others do not."""
+    sample = instance([3, 3], [(0, 1)], 2, transfer=[2, 0], param_load=[5, 0], cache=4)
+    flow = {"node": 0, "io_weight": 1, "edges": [0], "amounts": [2]}
+    assert prove(sample, "node-cut/1", flow) == 3 + 2 + 1
+    assert prove(sample, "node-cut/1", {**flow, "io_weight": 2}) is None
+    assert prove(sample, "share/1", {"threshold": 5, "flows": [flow]}) == 6
+    assert prove(sample, "share/1", {"threshold": 6, "flows": [flow]}) is None
+    for works, k, mean in (([3, 2], 2, 3), ([2, 2], 2, 2), ([1, 1, 5], 3, 3)):
+        assert prove(instance(works, [], k), "mean-work/1", {}) == mean
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_shares_refute_nothing_true(seed: int) -> None:
+    """With any flows that obey the rules, only what is below the optimum is refuted."""
+    sample = drawn(seed)
+    graph, best = read(sample), optimum(sample)
+    legal = [f for f in flows_of(sample, random.Random(seed)) if flow_cost(graph, f) is not None]
+    for threshold in range(max(0, best - 2), best + 2):
+        proved = prove(sample, "share/1", {"threshold": threshold, "flows": legal})
+        assert proved is None or proved == threshold + 1 <= best
