@@ -253,3 +253,14 @@ def faults(session: nox.Session) -> None:
     install(session, "test")
     minutes = session.posargs[:1] or ["2"]
     session.run("python", "tests/campaigns/faults.py", "--minutes", *minutes, *session.posargs[1:])
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Change the checker's code in one place at a time: do its own tests notice? For nights.
+
+    Goes on where it was stopped. Pass options of the campaign, e.g. `-- --only pipeline/leaf`, or
+    `-- --part 1/7` for a seventh of the pass each night.
+    """
+    install(session, "test")
+    session.run("python", "tests/campaigns/mutants.py", "--jobs", "2", *session.posargs)

@@ -30,3 +30,9 @@ def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         # The next test gets a new process.
         _process.cache_clear()
         raise
+
+
+def leave() -> None:
+    """End the process; the next call starts another one."""
+    _process().shutdown()
+    _process.cache_clear()

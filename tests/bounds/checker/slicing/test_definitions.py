@@ -1,0 +1,292 @@
+"""What the checker computes for plans, parts and operators, against indices counted one by one."""
+
+import itertools
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from brute_force_slicing import instance, vectors
+from slow_slicing import simulate
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.slicing.compute import best_split
+from boundmark.bounds.checker.slicing.instance import Edge, Instance, read_instance
+from boundmark.bounds.checker.slicing.needs import Needs
+from boundmark.bounds.checker.slicing.ticks import Operator, Sum
+from boundmark.problems.slicing import Edge as ProblemEdge
+from boundmark.problems.slicing import SlicingInstance, SlicingPlan
+from boundmark.problems.slicing.edge import whole
+
+
+def drawn(seed: int) -> SlicingInstance:
+    """Return an operator that reads one or two others, which compute nothing themselves."""
+    dice = random.Random(seed)
+    inputs, devices = dice.choice([1, 1, 1, 2]), dice.choice([2, 2, 3])
+    lengths = [dice.randrange(2, 5) for _ in range(inputs + 1)]
+    axes = [dice.choice([0, 1, 1]) for _ in range(inputs + 1)]
+    edges = []
+    for u in range(inputs):
+        crosses = axes[u] != axes[-1]
+        extent = dice.randrange(1, 5) if crosses else lengths[u]
+        unit = dice.randrange(1, 4)
+        if dice.random() < 0.25:
+            edges.append(whole(u, inputs, unit, extent))
+        else:
+            window = (
+                dice.randrange(1, 3), dice.randrange(-2, 2), dice.randrange(1, 4),
+                dice.randrange(1, 3), dice.randrange(1, 3),
+            )  # fmt: skip
+            edges.append(ProblemEdge(u, inputs, unit, extent, *window))
+    work = [[0] * devices for _ in range(inputs)]
+    speeds = dice.choice([[dice.randrange(1, 9) for _ in range(devices)], [0] * devices])
+    return instance(
+        lengths,
+        [*work, speeds],
+        edges,
+        axis=axes,
+        launch=[dice.randrange(3) for _ in range(devices)],
+        weights=[dice.randrange(4) for _ in lengths],
+        output=[dice.randrange(4) for _ in lengths],
+        capacity=[dice.choice([28, 36, 999]) for _ in range(devices)],
+        point_to_point=dice.choice([(1, 1), (3, 2), (2, 5), (7, 1)]),
+        broadcast=dice.choice([(1, 1), (2, 3)]),
+        delay=dice.randrange(2),
+    )
+
+
+def read(sample: SlicingInstance) -> Instance:
+    """Return an instance as the checker has it."""
+    document = sample.to_json()
+    return read_instance({n: v for n, v in document.items() if n not in ("format", "problem")})
+
+
+def value(sample: SlicingInstance, rows: Any) -> int | None:
+    """Return what the checker says a plan takes; None if it does not fit."""
+    stated: dict[str, Any] = {
+        "format": "boundmark-solution/1", "instance_sha256": sample.sha256, "problem": "slicing",
+        "objective": simulate(sample, SlicingPlan(np.array(rows)))[0],
+        "vectors": [list(row) for row in rows],
+    }  # fmt: skip
+    try:
+        return checker.check_solution(sample.to_json(), stated)
+    except checker.Rejected as error:
+        reason = str(error)
+    assert "holds more than its capacity" in reason
+    return None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_plans_take_what_they_take(seed: int) -> None:
+    """Latency and memory are those of the indices that each part has, needs and lacks."""
+    sample, dice = drawn(seed), random.Random(seed)
+    graph = sample.graph
+    every = [vectors(length, graph.devices) for length in graph.length.tolist()]
+    for _ in range(25):
+        rows = [dice.choice(row) for row in every]
+        latency, fits = simulate(sample, SlicingPlan(np.array(rows)))
+        assert value(sample, rows) == (latency if fits else None)
+
+
+def test_tensors_are_held_until_they_are_read_last() -> None:
+    """A device may be full to the last byte, and an output takes room until its last reader ran."""
+    edges = [whole(0, 1, 0, 2), whole(0, 2, 0, 2)]
+    for capacity, is_enough in ((8, True), (7, False)):
+        sample = instance(
+            [2, 2, 2, 2], [[1], [1], [1], [1]], edges, output=[2, 1, 1, 1], weights=[0] * 4,
+            capacity=[capacity],
+        )  # fmt: skip
+        # While operator 2 runs, its own output and those of 0 are there: 2 * 2 + 2 * 1.
+        assert (value(sample, [(0, 2)] * 4) is not None) == (is_enough or capacity >= 6)
+    tight = instance([2, 2, 2], [[1]] * 3, edges, output=[2, 1, 1], capacity=[6])
+    assert value(tight, [(0, 2)] * 3) == 3
+    less = instance([2, 2, 2], [[1]] * 3, edges, output=[2, 1, 1], capacity=[5])
+    assert value(less, [(0, 2)] * 3) is None
+
+
+def indices(edge: Edge, begin: int, end: int) -> tuple[int, int]:
+    """Return the range of indices that a part needs, from those of each of its own."""
+    groups = [
+        (index * edge.multiply + edge.add + reach) // edge.divide
+        for index in range(begin, end)
+        for reach in range(edge.size)
+    ]
+    low, high = edge.scale * min(groups), edge.scale * (max(groups) + 1)
+    return min(max(low, 0), edge.extent), min(max(high, 0), edge.extent)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_needs_of_parts(seed: int) -> None:
+    """The least and the most that parts need, and what overlaps at cuts, of all there are."""
+    sample = drawn(seed)
+    graph = read(sample)
+    for edge in graph.edges:
+        length = graph.length[edge.consumer]
+        needs = Needs(edge, length)
+        ranges = {
+            (a, b): indices(edge, a, b) for a in range(length) for b in range(a + 1, length + 1)
+        }
+        for (a, b), (low, high) in ranges.items():
+            assert (edge.first(a), max(edge.first(a), edge.end(b))) == (low, max(low, high))
+        for width in range(1, length + 1):
+            sizes = [edge.end(a + width) - edge.first(a) for a in range(length - width + 1)]
+            assert needs.of_width(width) == (min(sizes), max(sizes))
+        overlaps = [edge.end(c) - edge.first(c) for c in range(1, length)]
+        least = min(overlaps, default=0)
+        assert needs.cover == edge.end(length) - edge.first(0)
+        assert (needs.least_overlap, needs.least_twice) == (least, max(0, least))
+        assert needs.most_skipped == max(0, -least)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_best_splits(seed: int) -> None:
+    """No division of an operator takes less, and one takes as little if indices can be divided."""
+    dice = random.Random(seed)
+    devices, length = dice.randrange(1, 4), dice.randrange(1, 9)
+    work = [dice.randrange(1, 20) for _ in range(devices)]
+    launch = [dice.randrange(4) for _ in range(devices)]
+    graph = read(instance([length], [work], launch=launch))
+
+    def ticks(row: tuple[int, ...]) -> int:
+        return max(
+            start - (-one * (end - begin) // length)
+            for one, start, (begin, end) in zip(work, launch, itertools.pairwise(row), strict=True)
+            if end > begin
+        )
+
+    assert best_split(graph, 0) == min(map(ticks, vectors(length, devices)))
+
+
+@pytest.mark.parametrize(
+    ("length", "work", "launch", "expected"),
+    [(2, [2, 2], [0, 0], 1), (1, [1, 9], [0, 0], 1), (4, [8, 0], [0, 0], 0), (3, [9], [2], 11)],
+)
+def test_best_splits_by_hand(
+    length: int, work: list[int], launch: list[int], expected: int
+) -> None:
+    """A tick may be enough, and an operator that some device does in no time takes none."""
+    assert best_split(read(instance([length], [work], launch=launch)), 0) == expected
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_no_plan_takes_less_ticks(seed: int) -> None:
+    """Whatever an operator and what it reads are split into, it takes the least ticks or more."""
+    check_least_ticks(drawn(seed))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_plan_takes_less_ticks_on_devices_of_all_speeds(seed: int) -> None:
+    """A byte is charged to the slowest of three devices, where moving it takes long."""
+    dice = random.Random(seed)
+    length = dice.choice([4, 5])
+    window = dice.choice([(1, -1, 3, 1, 1), (1, 0, 2, 1, 1), (2, 0, 2, 1, 1), (1, -2, 5, 1, 1)])
+    edge = ProblemEdge(0, 1, 1, length, *window)
+    speeds = [dice.choice([1, 2]), dice.choice([2, 4]), dice.choice([8, 24, 60])]
+    rate = dice.choice([(1, 1), (2, 1), (5, 1)])
+    check_least_ticks(instance([length, length], [[0] * 3, speeds], [edge], point_to_point=rate))
+
+
+def check_least_ticks(sample: SlicingInstance) -> None:
+    """Compare the last operator's least ticks with those of all plans, by widths of parts."""
+    graph = read(sample)
+    number = len(graph.length) - 1
+    devices = len(graph.capacity)
+    lows = [-(-length // devices) for length in graph.length]
+    fine = [[(w, w) for w in range(low, n + 1)] for low, n in zip(lows, graph.length, strict=True)]
+    # All of an operator is a class of its own.
+    coarse = [
+        [*([(low, n - 1)] if low < n else []), (n, n)]
+        for low, n in zip(lows, graph.length, strict=True)
+    ]
+    tables: list[tuple[list[list[tuple[int, int]]], list[tuple[tuple[int, int], list[int]]]]] = []
+    for classes in (fine, coarse):
+        operator = Operator(graph, number, classes)
+        tables.append(
+            (
+                [classes[producer] for producer in operator.producers],
+                [(one, operator.least(one).table()) for one in classes[number]],
+            )
+        )
+    memory = {**sample.to_json(), "capacity": [2**40] * devices}
+    roomy = SlicingInstance.from_json(memory)
+    seen: dict[tuple[int, ...], int] = {}
+    for rows in itertools.product(*(vectors(n, devices) for n in graph.length)):
+        widths = tuple(max(b - a for a, b in itertools.pairwise(row)) for row in rows)
+        ticks, _ = simulate(roomy, SlicingPlan(np.array(rows)))
+        seen[widths] = min(seen.get(widths, math.inf), ticks)  # type: ignore[type-var]
+    for widths, ticks in seen.items():
+        for inputs, own in tables:
+            places = [
+                next(i for i, (low, high) in enumerate(row) if low <= width <= high)
+                for row, width in zip(inputs, widths, strict=False)
+            ]
+            at = 0
+            for place, row in zip(places, inputs, strict=True):
+                at = at * len(row) + place
+            for (low, high), table in own:
+                if low <= widths[-1] <= high:
+                    assert table[at] <= ticks
+
+
+def test_sums_by_hand() -> None:
+    """Ticks of all inputs together are rounded up once; apart, each is rounded down."""
+    ticks = Sum(3, 7, 5, 4, [[0, 3], [1, 2], [0, 6]])
+    totals = [a + b + c for a in (0, 3) for b in (1, 2) for c in (0, 6)]
+    assert ticks.table() == [3 + math.ceil((7 + 5 * total) / 4) for total in totals]
+    assert ticks.apart() == (3 + 1, [[0, 3], [1, 2], [0, 7]])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_inputs_apart_take_no_more(seed: int) -> None:
+    """Of an operator that reads three tensors, classes are chosen input by input."""
+    dice = random.Random(seed)
+    length = dice.choice([2, 3])
+    edges = [
+        ProblemEdge(u, 3, dice.randrange(1, 4), length, 1, dice.randrange(-1, 1), 2, 1, 1)
+        for u in range(3)
+    ]
+    rate = dice.choice([(1, 1), (3, 2), (2, 5)])
+    speeds = [dice.randrange(1, 9) for _ in range(2)]
+    graph = read(instance([length] * 4, [[0, 0]] * 3 + [speeds], edges, point_to_point=rate))
+    operator = Operator(graph, 3, [[(w, w) for w in range(-(-length // 2), length + 1)]] * 4)
+    for own in operator.own:
+        added = [[dice.randrange(-5, 6) for _ in row] for row in operator.classes]
+        least = [sum(choice) for choice in itertools.product(*added)]
+        together = map(sum, zip(operator.least(own).table(), least, strict=True))
+        assert operator.smallest(own, added) <= min(together)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_potentials_cost_nothing(seed: int) -> None:
+    """Whatever is moved between operators, no more is proved than the best plan takes."""
+    sample, dice = drawn(seed), random.Random(seed)
+    graph = read(sample)
+    devices = len(graph.capacity)
+    roomy = SlicingInstance.from_json({**sample.to_json(), "capacity": [2**40] * devices})
+    best = min(
+        simulate(roomy, SlicingPlan(np.array(rows)))[0]
+        for rows in itertools.product(*(vectors(n, devices) for n in graph.length))
+    )
+    classes = []
+    for length in graph.length:
+        least = -(-length // devices)
+        inner = [width for width in range(least + 1, length) if dice.random() < 0.5]
+        classes.append(sorted({least, *inner, length}))
+    producers = [sorted({edge.producer for edge in row}) for row in graph.inputs]
+    for most in (1, 1, 2, 6, 12):
+        potentials = [
+            [[dice.randrange(most) for _ in classes[u]] for u in row] for row in producers
+        ]
+        document = {
+            "format": "boundmark-certificate/1", "instance_sha256": roomy.sha256, "bound": 0,
+            "problem": "slicing", "kind": "slice-potentials/1", "producer": "a test",
+            "payload": {"classes": classes, "potentials": potentials},
+        }  # fmt: skip
+        try:
+            proved = checker.check_certificate(roomy.to_json(), document)
+        except checker.Rejected as error:
+            # Potentials may well prove less than nothing.
+            assert "is more than it proves, -" in str(error)  # noqa: PT017
+            continue
+        assert proved <= best

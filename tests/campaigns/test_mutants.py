@@ -1,0 +1,97 @@
+"""The campaign changes what it says it changes, and the list of survivors is about what exists."""
+
+import sys
+import tomllib
+import types
+from pathlib import Path
+
+import pytest
+from code_mutants import Mutant, difference, mutants
+from mutant_trials import put_in_place
+
+from boundmark.bounds import checker
+
+FOLDER = Path(str(checker.__file__)).parent
+LISTED = tomllib.loads(Path(__file__).with_name("weaker_mutants.toml").read_text())["weaker"]
+
+SOURCE = '''
+LIMIT = 3
+
+def count(values, spend):
+    """Count what is below the limit."""
+    spend(1 + len(values))
+    if len(values) > 9:
+        raise TooLarge("more than 9")
+    if not values:
+        raise Rejected("no values" + str(1 - 0))
+    return sum(value < LIMIT for value in values[1:])
+'''
+
+
+def test_changes_by_hand() -> None:
+    """Each place is changed once, but for what is said and what is spent."""
+    found = [f"{m.function}: {m.change}" for m in mutants("a.py", SOURCE)]
+    assert found == [
+        "<module>: LIMIT = {3 -> 4}",
+        "<module>: LIMIT = {3 -> 2}",
+        "count: {if not values -> if False}",
+        "count: if {not values -> values}",
+        "count: return sum((value {< -> <=} LIMIT for value in values[1:]))",
+        "count: return sum((value < LIMIT for value in values[{1 -> 2}:]))",
+        "count: return sum((value < LIMIT for value in values[{1 -> 0}:]))",
+    ]
+
+
+def test_repeated_changes_have_numbers() -> None:
+    """A name is that of one mutant, wherever the lines are."""
+    twice = "def f(a):\n    a += 1\n    a += 1\n"
+    names = [m.name for m in mutants("a.py", twice)]
+    assert len(set(names)) == len(names) == 6
+    assert names == [m.name for m in mutants("a.py", "\n\n" + twice)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("a < b", "a <= b", "a {< -> <=} b"),
+        ("f(a - 1)", "f(a + 1)", "f(a {- -> +} 1)"),
+        ("max(a, b)", "min(a, b)", "{max -> min}(a, b)"),
+        ("x = 10", "x = 11", "x = {10 -> 11}"),
+    ],
+)
+def test_differences_are_words(before: str, after: str, expected: str) -> None:
+    """What was changed is shown in its place."""
+    assert difference(before, after) == expected
+
+
+def by_name(source: str) -> dict[str, Mutant]:
+    """Return the mutants of a module by their change."""
+    return {mutant.change: mutant for mutant in mutants("toy.py", source)}
+
+
+def test_everybody_sees_the_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions and values that other modules have imported already are changed as well."""
+    source = "LIMIT = 3\n\ndef below(value):\n    return value < LIMIT\n"
+    package, toy, user = (types.ModuleType(name) for name in ("toys", "toys.toy", "toys.user"))
+    toy.__file__ = "toy.py"
+    exec(compile(source, "toy.py", "exec"), toy.__dict__)
+    exec("LIMIT, below = toy.LIMIT, toy.below", {"toy": toy}, user.__dict__)
+    for module in (package, toy, user):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert (user.below(3), user.LIMIT) == (False, 3)
+    put_in_place(package, by_name(source)["return value {< -> <=} LIMIT"])
+    assert (user.below(3), user.LIMIT) == (True, 3)
+    put_in_place(package, by_name(source)["LIMIT = {3 -> 2}"])
+    assert (user.below(2), user.LIMIT) == (False, 2)
+
+
+def test_listed_mutants_exist() -> None:
+    """Entries go when the code goes that they are about; each has a class and a reason, once."""
+    names = [name for group in LISTED for name in group["mutants"]]
+    assert len(set(names)) == len(names)
+    known = set()
+    for module in {name.partition(" ")[0] for name in names}:
+        known |= {mutant.name for mutant in mutants(module, (FOLDER / module).read_text())}
+    assert set(names) <= known
+    assert {group["class"] for group in LISTED} <= {"same", "limits", "weaker", "malformed"}
+    assert all(group["reason"] for group in LISTED)
