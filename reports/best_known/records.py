@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.text.number_text import count
+from boundmark.reports.text import count
 
 VERSION_KEY = b"boundmark_best_known"
 VERSION = b"1"

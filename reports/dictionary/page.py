@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from boundmark.reports.best_known.records import SCHEMA as BEST_KNOWN
-from boundmark.reports.dictionary.columns import Column, column_of
-from boundmark.reports.dictionary.sources import common, of_problems
+from boundmark.reports.dictionary import Column, column_of, common, of_problems
 from boundmark.reports.stored.history import HISTORY
 from boundmark.reports.stored.schema import RESULTS, TRACES, VERSION
 

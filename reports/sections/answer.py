@@ -9,7 +9,7 @@ from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults
 from boundmark.reports.sections.methods_by_parameter import datasets_of
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text.number_text import MISSING, count, integer, percent, seconds
+from boundmark.reports.text import MISSING, count, integer, percent, seconds
 
 # Comparisons of one data set on the page; the table that is stored has all.
 MOST_COMPARISONS = 4

@@ -6,7 +6,7 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text.number_text import integer, seconds
+from boundmark.reports.text import integer, seconds
 
 # Enough to recognise a message; the whole text is in the results.
 LONGEST_REASON = 200

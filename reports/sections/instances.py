@@ -4,11 +4,11 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.instance_details.anchor import anchor_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.instance_details import anchor_of
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text.number_text import decimal, integer, percent
+from boundmark.reports.text import decimal, integer, percent
 
 NOTE = (
     "Costs in ticks of the instance. Gap: UB/LB - 1; missing without solution or bound. Of several "

@@ -4,8 +4,7 @@ from typing import Any
 
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import MISSING, decimal, integer, seconds
+from boundmark.reports.text import MISSING, decimal, integer, natural_order, seconds
 
 NOTES = (
     "n: instances that the method was run on. UB/LB: geometric mean of its verified objective "

@@ -9,10 +9,14 @@ import pandas as pd
 from boundmark.reports.pages.page import Cell, Group, Table
 from boundmark.reports.problem_report import Grouping
 from boundmark.reports.stored.statuses import FAILURES
-from boundmark.reports.tables.grouping import ALL
-from boundmark.reports.tables.parameters import Value, values_in_order
-from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import MISSING
+from boundmark.reports.tables.parameters import ALL, Value, values_in_order
+from boundmark.reports.text import MISSING, natural_order
+
+COMMON = (
+    "The same, over the n instances on which every method delivered; a method that delivered on no "
+    "instance of a column is not asked for there. Only these numbers compare methods on equal "
+    "terms."
+)
 
 
 @dataclass(frozen=True)

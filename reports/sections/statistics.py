@@ -7,8 +7,7 @@ import pandas as pd
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import Tables
 from boundmark.reports.sections.answer import MOST_COMPARISONS
-from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import MISSING, count, decimal, integer, percent, seconds
+from boundmark.reports.text import MISSING, count, decimal, integer, natural_order, percent, seconds
 
 TITLE = "Statistics of methods"
 

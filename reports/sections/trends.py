@@ -1,17 +1,44 @@
 """How the numbers of a problem went from run to run."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.trend import draw_trend
+from boundmark.reports.plots.style import looks as looks_of
+from boundmark.reports.plots.style import names_below
 from boundmark.reports.problem_report import ProblemResults
 from boundmark.reports.stored.history import BEST
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text.number_text import MISSING, integer, percent
+from boundmark.reports.text import MISSING, integer, natural_order, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_trend(data: pd.DataFrame, axes: "Axes", label: str) -> None:
+    """Draw one line per method over the runs, evenly spaced and named below.
+
+    Parameters
+    ----------
+    data
+        Columns `run` (a short name), `at` (its place), `method`, `value`.
+    label
+        What the vertical axis says.
+    """
+    methods = natural_order(data["method"])
+    for method, look in looks_of(methods).items():
+        shown = data[data["method"] == method].sort_values("at")
+        axes.plot(
+            shown["at"], shown["value"], color=look.color, marker=look.marker,
+            linestyle=look.linestyle, label=method,
+        )  # fmt: skip
+    names = data.drop_duplicates("at").sort_values("at")["run"].tolist()
+    names_below(axes, names)
+    axes.set(ylabel=label)
+
 
 # Runs shown, the latest ones; the history keeps all.
 MOST_RUNS = 30

@@ -7,7 +7,7 @@ from boundmark.problems.errors import StoreError
 from boundmark.reports.tables.parameters import with_parameter_columns
 from boundmark.reports.tables.tasks import with_names
 
-COLUMNS = [
+CERTIFIED_COLUMNS = [
     "problem",
     "dataset",
     "instance",
@@ -70,7 +70,7 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
         "float64"
     )
     table["gap"] = np.where(table["optimal"], 0.0, ratio - 1)
-    return with_parameter_columns(table.reset_index()[COLUMNS])
+    return with_parameter_columns(table.reset_index()[CERTIFIED_COLUMNS])
 
 
 def _best(tasks: pd.DataFrame, column: str, *, ascending: bool) -> pd.DataFrame:
@@ -102,3 +102,32 @@ def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:
         f"bound of {row['bound_certified_lower']} of task {row['task_id_lower']} "
         f"({row['method_lower']}); one of the two is wrong, so nothing is published."
     )
+
+
+# A claim may exceed the optimum by a solver's tolerance. Beyond this it contradicts a solution.
+CLAIM_TOLERANCE = 1e-6
+
+CLAIM_COLUMNS = [
+    "problem",
+    "dataset",
+    "instance",
+    "parameters",
+    "method",
+    "seed",
+    "bound_claimed",
+    "best_objective",
+    "task_id",
+]
+
+
+def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks whose claim is above the best verified objective of their instance."""
+    upper = certified.set_index("instance_sha256")["objective"].astype("float64")
+    wrong = tasks[tasks["bound_claimed"].notna() & ~is_tenable(tasks, upper)]
+    return wrong.assign(best_objective=wrong["instance_sha256"].map(upper))[CLAIM_COLUMNS]
+
+
+def is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":
+    """Return which tasks have no claim above the objective of their instance."""
+    limit = tasks["instance_sha256"].map(upper).astype("float64") * (1 + CLAIM_TOLERANCE)
+    return ~(tasks["bound_claimed"] > limit)

@@ -1,13 +1,21 @@
-"""Table of what each method achieved, over all instances of a problem."""
+"""What each method achieved over all instances of a problem, against a baseline, and run by run."""
+
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.statistics.geometric_mean import geometric_mean
-from boundmark.reports.tables.charged_seconds import SHIFT_SECONDS, charged_seconds
-from boundmark.reports.tables.claims import is_tenable
-from boundmark.reports.tables.grouping import per_instance
+from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.stored.history import BEST, start_of
+from boundmark.reports.stored.run_label import RunLabel
+from boundmark.reports.tables.certified import is_tenable
+from boundmark.reports.tables.parameters import per_instance
+from boundmark.reports.tables.rows import rows
+from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
 
-COLUMNS = [
+METHOD_COLUMNS = [
     "method",
     "method_kind",
     "instances",
@@ -83,10 +91,110 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
             int((own["status"] != "ok").sum()),
         )
         rows.append(row)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=METHOD_COLUMNS)
 
 
 def _fractions(tasks: pd.DataFrame, column: str, objective: "pd.Series[float]") -> pd.DataFrame:
     """Return bounds above 0 as fractions of the best objective, by instance and method."""
     fractions = per_instance(tasks, column).div(objective.where(objective > 0), axis=0)
     return fractions.where(fractions > 0)
+
+
+SPEEDUP_COLUMNS = [
+    "dataset",
+    "instance",
+    "parameters",
+    "instance_sha256",
+    "method",
+    "baseline",
+    "speedup",
+]
+
+
+def speedup_table(tasks: pd.DataFrame, certified: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """Return one row per instance that the baseline solved and method that solved it too.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In the order of the certified table, then of columns `dataset`, `instance`, `parameters`,
+        `instance_sha256`, `method`, `baseline`; `speedup`, the baseline's verified cost over the
+        method's, seeds averaged within an instance first. Costs of 0 have no quotient.
+    """
+    solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
+    costs = per_instance(solving, "objective")
+    costs = costs.where(costs > 0)
+    if baseline not in costs:
+        return pd.DataFrame(columns=SPEEDUP_COLUMNS)
+    quotients = costs.rdiv(costs[baseline], axis=0).reset_index()
+    long = quotients.melt("instance_sha256", var_name="method", value_name="speedup")
+    names = certified[["dataset", "instance", "parameters", "instance_sha256"]]
+    table = names.merge(long.dropna(subset=["speedup"]), on="instance_sha256")
+    return table.assign(baseline=baseline)[SPEEDUP_COLUMNS]
+
+
+def history_rows(
+    label: RunLabel,
+    tasks: pd.DataFrame,
+    certified: pd.DataFrame,
+    reference_seconds: Sequence[float],
+) -> Iterator[dict[str, Any]]:
+    """Yield one row per problem and method, and one per problem for the best of all methods.
+
+    Parameters
+    ----------
+    tasks, certified
+        Those of all problems, as in `FolderResults`.
+
+    Yields
+    ------
+    dict
+        By column of `history.HISTORY`: `mean_gap` is GM(UB/LB) - 1 of a method's solutions over the
+        best certified bounds, over the `solved` instances; `mean_bound_gap` the same of the best
+        solutions over a method's bounds, over the `bounded` ones.
+    """
+    run = {
+        "run": f"{label.started} {', '.join(label.hosts)} {label.commit_text}",
+        "started_at": start_of(label.started),
+        "commit": label.commit_text,
+        "solvers": json.dumps(dict(label.solvers), sort_keys=True),
+        "suites": ", ".join(label.suites),
+        "reference_seconds": statistics.median(reference_seconds) if reference_seconds else None,
+    }
+    for problem, known in certified.groupby("problem"):
+        own = tasks[tasks["problem"] == problem]
+        yield {**run, "problem": str(problem), **_best(own, known)}
+        for row in rows(method_table(own, known)):
+            yield {
+                **run,
+                "problem": str(problem),
+                "method": row.method,
+                "instances": int(row.instances),
+                "solved": int(row.solved),
+                "mean_gap": _number(row.upper - 1),
+                "bounded": int(row.bounded),
+                "mean_bound_gap": _number(1 / row.lower - 1),
+                "optimal": None,
+                "mean_seconds": _number(row.mean_seconds),
+                "failed": int(row.failed),
+            }
+
+
+def _best(tasks: pd.DataFrame, certified: pd.DataFrame) -> dict[str, Any]:
+    gaps = certified["gap"].dropna()
+    mean = _number(geometric_mean(1 + gaps) - 1)
+    return {
+        "method": BEST,
+        "instances": len(certified),
+        "solved": int(certified["objective"].notna().sum()),
+        "mean_gap": mean,
+        "bounded": int(certified["bound"].notna().sum()),
+        "mean_bound_gap": mean,
+        "optimal": int(certified["optimal"].sum()),
+        "mean_seconds": None,
+        "failed": int((tasks["status"] != "ok").sum()),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else float(value)

@@ -1,4 +1,4 @@
-"""Rows of a data frame."""
+"""Rows of data frames, and the events of traces by task."""
 
 from collections import namedtuple
 from collections.abc import Collection, Iterable
@@ -47,3 +47,24 @@ def values_of(column: "pd.Series[Any]") -> list[Any]:
     """
     found: list[Any] = column.to_numpy(dtype=object).tolist()
     return found
+
+
+Events = dict[str, list[tuple[float, float]]]
+
+
+def events_by_task(traces: pd.DataFrame) -> Events:
+    """Return each task's events as pairs of seconds and value, in the order of the traces."""
+    codes, tasks = pd.factorize(traces["task_id"])
+    order = np.argsort(codes, kind="stable")
+    seconds, values = (traces[name].to_numpy()[order].tolist() for name in ("seconds", "value"))
+    pairs = list(zip(seconds, values, strict=True))
+    ends = [0, *np.cumsum(np.bincount(codes)).tolist()]
+    return {
+        task: pairs[start:end]
+        for task, start, end in zip(tasks.tolist(), ends[:-1], ends[1:], strict=True)
+    }
+
+
+def places_of_tasks(traces: pd.DataFrame, tasks: pd.DataFrame) -> npt.NDArray[np.intp]:
+    """Return the place of each event's task among tasks, -1 if it is not among them."""
+    return places_in(traces["task_id"], tasks["task_id"])

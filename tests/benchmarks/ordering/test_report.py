@@ -8,9 +8,7 @@ import pandas as pd
 import pytest
 from command_line import Boundmark
 
-from boundmark.reports.ordering.plots.timeline import draw_timeline
-from boundmark.reports.ordering.sections.savings import saving_section
-from boundmark.reports.ordering.tables.savings import best_orders, mean_savings
+from boundmark.reports.ordering import best_orders, draw_timeline, mean_savings, saving_section
 
 SUITE = """
 description = "A model of which the default order is not the best."

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.statistics.gap_integrals import mean_dual_gaps, mean_primal_gaps
-from boundmark.reports.statistics.par10 import par10
-from boundmark.reports.statistics.signed_rank import holm, signed_rank_p
-from boundmark.reports.statistics.virtual_best import contributions
-from boundmark.reports.statistics.wins import wins_and_ties
+from boundmark.reports.statistics.integrals import mean_dual_gaps, mean_primal_gaps
+from boundmark.reports.statistics.methods import (
+    contributions,
+    holm,
+    par10,
+    signed_rank_p,
+    wins_and_ties,
+)
 
 EVENTS = st.lists(st.tuples(st.floats(0, 12), st.floats(1, 100)), max_size=8)
 

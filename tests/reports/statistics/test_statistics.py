@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.statistics.bootstrap import geometric_mean_interval, geometric_mean_intervals
-from boundmark.reports.statistics.geometric_mean import geometric_mean
-from boundmark.reports.statistics.performance_profile import performance_profile
-from boundmark.reports.statistics.primal_dual_integral import mean_gaps_over_time
-from boundmark.reports.statistics.wins import wins_and_ties
+from boundmark.reports.statistics.integrals import mean_gaps_over_time
+from boundmark.reports.statistics.means import (
+    geometric_mean,
+    geometric_mean_interval,
+    geometric_mean_intervals,
+)
+from boundmark.reports.statistics.methods import performance_profile, wins_and_ties
 
 ratios = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=20)
 

@@ -1,0 +1,182 @@
+"""Times of schedules when tensors need time to travel (the form of [TESSEL24], Figure 17)."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
+from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.runtime.lowering import program_of
+from boundmark.problems.microbatch.runtime.simulation import simulate
+from boundmark.reports.microbatch.drawings import Pair
+from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.plots.plot import Panels, Plot
+from boundmark.reports.plots.style import COLOURS, GREY, names_below
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.tables.rows import rows
+from boundmark.reports.tables.rows import rows as rows_of
+from boundmark.reports.text import decimal, integer, natural_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# A transfer as a part of the shortest block.
+TRANSFERS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
+
+# Enough for the steady state to count.
+LEAST_MICRO_BATCHES = 32
+
+COLUMNS = [
+    "dataset",
+    "instance",
+    "parameters",
+    "instance_sha256",
+    "method",
+    "micro_batches",
+    "transfer",
+    "blocking",
+    "non_blocking",
+]
+
+
+def communication_table(chosen: pd.DataFrame, drawn: Mapping[str, Pair]) -> pd.DataFrame:
+    """Return how much longer schedules take with transfers, as instruction lists would.
+
+    Parameters
+    ----------
+    chosen
+        Rows of `best_schedules`; makespans are left out.
+    drawn
+        Instance and schedule by instance hash.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of the schedules; `micro_batches` simulated; `transfer`, as a part of the shortest
+        block; `blocking` and `non_blocking`, the simulated makespan over that of the schedule,
+        where transfers take no time.
+    """
+    found = []
+    for row in rows(chosen[chosen["micro_batches"] == 0]):
+        if row.instance_sha256 in drawn:
+            instance, schedule = drawn[row.instance_sha256]
+            found += [(row, *line) for line in _simulated(instance, schedule)]
+    return pd.DataFrame([_line(*line) for line in found], columns=COLUMNS)
+
+
+def _line(row: Any, count: int, transfer: Fraction, *ratios: float) -> tuple[Any, ...]:
+    where = (row.dataset, row.instance, row.parameters, row.instance_sha256, row.method)
+    return (*where, count, float(transfer), *ratios)
+
+
+def _simulated(
+    instance: MicrobatchInstance, schedule: Schedule
+) -> list[tuple[int, Fraction, float, float]]:
+    layout = instance.layout
+    count = max(LEAST_MICRO_BATCHES, schedule.micro_batches)
+    starts = schedule.starts_for(count)
+    # Finer ticks, so that all transfers are integers.
+    finer = max(transfer.denominator for transfer in TRANSFERS)
+    slow = _slowed(layout, finer)
+    shortest = min(block.duration for block in slow.blocks)
+    alone = makespan(layout, starts) * finer
+    programs = [program_of(layout, starts, is_blocking=blocking) for blocking in (True, False)]
+    lines = []
+    for transfer in TRANSFERS:
+        ticks = [int(transfer * shortest)] * len(slow.blocks)
+        taken = [simulate(slow, program, ticks).makespan / alone for program in programs]
+        lines.append((count, transfer, taken[0], taken[1]))
+    return lines
+
+
+def _slowed(layout: BlockLayout, factor: int) -> BlockLayout:
+    blocks = tuple(
+        Block(block.name, block.kind, block.duration * factor, block.memory, block.devices)
+        for block in layout.blocks
+    )
+    return BlockLayout(blocks, layout.dag, layout.devices)
+
+
+SIDES = (("blocking", COLOURS[1]), ("non_blocking", COLOURS[0]))
+BAR = 0.38
+
+
+def draw_communication(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw two bars per layout.
+
+    Parameters
+    ----------
+    data
+        The communication table, of one duration of transfers.
+    """
+    names = natural_order(data["instance"])
+    at = [names.index(name) for name in data["instance"]]
+    for side, (column, color) in enumerate(SIDES):
+        places = [place + (side - 0.5) * BAR for place in at]
+        axes.bar(places, data[column], BAR, color=color, label=column.replace("_", "-"))
+    names_below(axes, names)
+    axes.axhline(1.0, color=GREY, linewidth=0.8)
+    axes.set_ylabel("time, without transfers = 1")
+
+
+HEADS = ("layout", "parameters", "micro-batches", "blocking", "non-blocking", "speed-up")
+
+NOTES = (
+    "Simulated, not measured: the instruction lists of the schedules drawn below, with the order "
+    "of blocks as scheduled. Cells: makespan over the makespan without transfers. Blocking: both "
+    "devices wait until a transfer is over; non-blocking: it runs beside their blocks. Every "
+    "result takes equally long to each device that needs it.",
+    "Speed-up: blocking over non-blocking; its mean is geometric, over the n layouts. A layout "
+    "whose schedule is not stored is left out.",
+)
+
+INCHES_PER_BAR = 0.28
+
+
+def communication_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the table of simulated times and its plot; None without any."""
+    simulated = tables["communication"]
+    if len(simulated) == 0:
+        return None
+    groups = tuple(
+        _group(Fraction(float(str(transfer))), part)
+        for transfer, part in simulated.groupby("transfer")
+    )
+    table = Table("Simulated time with transfers", HEADS, groups, NOTES, text_columns=2)
+    bars = simulated["instance"].nunique() * simulated["transfer"].nunique()
+    plot = Plot(
+        "communication",
+        "Blocking and non-blocking communication",
+        "Simulated makespan of the best schedule of a layout over that without transfers; each "
+        "transfer takes that part of the shortest block.",
+        simulated,
+        draw_communication,
+        Panels("transfer", lambda transfer: f"transfer: {Fraction(transfer)}"),
+        width=max(7.4, 1.0 + INCHES_PER_BAR * bars),
+    )
+    return Section("Communication", (table,), (plot,))
+
+
+def _group(transfer: Fraction, part: pd.DataFrame) -> Group:
+    mean = geometric_mean(part["blocking"] / part["non_blocking"])
+    heading = (
+        Cell(f"transfer = {transfer} of the shortest block"),
+        *(Cell(""),) * 4,
+        Cell(f"mean {decimal(mean, 3)}, n = {len(part)}"),
+    )
+    rows = tuple(
+        (
+            Cell(row.instance),
+            Cell(row.parameters),
+            Cell(integer(row.micro_batches)),
+            Cell(decimal(row.blocking, 3)),
+            Cell(decimal(row.non_blocking, 3)),
+            Cell(decimal(row.blocking / row.non_blocking, 3)),
+        )
+        for row in rows_of(part)
+    )
+    return Group(heading, rows)

@@ -1,0 +1,248 @@
+"""The report of `slicing`: latency against one device and equal slices, and loads of devices."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from boundmark.problems.slicing import SlicingInstance, SlicingPlan
+from boundmark.problems.slicing.measures import device_loads
+from boundmark.reports.default import DEFAULT, default_tables
+from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.plots.plot import Panels, Plot
+from boundmark.reports.plots.style import COLOURS, integer_ticks
+from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
+from boundmark.reports.sections.bounds import bound_section
+from boundmark.reports.sections.gaps import gap_section
+from boundmark.reports.sections.instances import instance_section
+from boundmark.reports.sections.methods import method_section
+from boundmark.reports.sections.runtime import runtime_section
+from boundmark.reports.sections.solutions import solution_section
+from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.stored.parsed import read_parsed
+from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.rows import rows
+from boundmark.reports.text import MISSING, integer, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+PARTS = (("computing", COLOURS[0]), ("communicating", COLOURS[1]))
+
+
+def load_data(loads: pd.DataFrame) -> pd.DataFrame:
+    """Return instance, place, and both parts as fractions of the latency.
+
+    Instances are named without their cluster, which the title has.
+    """
+    latency = loads["latency"].astype("float64").clip(lower=1.0)
+    shares = {name: loads[name].astype("float64") / latency for name, _ in PARTS}
+    names = [
+        str(name).removesuffix(f" on {device}")
+        for name, device in zip(loads["instance"], loads["device"], strict=True)
+    ]
+    return loads[["place"]].assign(instance=names, **shares).reset_index(drop=True)
+
+
+def draw_loads(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw a bar for each device of one instance, communication on top of computation."""
+    bottom = data["computing"] * 0.0
+    for name, color in PARTS:
+        axes.bar(data["place"], 100 * data[name], 0.8, bottom=100 * bottom, color=color, label=name)
+        bottom = bottom + data[name]
+    axes.set(xlabel="device", ylabel="part of the latency (%)", ylim=(0, 100))
+    integer_ticks(axes.xaxis)
+
+
+INSTANCE = ["dataset", "instance", "device", "parameters", "instance_sha256"]
+
+# Methods that stand for what one would do without optimising.
+REFERENCES = {"one_device": "one-device", "equal_slices": "equal-slices"}
+
+
+def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per instance of which some plan is verified.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `dataset`, `instance`, `device` (the cluster, empty if costs came with the instance),
+        `parameters`, `instance_sha256`; `method`, `latency` and `solution_sha256` of the best
+        verified plan; `bound` and `optimal` of the certified table; `one_device` and
+        `equal_slices`, the latency that these methods found, missing if they found none.
+    """
+    solved = tasks[tasks["objective"].notna()]
+    order = solved.sort_values(["objective", "method", "seed"], kind="stable")
+    best = order.drop_duplicates("instance_sha256")[
+        [*INSTANCE, "method", "objective", "solution_sha256"]
+    ]
+    best = best.rename(columns={"objective": "latency"})
+    for column, method in REFERENCES.items():
+        found = solved[solved["method"] == method].groupby("instance_sha256")["objective"].min()
+        best[column] = best["instance_sha256"].map(found).astype("Int64")
+    # Instances that come with costs have none, and are a group of their own.
+    best["device"] = best["device"].fillna("")
+    known = certified[["instance_sha256", "bound", "optimal"]]
+    merged = best.merge(known, on="instance_sha256", how="left")
+    return merged.sort_values(INSTANCE, kind="stable").reset_index(drop=True)
+
+
+LOAD_COLUMNS = [
+    "dataset", "instance", "device", "parameters", "instance_sha256", "place", "latency",
+    "computing", "communicating", "received", "memory", "operators",
+]  # fmt: skip
+
+
+def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
+    """Return one row per device of each instance whose best plan is stored.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of the latency table; `place`, the device's number from 1 up; `computing` and
+        `communicating`, in ticks; `received` and `memory`, in bytes; `operators` of which it
+        computes a part.
+
+    Raises
+    ------
+    StoreError
+        If a stored instance or plan is damaged.
+    """
+    found = []
+    for row in rows(latency):
+        instance = read_parsed(store.instances, row.instance_sha256, SlicingInstance.from_json)
+        plan = read_parsed(store.solutions, row.solution_sha256, SlicingPlan.from_json)
+        if instance is None or plan is None:
+            continue
+        loads = device_loads(instance, plan)
+        head = (row.dataset, row.instance, row.device, row.parameters, row.instance_sha256)
+        found += [
+            (*head, place + 1, row.latency, *(loads[column][place] for column in LOAD_COLUMNS[7:]))
+            for place in range(len(loads["computing"]))
+        ]
+    return pd.DataFrame(found, columns=LOAD_COLUMNS)
+
+
+def tables(results: ProblemResults) -> Tables:
+    """Return all of them, by the names of their files."""
+    latency = latency_table(results.tasks, results.certified)
+    return {
+        **default_tables(results),
+        "latency": latency,
+        "device_loads": load_table(latency, results.store),
+    }
+
+
+LATENCY_HEADS = (
+    "instance", "cluster", "parameters", "best latency", "bound", "gap %", "one device", "saved %",
+    "equal slices", "saved %", "by",
+)  # fmt: skip
+
+NOTES = (
+    "Latency in ticks of the best verified plan; gap: latency over certified bound, minus 1. "
+    "Saved: 1 minus the latency over that of `one-device` or `equal-slices`; the mean is 1 minus "
+    "the geometric mean of these ratios, over the n instances for which both were found. Zhang et "
+    "al., MemoriaNova (2024), report 33.9 % less latency for models and devices of their own.",
+)
+
+
+def latency_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the table, None without any plan."""
+    latency = tables["latency"]
+    if len(latency) == 0:
+        return None
+    groups = tuple(
+        _group(str(device), str(parameters), part)
+        for (device, parameters), part in latency.groupby(["device", "parameters"], sort=False)
+    )
+    table = Table(
+        "Latency against one device and equal slices", LATENCY_HEADS, groups, NOTES, text_columns=3,
+        text_columns_right=1,
+    )  # fmt: skip
+    return Section("Latency", (table,))
+
+
+def saved(latency: "pd.Series[Any]", reference: "pd.Series[Any]") -> tuple[float, int]:
+    """Return the mean saving, and over how many instances that is."""
+    known = latency.notna() & reference.notna() & (latency > 0) & (reference > 0)
+    ratios = (latency[known] / reference[known]).astype("float64")
+    return 1 - geometric_mean(ratios), len(ratios)
+
+
+def _group(device: str, parameters: str, part: pd.DataFrame) -> Group:
+    means = [saved(part["latency"], part[column]) for column in ("one_device", "equal_slices")]
+    heading = [Cell("all of them"), Cell(device or MISSING), Cell(parameters), *[Cell("")] * 8]
+    for place, (mean, number) in zip((7, 9), means, strict=True):
+        heading[place] = Cell(percent(mean), f"n = {number}")
+    return Group(tuple(heading), tuple(_row(row) for row in rows(part)))
+
+
+def _row(row: Any) -> tuple[Cell, ...]:
+    gap = row.latency / row.bound - 1 if not pd.isna(row.bound) and row.bound > 0 else None
+    return (
+        Cell(f"{row.dataset}/{row.instance}"),
+        Cell(row.device or MISSING),
+        Cell(row.parameters),
+        Cell(integer(row.latency)),
+        Cell(integer(row.bound)),
+        Cell(percent(gap)),
+        Cell(integer(row.one_device)),
+        Cell(_saving(row.latency, row.one_device)),
+        Cell(integer(row.equal_slices)),
+        Cell(_saving(row.latency, row.equal_slices)),
+        Cell(row.method),
+    )
+
+
+def _saving(latency: Any, reference: Any) -> str:
+    return MISSING if pd.isna(reference) or not reference else percent(1 - latency / reference)
+
+
+CAPTION = (
+    "The best verified plan of each instance: ticks that each device computes and waits for the "
+    "router, as parts of the latency. What is missing to 100 % is waiting for the slowest device."
+)
+
+
+def load_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return a plot for each cluster; None without any stored plan."""
+    loads = tables["device_loads"]
+    if len(loads) == 0:
+        return None
+    plots = []
+    for number, ((device, parameters), part) in enumerate(
+        loads.groupby(["device", "parameters"], sort=False), 1
+    ):
+        data = load_data(part)
+        plots.append(
+            Plot(
+                f"device_loads_{number}",
+                f"Load of each device, {device or 'costs of the instance'}, {parameters}",
+                CAPTION,
+                data,
+                draw_loads,
+                Panels("instance", str, has_common_x=False),
+                width=max(7.4, 1.6 * data["instance"].nunique() + 1.0),
+            )
+        )
+    return Section("Load of devices", plots=tuple(plots))
+
+
+REPORT = replace(
+    DEFAULT,
+    grouping=Grouping("edge_devices", "number of devices"),
+    tables=tables,
+    sections=(
+        latency_section,
+        gap_section,
+        bound_section,
+        solution_section,
+        load_section,
+        runtime_section,
+        method_section,
+        instance_section,
+    ),
+)
+
+__all__ = ["REPORT"]
