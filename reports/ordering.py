@@ -1,6 +1,5 @@
 """The report of `ordering`: memory against the default order and the bound, and timelines."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,11 @@ from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.measures import memory_parts
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
-from boundmark.reports.stored.parsed import read_parsed
-from boundmark.reports.tables.rows import rows
+from boundmark.reports.stored.parsed import parsed_pair, read_parsed
+from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import MISSING, integer, natural_order, percent
 
 if TYPE_CHECKING:
@@ -51,17 +50,16 @@ def saving_table(results: ProblemResults) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns `param_metric`, `treatment` (the other parameters), `dataset`, `instance`,
-        `instance_sha256`, `parameters`, `method`, `objective`, `solution_sha256`; `default`, the
-        objective of the default order, computed from the stored instance; `saved`,
+        `instance_sha256`, `parameters`, `method`, `objective`, `solution_sha256`, `wall_seconds`;
+        `default`, the objective of the default order, computed from the stored instance; `saved`,
         ``1 - objective / default``; `bound`, the best certified one, and `savable`,
         ``1 - bound / default``: no order saves more.
     """
     solved = results.tasks[results.tasks["objective"].notna()]
-    best = solved.sort_values(["objective", "seed"], kind="stable")
-    best = best.drop_duplicates(["instance_sha256", "method"])
+    best = best_rows(solved, "objective", of=("instance_sha256", "method"))
     best["treatment"] = [_treatment(text) for text in best["parameters"]]
     order = [*KEY, "method"]
-    table = best[[*order, "objective", "solution_sha256"]].sort_values(order)
+    table = best[[*order, "objective", "solution_sha256", "wall_seconds"]].sort_values(order)
     defaults = {sha: _default(results, sha) for sha in table["instance_sha256"].unique()}
     table["default"] = table["instance_sha256"].map(defaults).astype("Int64")
     bounds = results.certified.set_index("instance_sha256")["bound"]
@@ -86,9 +84,8 @@ def _default(results: ProblemResults, sha256: str) -> int | None:
 
 
 def best_orders(savings: pd.DataFrame) -> pd.DataFrame:
-    """Return the row of the best method of each instance, the first by name of equal ones."""
-    by_cost = savings.sort_values(["objective", "method"], kind="stable")
-    return by_cost.drop_duplicates("instance_sha256").sort_index()
+    """Return the row of the best method of each instance."""
+    return best_rows(savings, "objective").sort_index()
 
 
 def mean_savings(savings: pd.DataFrame) -> pd.DataFrame:
@@ -125,12 +122,11 @@ def timeline_table(results: ProblemResults, savings: pd.DataFrame) -> pd.DataFra
     by_saving = best.sort_values("saved", ascending=False, kind="stable")
     chosen = by_saving.drop_duplicates(["dataset", "instance"]).head(MOST_DRAWINGS)
     found = []
-    store = results.store
     for row in rows(chosen.sort_index()):
-        instance = read_parsed(store.instances, row.instance_sha256, OrderingInstance.from_json)
-        solution = read_parsed(store.solutions, row.solution_sha256, ExecutionOrder.from_json)
-        if instance is None or solution is None:
+        pair = parsed_pair(results.store, row, OrderingInstance.from_json, ExecutionOrder.from_json)
+        if pair is None:
             continue
+        instance, solution = pair
         default = ExecutionOrder(instance.graph.dag.topological_order)
         for name, order in (("default", default), ("best", solution)):
             found += [
@@ -233,8 +229,6 @@ def timeline_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 
 def _plot(row: Any, data: pd.DataFrame) -> Plot:
-    label = f"{row.instance}, {row.parameters}"
-    slug = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")
     bound = (
         "proven optimal" if row.objective == row.bound else "certified bound " + integer(row.bound)
     )
@@ -242,15 +236,8 @@ def _plot(row: Any, data: pd.DataFrame) -> Plot:
         f"By {row.method}: {row.param_metric} {integer(row.objective)} B, {bound}; "
         f"{percent(row.saved)}\N{NO-BREAK SPACE}% less than the default order."
     )
-    return Plot(
-        f"timeline_{slug}_{row.instance_sha256[:8]}",
-        label,
-        caption,
-        data.reset_index(drop=True),
-        draw_timeline,
-        legend_is_above=True,
-        instance=row.instance_sha256,
-    )
+    plot = instance_plot("timeline", row, caption, data.reset_index(drop=True), draw_timeline)
+    return replace(plot, legend_is_above=True)
 
 
 def tables(results: ProblemResults) -> Tables:

@@ -1,6 +1,5 @@
 """The report of `pipeline`: the default one by number of stages, with a reference of its own."""
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from boundmark.problems.pipeline.instance import in_pipeline_order
 from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.pages.page import Section
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.plots.style import COLOURS, GREY, MARKERS
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
 from boundmark.reports.sections import solutions
@@ -24,11 +23,11 @@ from boundmark.reports.sections.instances import instance_section
 from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.runtime import runtime_section
 from boundmark.reports.sections.solutions import Reference
-from boundmark.reports.stored.parsed import read_parsed
+from boundmark.reports.stored.parsed import parsed_pair
 from boundmark.reports.tables.by_parameter import tables_by_parameter
 from boundmark.reports.tables.methods import method_table
 from boundmark.reports.tables.parameters import per_instance
-from boundmark.reports.tables.rows import rows
+from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import integer, percent
 
 if TYPE_CHECKING:
@@ -177,14 +176,11 @@ MEANING = (
 def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
     """Return the drawings of some partitions, and which cannot be read; None without either."""
     chosen = _chosen(results.certified)
-    best = results.tasks.merge(chosen[["instance_sha256", "objective"]])
-    first = best.drop_duplicates("instance_sha256").set_index("instance_sha256")
+    best = best_rows(results.tasks, "objective")[["instance_sha256", "solution_sha256"]]
     plots, paragraphs = [], [MEANING]
-    for row in rows(chosen):
-        store, digest = results.store, first["solution_sha256"].get(row.instance_sha256)
+    for row in rows(chosen.merge(best, how="left")):
         try:
-            instance = read_parsed(store.instances, row.instance_sha256, PipelineInstance.from_json)
-            partition = read_parsed(store.solutions, digest, Partition.from_json)
+            pair = parsed_pair(results.store, row, PipelineInstance.from_json, Partition.from_json)
         except StoreError:
             # The error names the folder, which the page does not depend on.
             paragraphs.append(
@@ -192,8 +188,8 @@ def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
                 f"{row.parameters}."
             )
             continue
-        if instance is not None and partition is not None:
-            plots.append(_plot(row, partition_data(instance, partition)))
+        if pair is not None:
+            plots.append(_plot(row, partition_data(*pair)))
     if not plots and len(paragraphs) == 1:
         return None
     return Section("Partitions", plots=tuple(plots), paragraphs=tuple(paragraphs))
@@ -216,19 +212,10 @@ def _plot(row: Any, data: pd.DataFrame) -> Plot:
         known = "proven optimal"
     else:
         known = f"certified bound {integer(row.bound)}, gap {percent(row.gap)}\N{NO-BREAK SPACE}%"
-    label = f"{row.instance}, {row.parameters}"
-    slug = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")
     width, height = partition_size(data)
-    return Plot(
-        f"partition_{slug}_{row.instance_sha256[:8]}",
-        label,
-        f"By {row.objective_method}: slowest stage {integer(row.objective)}, {known}.",
-        data,
-        draw_partition,
-        width=width,
-        height=height,
-        instance=row.instance_sha256,
-    )
+    caption = f"By {row.objective_method}: slowest stage {integer(row.objective)}, {known}."
+    plot = instance_plot("partition", row, caption, data, draw_partition)
+    return replace(plot, width=width, height=height)
 
 
 REPORT = replace(

@@ -19,9 +19,9 @@ from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.runtime import runtime_section
 from boundmark.reports.sections.solutions import solution_section
 from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.stored.parsed import read_parsed
+from boundmark.reports.stored.parsed import parsed_pair
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.rows import rows
+from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import MISSING, integer, percent
 
 if TYPE_CHECKING:
@@ -73,10 +73,7 @@ def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         `equal_slices`, the latency that these methods found, missing if they found none.
     """
     solved = tasks[tasks["objective"].notna()]
-    order = solved.sort_values(["objective", "method", "seed"], kind="stable")
-    best = order.drop_duplicates("instance_sha256")[
-        [*INSTANCE, "method", "objective", "solution_sha256"]
-    ]
+    best = best_rows(solved, "objective")[[*INSTANCE, "method", "objective", "solution_sha256"]]
     best = best.rename(columns={"objective": "latency"})
     for column, method in REFERENCES.items():
         found = solved[solved["method"] == method].groupby("instance_sha256")["objective"].min()
@@ -111,11 +108,10 @@ def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
     """
     found = []
     for row in rows(latency):
-        instance = read_parsed(store.instances, row.instance_sha256, SlicingInstance.from_json)
-        plan = read_parsed(store.solutions, row.solution_sha256, SlicingPlan.from_json)
-        if instance is None or plan is None:
+        pair = parsed_pair(store, row, SlicingInstance.from_json, SlicingPlan.from_json)
+        if pair is None:
             continue
-        loads = device_loads(instance, plan)
+        loads = device_loads(*pair)
         head = (row.dataset, row.instance, row.device, row.parameters, row.instance_sha256)
         found += [
             (*head, place + 1, row.latency, *(loads[column][place] for column in LOAD_COLUMNS[7:]))

@@ -10,7 +10,7 @@ from boundmark.reports.comparison.finding import Finding, Verdict, evidence
 from boundmark.reports.comparison.pairs import Pairs, ended_early
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds
-from boundmark.reports.tables.rows import values_of
+from boundmark.reports.tables.rows import best_rows, values_of
 from boundmark.reports.text import count, integer
 
 RUN_NAMES = ("BASE", "NEW")
@@ -25,6 +25,7 @@ NEEDED = [
     "instance_sha256",
     "method",
     "status",
+    "wall_seconds",
     "objective",
     "bound_certified",
     "solution_sha256",
@@ -46,8 +47,8 @@ def consistency_gate(base: RecordedRun, new: RecordedRun) -> Iterator[Finding]:
         ignore_index=True,
     )
     upper, lower = (
-        _best_tasks(tasks, "objective", True),
-        _best_tasks(tasks, "bound_certified", False),
+        best_rows(tasks, column, highest=highest).set_index("instance_sha256").sort_index()
+        for column, highest in (("objective", False), ("bound_certified", True))
     )
     shared = upper.index.intersection(lower.index)
     below = upper.loc[shared, "objective"] < lower.loc[shared, "bound_certified"]
@@ -66,15 +67,6 @@ def consistency_gate(base: RecordedRun, new: RecordedRun) -> Iterator[Finding]:
             evidence(bound, "bound_certified"),
             evidence(cost, "objective"),
         )
-
-
-def _best_tasks(tasks: pd.DataFrame, column: str, ascending: bool) -> pd.DataFrame:
-    # What decides is sorted alone: rows have many more columns.
-    decisive = [column, "run", "method", "task_id"]
-    names = tasks.loc[tasks[column].notna(), ["instance_sha256", *decisive]]
-    names = names.sort_values(decisive, ascending=[ascending, True, True, True])
-    best = tasks.loc[names.drop_duplicates("instance_sha256").index]
-    return best.set_index("instance_sha256").sort_index()
 
 
 # How the runner begins what it says of a solution or certificate that the checker rejected.

@@ -1,7 +1,7 @@
 """The best schedules drawn as charts (the form of [TESSEL24], Figure 8)."""
 
-import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -10,9 +10,9 @@ from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.reports.microbatch.gantt import repetend_spans, schedule_boxes
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.hints import hint
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.stored.parsed import read_parsed
+from boundmark.reports.stored.parsed import parsed_pair
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import rows
 from boundmark.reports.text import count, integer, percent
@@ -54,10 +54,9 @@ def stored_pairs(chosen: pd.DataFrame, store: ResultStore) -> Mapping[str, Pair]
     """
     found = {}
     for row in rows(chosen):
-        instance = read_parsed(store.instances, row.instance_sha256, MicrobatchInstance.from_json)
-        schedule = read_parsed(store.solutions, row.solution_sha256, Schedule.from_json)
-        if instance is not None and schedule is not None:
-            found[row.instance_sha256] = (instance, schedule)
+        pair = parsed_pair(store, row, MicrobatchInstance.from_json, Schedule.from_json)
+        if pair is not None:
+            found[row.instance_sha256] = pair
     return found
 
 
@@ -164,17 +163,6 @@ def _plot(row: Any, boxes: pd.DataFrame) -> Plot:
     )
     if len(data) < len(boxes):
         caption += f" Only the first {integer(data['end'].max())} ticks are drawn."
-    label = f"{row.instance}, {row.parameters}"
-    slug = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")
     width, height = gantt_size(data)
-    return Plot(
-        f"schedule_{slug}_{row.instance_sha256[:8]}",
-        label,
-        caption,
-        data,
-        draw_gantt,
-        width=width,
-        height=height,
-        legend_is_above=True,
-        instance=row.instance_sha256,
-    )
+    plot = instance_plot("schedule", row, caption, data, draw_gantt)
+    return replace(plot, width=width, height=height, legend_is_above=True)

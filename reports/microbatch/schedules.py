@@ -11,7 +11,7 @@ from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.stored.parsed import read_parsed
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.parameters import parameter_column
-from boundmark.reports.tables.rows import rows
+from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.tables.tasks import charged_seconds
 from boundmark.reports.text import MISSING, decimal, integer, natural_order, percent
@@ -27,6 +27,7 @@ COLUMNS = [
     "method_kind",
     "seed",
     "status",
+    "wall_seconds",
     "seconds",
     "is_limited",
     "objective",
@@ -119,13 +120,12 @@ def best_schedules(schedules: pd.DataFrame, certified: pd.DataFrame) -> pd.DataF
     Returns
     -------
     pandas.DataFrame
-        The columns of `schedule_table` for the task with the best objective, the first method by
-        name if several found it, and `bound`, `bound_method`, `claimed`, `gap`, `optimal`.
-        Instances without schedule have missing values.
+        The columns of `schedule_table` for the best task, and `bound`, `bound_method`, `claimed`,
+        `gap`, `optimal`. Instances without schedule have missing values.
     """
-    having = schedules.assign(unsolved=schedules["objective"].isna())
-    order = having.sort_values(["unsolved", "objective", "method", "seed"], kind="stable")
-    best = order.drop_duplicates("instance_sha256").drop(columns="unsolved")
+    solved = best_rows(schedules, "objective")
+    others = schedules[~schedules["instance_sha256"].isin(solved["instance_sha256"])]
+    best = pd.concat([solved, others.drop_duplicates("instance_sha256")])
     best.loc[best["objective"].isna(), ["method"]] = None
     known = ["instance_sha256", "bound", "bound_method", "claimed", "gap", "optimal"]
     merged = certified[known].merge(best, on="instance_sha256", how="inner")
@@ -141,7 +141,7 @@ NOTES = (
     "Bubble: bubble rate, the share of time during which devices idle, averaged over devices: in "
     "the steady state if the period counts, until the makespan otherwise. NR: number of "
     "micro-batches that take part in a repetition. Of several methods with the same value, the "
-    "first by name is shown.",
+    "fastest is shown.",
 )
 
 

@@ -1,22 +1,20 @@
 """The best placements drawn as charts: what each device runs, sends and receives, and when."""
 
-import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from boundmark.problems.errors import BoundmarkError, StoreError
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.reports.pages.page import Section
 from boundmark.reports.placement.gantt import LANES, RECEIVE, RUN, SEND, schedule_spans
 from boundmark.reports.plots.hints import hint
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.plots.style import COLOURS
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.stored.documents import read_document
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.rows import rows
+from boundmark.reports.stored.parsed import parsed_pair
+from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import count, integer, percent
 
 if TYPE_CHECKING:
@@ -33,37 +31,15 @@ def best_placements(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFram
     -------
     pandas.DataFrame
         `dataset`, `instance`, `device`, `parameters`, `instance_sha256`; `method`, `objective` and
-        `solution_sha256` of the best task, the first method by name if several are; `bound`, `gap`
-        and `optimal` of the certified table. In the order of that table.
+        `solution_sha256` of the best task; `bound`, `gap` and `optimal` of the certified table. In
+        the order of that table.
     """
     solved = tasks[tasks["objective"].notna() & tasks["solution_sha256"].notna()]
-    order = solved.sort_values(["objective", "method", "seed"], kind="stable")
-    best = order.drop_duplicates("instance_sha256")
-    best = best[[*NAMES, "method", "objective", "solution_sha256"]]
+    best = best_rows(solved, "objective")[[*NAMES, "method", "objective", "solution_sha256"]]
     known = certified[["instance_sha256", "bound", "gap", "optimal"]]
     return known.merge(best, on="instance_sha256")[
         [*NAMES, "method", "objective", "solution_sha256", "bound", "gap", "optimal"]
     ].reset_index(drop=True)
-
-
-def stored_placement(
-    store: ResultStore, instance_sha256: str, solution_sha256: str
-) -> tuple[PlacementInstance, PlacementSchedule] | None:
-    """Return an instance and a schedule of the folder, None if one of them is not there.
-
-    Raises
-    ------
-    StoreError
-        If one of them is damaged.
-    """
-    instance = read_document(store.instances, instance_sha256)
-    solution = read_document(store.solutions, solution_sha256)
-    if instance is None or solution is None:
-        return None
-    try:
-        return PlacementInstance.from_json(instance), PlacementSchedule.from_json(solution)
-    except BoundmarkError as error:
-        raise StoreError(f"instance {instance_sha256}: {error}") from error
 
 
 # Below the middle of a device's row, and the height, both as parts of the row: what it runs is
@@ -163,7 +139,9 @@ def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
         if len(plots) == MOST_DRAWINGS:
             left_out += 1
             continue
-        found = stored_placement(results.store, row.instance_sha256, row.solution_sha256)
+        found = parsed_pair(
+            results.store, row, PlacementInstance.from_json, PlacementSchedule.from_json
+        )
         if found is None:
             left_out += 1
             continue
@@ -193,15 +171,5 @@ def _plot(row: Any, spans: pd.DataFrame) -> Plot:
     caption = f"By {row.method}: makespan {integer(row.objective)}, {bound}."
     if len(data) < len(spans):
         caption += " Operators without a visible gap between them are one box."
-    label = f"{row.instance}, {row.parameters}"
-    slug = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")
-    return Plot(
-        f"placement_{slug}_{row.instance_sha256[:8]}",
-        label,
-        caption,
-        data,
-        draw_gantt,
-        width=9.5,
-        height=gantt_height(data),
-        instance=str(row.instance_sha256),
-    )
+    plot = instance_plot("placement", row, caption, data, draw_gantt)
+    return replace(plot, width=9.5, height=gantt_height(data))

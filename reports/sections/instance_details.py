@@ -12,7 +12,14 @@ from boundmark.reports.pages.page import Cell, Detail, Group, Section, Table
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.plots.style import COLOURS, GLYPHS
 from boundmark.reports.problem_report import ProblemResults
-from boundmark.reports.tables.rows import Events, events_by_task, is_among, rows, values_of
+from boundmark.reports.tables.rows import (
+    Events,
+    best_rows,
+    events_by_task,
+    is_among,
+    rows,
+    values_of,
+)
 from boundmark.reports.text import (
     count,
     decimal,
@@ -252,7 +259,7 @@ def detail_section(
     marks = {name: at for at, name in enumerate(natural_order(results.tasks["method"]))}
     are_shown = is_among(results.tasks["instance_sha256"], values_of(chosen["instance_sha256"]))
     tasks = results.tasks[are_shown]
-    events = _events(results.traces, tasks)
+    events, commands = _events(results.traces, tasks), _commands(tasks)
     of_instance = _ordered(tasks)
     drawn: dict[str, list[Cell]] = {}
     for plot in plots:
@@ -260,7 +267,9 @@ def detail_section(
             link = Cell(f"drawing: {plot.title}", href=f"#plot-{plot.name}")
             drawn.setdefault(plot.instance, []).append(link)
     details = tuple(
-        _detail(row, of_instance[sha256], events, marks, drawn.get(sha256, []))
+        _detail(
+            row, of_instance[sha256], events, marks, drawn.get(sha256, []), commands.get(sha256, "")
+        )
         for row, sha256 in zip(rows(chosen), chosen["instance_sha256"], strict=True)
     )
     paragraphs = [MEANING]
@@ -308,6 +317,7 @@ def _detail(
     events: Mapping[str, Events],
     marks: Mapping[str, int],
     drawn: Sequence[Cell],
+    command: str,
 ) -> Detail:
     title = " ".join(filter(None, (f"{row.dataset}/{row.instance}", row.parameters)))
     return Detail(
@@ -318,7 +328,7 @@ def _detail(
         task_table(f"Tasks on {title}", tasks, marks, str(row.dataset)),
         _curve(row, tasks, events, marks),
         (Cell("instance", href=f"instances/{row.instance_sha256}.json"), *drawn),
-        _commands(row, tasks),
+        (command,) if command else (),
     )
 
 
@@ -327,24 +337,17 @@ def _summary(row: Any) -> str:
     return f"best cost {integer(row.objective)}, best bound {integer(row.bound)}, {gap}"
 
 
-def _commands(row: Any, tasks: Sequence[Any]) -> tuple[str, ...]:
-    """Return the command that checks the best solution and the best certificate."""
-    files = [
-        f"{folder}/{_first(tasks, column, best, hashes)}.json"
-        for folder, column, best, hashes in (
-            ("solutions", "objective", row.objective, "solution_sha256"),
-            ("certificates", "bound_certified", row.bound, "certificate_sha256"),
-        )
-        if not pd.isna(best)
-    ]
-    return (f"boundmark verify {' '.join(files)}",) if files else ()
-
-
-def _first(tasks: Sequence[Any], column: str, value: Any, wanted: str) -> Any:
-    """Return what a task with a value in one column has in another: the first by method."""
-    having = (task for task in tasks if not pd.isna(getattr(task, column)))
-    found = (task for task in having if getattr(task, column) == value)
-    return getattr(min(found, key=lambda task: task.method), wanted)
+def _commands(tasks: pd.DataFrame) -> Mapping[str, str]:
+    """Return for each instance the command that checks its best solution and best certificate."""
+    files: dict[str, list[str]] = {}
+    for folder, column, digest in (
+        ("solutions", "objective", "solution_sha256"),
+        ("certificates", "bound_certified", "certificate_sha256"),
+    ):
+        for row in rows(best_rows(tasks, column, highest=column != "objective")):
+            path = f"{folder}/{getattr(row, digest)}.json"
+            files.setdefault(row.instance_sha256, []).append(path)
+    return {sha256: f"boundmark verify {' '.join(paths)}" for sha256, paths in files.items()}
 
 
 def _curve(

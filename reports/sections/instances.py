@@ -12,7 +12,7 @@ from boundmark.reports.text import decimal, integer, percent
 
 NOTE = (
     "Costs in ticks of the instance. Gap: UB/LB - 1; missing without solution or bound. Of several "
-    "methods with the same value, the first by name is shown."
+    "methods with the same value, the fastest is shown."
 )
 
 

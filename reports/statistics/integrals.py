@@ -124,6 +124,7 @@ def _gaps(upper: Floats, lower: Floats) -> Floats:
     gaps = np.ones(len(upper))
     both = np.isfinite(upper) & np.isfinite(lower)
     gaps[both & (upper <= lower)] = 0.0
-    apart = both & (upper > lower)
+    # A cost of 0 has no gap but 1: whatever is below it is no share of it.
+    apart = both & (upper > np.maximum(lower, 0.0))
     gaps[apart] = np.minimum(1.0, (upper[apart] - lower[apart]) / upper[apart])
     return gaps

@@ -5,6 +5,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.tables.parameters import with_parameter_columns
+from boundmark.reports.tables.rows import best_rows
 from boundmark.reports.tables.tasks import with_names
 
 CERTIFIED_COLUMNS = [
@@ -38,10 +39,10 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return one row per instance, sorted by problem, data set, instance and parameters.
 
     `objective` is the best verified one and `bound` the best certified one, each with the method
-    that found it (the first by name if several did); `claimed` is the largest claim. `gap` is
-    ``objective / bound - 1``, missing if either is missing or the bound is 0 and the objective is
-    not. `optimal` says that objective and bound are equal. One column per parameter of instances
-    follows, e.g. `param_devices`.
+    that found it (the fastest if several did, see `best_rows`); `claimed` is the largest claim.
+    `gap` is ``objective / bound - 1``, missing if either is missing or the bound is 0 and the
+    objective is not. `optimal` says that objective and bound are equal. One column per parameter of
+    instances follows, e.g. `param_devices`.
 
     Parameters
     ----------
@@ -53,9 +54,10 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     StoreError
         If a verified objective is below a certified bound of the same instance.
     """
-    upper = _best(tasks, "objective", ascending=True)
-    lower = _best(tasks, "bound_certified", ascending=False)
-    claims = _best(tasks, "bound_claimed", ascending=False)
+    upper, lower, claims = (
+        best_rows(tasks, column, highest=column != "objective").set_index("instance_sha256")
+        for column in ("objective", "bound_certified", "bound_claimed")
+    )
     _refuse_contradiction(upper, lower)
     table = tasks.drop_duplicates("instance_sha256").set_index("instance_sha256")
     table["objective"] = upper["objective"]
@@ -71,23 +73,6 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     )
     table["gap"] = np.where(table["optimal"], 0.0, ratio - 1)
     return with_parameter_columns(table.reset_index()[CERTIFIED_COLUMNS])
-
-
-def _best(tasks: pd.DataFrame, column: str, *, ascending: bool) -> pd.DataFrame:
-    """Return each instance's task with the best value, by instance; without value, no row."""
-    columns = [
-        column,
-        "method",
-        "task_id",
-        "instance",
-        "instance_params",
-        "instance_sha256",
-        "bound_kind",
-    ]
-    having = tasks.loc[tasks[column].notna(), columns].sort_values(
-        [column, "method", "task_id"], ascending=[ascending, True, True]
-    )
-    return having.drop_duplicates("instance_sha256").set_index("instance_sha256")
 
 
 def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from boundmark.reports.statistics.integrals import mean_gaps_over_time
@@ -112,6 +112,7 @@ PAIRS = st.lists(st.tuples(st.floats(0, 12), st.floats(-5, 100)), max_size=5)
 
 
 @given(st.lists(st.tuples(PAIRS, PAIRS), max_size=5))
+@example([([(0.0, 0.0)], [(0.0, -1.0)])])
 def test_primal_dual_integrals_of_many_tasks(
     tasks: list[tuple[list[tuple[float, float]], list[tuple[float, float]]]],
 ) -> None:
@@ -134,7 +135,8 @@ def _by_loop(solutions: list[tuple[float, float]], bounds: list[tuple[float, flo
         if np.isinf(upper) or np.isinf(lower):
             gap = 1.0
         else:
-            gap = 0.0 if upper <= lower else min(1.0, np.divide(upper - lower, upper))
+            gap = 1.0 if upper <= 0 else min(1.0, (upper - lower) / upper)
+            gap = 0.0 if upper <= lower else gap
     return float((area + gap * (10.0 - now)) / 10.0)
 
 

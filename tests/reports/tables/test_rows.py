@@ -1,8 +1,12 @@
-"""Events of traces by task."""
+"""Who is credited, and events of traces by task."""
+
+from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.tables.rows import events_by_task
+from boundmark.reports.best_known import of_results
+from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.tables.rows import best_rows, events_by_task
 
 
 def test_events_stay_in_order() -> None:
@@ -12,3 +16,42 @@ def test_events_stay_in_order() -> None:
     )
     assert events_by_task(traces) == {"a": [(1.0, 7.0)], "b": [(2.0, 5.0), (1.0, 6.0)]}
     assert events_by_task(traces.iloc[:0]) == {}
+
+
+def test_the_best_row() -> None:
+    """The lowest value, of equal ones the fastest, then the first by name; none without value."""
+    tasks = pd.DataFrame(
+        [
+            ("x", "d", 0.1, 8),
+            ("x", "c", 3.0, 7),
+            ("x", "b", 2.0, 7),
+            ("x", "a", 2.0, 7),
+            ("y", "a", 1.0, None),
+            ("z", "b", None, 5),
+            ("z", "c", 9.0, 5),
+        ],
+        columns=["instance_sha256", "method", "wall_seconds", "objective"],
+    ).astype({"objective": "Int64"})
+    best = best_rows(tasks, "objective").set_index("instance_sha256")["method"]
+    assert best.to_dict() == {"x": "a", "z": "c"}
+    highest = best_rows(tasks, "objective", highest=True).set_index("instance_sha256")["method"]
+    assert highest.to_dict() == {"x": "d", "z": "c"}
+    each = best_rows(tasks, "objective", of=("instance_sha256", "method"))
+    assert len(each) == 6
+    assert best_rows(tasks.iloc[4:5], "objective").empty
+
+
+def test_all_credit_the_same_method(make_row: Any, frame: Any) -> None:
+    """Report and best-known records: the fastest, not the first by name or by date."""
+    facts: list[dict[str, Any]] = [
+        {"method": "early", "wall_seconds": 3.0, "objective": 9, "bound_certified": 4},
+        {"method": "a-name", "wall_seconds": 2.0, "objective": 9, "bound_certified": 5},
+        {"method": "quick", "wall_seconds": 0.5, "objective": 9, "bound_certified": 5},
+        {"method": "worse", "wall_seconds": 0.1, "objective": 11},
+    ]
+    results = frame([make_row(f"t{at}", **values) for at, values in enumerate(facts)])
+    (known,) = certified_table(results).to_dict("records")
+    (record,) = of_results(results).to_dict("records")
+    for credited in (known, record):
+        assert (credited["objective"], credited["objective_method"]) == (9, "quick")
+        assert (credited["bound"], credited["bound_method"]) == (5, "quick")
