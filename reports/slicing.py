@@ -8,7 +8,7 @@ import pandas as pd
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.measures import device_loads
 from boundmark.reports.default import DEFAULT, default_tables
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import COLOURS, integer_ticks
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
@@ -16,6 +16,7 @@ from boundmark.reports.sections.bounds import bound_section
 from boundmark.reports.sections.gaps import gap_section
 from boundmark.reports.sections.instances import instance_section
 from boundmark.reports.sections.methods import method_section
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.sections.runtime import runtime_section
 from boundmark.reports.sections.solutions import solution_section
 from boundmark.reports.statistics.means import geometric_mean
@@ -130,11 +131,6 @@ def tables(results: ProblemResults) -> Tables:
     }
 
 
-LATENCY_HEADS = (
-    "instance", "cluster", "parameters", "best latency", "bound", "gap %", "one device", "saved %",
-    "equal slices", "saved %", "by",
-)  # fmt: skip
-
 NOTES = (
     "Latency in ticks of the best verified plan; gap: latency over certified bound, minus 1. "
     "Saved: 1 minus the latency over that of `one-device` or `equal-slices`; the mean is 1 minus "
@@ -148,14 +144,13 @@ def latency_section(results: ProblemResults, tables: Tables) -> Section | None:
     latency = tables["latency"]
     if len(latency) == 0:
         return None
-    groups = tuple(
-        _group(str(device), str(parameters), part)
+    groups = [
+        (_heading(str(device), str(parameters), part), rows(part), "")
         for (device, parameters), part in latency.groupby(["device", "parameters"], sort=False)
+    ]
+    table = page_table(
+        "Latency against one device and equal slices", LATENCY_COLUMNS, groups, NOTES
     )
-    table = Table(
-        "Latency against one device and equal slices", LATENCY_HEADS, groups, NOTES, text_columns=3,
-        text_columns_right=1,
-    )  # fmt: skip
     return Section("Latency", (table,))
 
 
@@ -166,33 +161,37 @@ def saved(latency: "pd.Series[Any]", reference: "pd.Series[Any]") -> tuple[float
     return 1 - geometric_mean(ratios), len(ratios)
 
 
-def _group(device: str, parameters: str, part: pd.DataFrame) -> Group:
+def _heading(device: str, parameters: str, part: pd.DataFrame) -> tuple[Cell, ...]:
     means = [saved(part["latency"], part[column]) for column in ("one_device", "equal_slices")]
     heading = [Cell("all of them"), Cell(device or MISSING), Cell(parameters), *[Cell("")] * 8]
     for place, (mean, number) in zip((7, 9), means, strict=True):
         heading[place] = Cell(percent(mean), f"n = {number}")
-    return Group(tuple(heading), tuple(_row(row) for row in rows(part)))
+    return tuple(heading)
 
 
-def _row(row: Any) -> tuple[Cell, ...]:
-    gap = row.latency / row.bound - 1 if not pd.isna(row.bound) and row.bound > 0 else None
-    return (
-        Cell(f"{row.dataset}/{row.instance}"),
-        Cell(row.device or MISSING),
-        Cell(row.parameters),
-        Cell(integer(row.latency)),
-        Cell(integer(row.bound)),
-        Cell(percent(gap)),
-        Cell(integer(row.one_device)),
-        Cell(_saving(row.latency, row.one_device)),
-        Cell(integer(row.equal_slices)),
-        Cell(_saving(row.latency, row.equal_slices)),
-        Cell(row.method),
+def _gap(row: Any) -> str:
+    return percent(
+        row.latency / row.bound - 1 if not pd.isna(row.bound) and row.bound > 0 else None
     )
 
 
 def _saving(latency: Any, reference: Any) -> str:
     return MISSING if pd.isna(reference) or not reference else percent(1 - latency / reference)
+
+
+LATENCY_COLUMNS = (
+    PageColumn("instance", lambda row: f"{row.dataset}/{row.instance}", is_text=True),
+    PageColumn("cluster", lambda row: row.device or MISSING, is_text=True),
+    PageColumn("parameters", lambda row: row.parameters, is_text=True),
+    PageColumn("best latency", lambda row: integer(row.latency)),
+    PageColumn("bound", lambda row: integer(row.bound)),
+    PageColumn("gap %", _gap),
+    PageColumn("one device", lambda row: integer(row.one_device)),
+    PageColumn("saved %", lambda row: _saving(row.latency, row.one_device)),
+    PageColumn("equal slices", lambda row: integer(row.equal_slices)),
+    PageColumn("saved %", lambda row: _saving(row.latency, row.equal_slices)),
+    PageColumn("by", lambda row: row.method, is_text=True),
+)
 
 
 CAPTION = (

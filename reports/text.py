@@ -11,6 +11,11 @@ import pandas as pd
 MISSING = "–"
 
 
+def text(value: Any) -> str:
+    """Return a text, empty where it is missing."""
+    return "" if pd.isna(value) else str(value)
+
+
 def integer(value: Any) -> str:
     """Return an integer with thousands separators."""
     return MISSING if pd.isna(value) else f"{int(value):,}"

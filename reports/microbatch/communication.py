@@ -11,13 +11,13 @@ from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.runtime.lowering import program_of
 from boundmark.problems.microbatch.runtime.simulation import simulate
 from boundmark.reports.microbatch.drawings import Pair
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import COLOURS, GREY, names_below
 from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.text import decimal, integer, natural_order
 
 if TYPE_CHECKING:
@@ -123,8 +123,6 @@ def draw_communication(data: pd.DataFrame, axes: "Axes") -> None:
     axes.set_ylabel("time, without transfers = 1")
 
 
-HEADS = ("layout", "parameters", "micro-batches", "blocking", "non-blocking", "speed-up")
-
 NOTES = (
     "Simulated, not measured: the instruction lists of the schedules drawn below, with the order "
     "of blocks as scheduled. Cells: makespan over the makespan without transfers. Blocking: both "
@@ -136,17 +134,26 @@ NOTES = (
 
 INCHES_PER_BAR = 0.28
 
+PAGE_COLUMNS = (
+    PageColumn("layout", lambda row: row.instance, is_text=True),
+    PageColumn("parameters", lambda row: row.parameters, is_text=True),
+    PageColumn("micro-batches", lambda row: integer(row.micro_batches)),
+    PageColumn("blocking", lambda row: decimal(row.blocking, 3)),
+    PageColumn("non-blocking", lambda row: decimal(row.non_blocking, 3)),
+    PageColumn("speed-up", lambda row: decimal(row.blocking / row.non_blocking, 3)),
+)
+
 
 def communication_section(results: ProblemResults, tables: Tables) -> Section | None:
     """Return the table of simulated times and its plot; None without any."""
     simulated = tables["communication"]
     if len(simulated) == 0:
         return None
-    groups = tuple(
-        _group(Fraction(float(str(transfer))), part)
+    groups = [
+        (_heading(Fraction(float(str(transfer))), part), rows(part), "")
         for transfer, part in simulated.groupby("transfer")
-    )
-    table = Table("Simulated time with transfers", HEADS, groups, NOTES, text_columns=2)
+    ]
+    table = page_table("Simulated time with transfers", PAGE_COLUMNS, groups, NOTES)
     bars = simulated["instance"].nunique() * simulated["transfer"].nunique()
     plot = Plot(
         "communication",
@@ -161,22 +168,10 @@ def communication_section(results: ProblemResults, tables: Tables) -> Section | 
     return Section("Communication", (table,), (plot,))
 
 
-def _group(transfer: Fraction, part: pd.DataFrame) -> Group:
+def _heading(transfer: Fraction, part: pd.DataFrame) -> tuple[Cell, ...]:
     mean = geometric_mean(part["blocking"] / part["non_blocking"])
-    heading = (
+    return (
         Cell(f"transfer = {transfer} of the shortest block"),
         *(Cell(""),) * 4,
         Cell(f"mean {decimal(mean, 3)}, n = {len(part)}"),
     )
-    rows = tuple(
-        (
-            Cell(row.instance),
-            Cell(row.parameters),
-            Cell(integer(row.micro_batches)),
-            Cell(decimal(row.blocking, 3)),
-            Cell(decimal(row.non_blocking, 3)),
-            Cell(decimal(row.blocking / row.non_blocking, 3)),
-        )
-        for row in rows_of(part)
-    )
-    return Group(heading, rows)

@@ -8,13 +8,13 @@ import pandas as pd
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.parsed import read_parsed
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.parameters import parameter_column
 from boundmark.reports.tables.rows import best_rows, rows
-from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.tables.tasks import charged_seconds
-from boundmark.reports.text import MISSING, decimal, integer, natural_order, percent
+from boundmark.reports.text import MISSING, decimal, integer, natural_order, percent, text
 
 COLUMNS = [
     "dataset",
@@ -150,41 +150,28 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section | None:
     best = tables["best_schedules"]
     if len(best) == 0:
         return None
-    with_claims = bool(best["claimed"].notna().any())
+    claimed = PageColumn("claimed", lambda row: decimal(row.claimed, 0))
     columns = (
-        "layout", "parameters", "devices", "best", "bound",
-        *(["claimed"] if with_claims else []), "gap (%)", "bubble (%)", "NR", "found by",
-        "certified by",
-    )  # fmt: skip
-    groups = []
-    for is_period, objective in OBJECTIVES:
-        part = best[(best["micro_batches"] == 0) == is_period]
-        for dataset, own in part.groupby("dataset"):
-            heading = (Cell(f"{dataset}: {objective}"), *(Cell(""),) * (len(columns) - 1))
-            groups.append(Group(heading, tuple(_row(row, with_claims) for row in rows_of(own))))
-    title = "Best verified schedule and best certified bound of each instance"
-    table = Table(title, columns, tuple(groups), NOTES, text_columns=2, text_columns_right=2)
-    return Section("Instances", (table,))
-
-
-def _row(row: Any, with_claims: bool) -> tuple[Cell, ...]:
-    return (
-        Cell(row.instance),
-        Cell(row.parameters),
-        Cell(integer(row.devices)),
-        Cell(integer(row.objective)),
-        Cell(integer(row.bound)),
-        *([Cell(decimal(row.claimed, 0))] if with_claims else []),
-        Cell("optimal" if row.optimal else percent(row.gap)),
-        Cell(percent(row.bubble_rate)),
-        Cell(integer(row.repetend_micro_batches)),
-        Cell(_name(row.method) or MISSING),
-        Cell(_name(row.bound_method) or MISSING),
+        PageColumn("layout", lambda row: row.instance, is_text=True),
+        PageColumn("parameters", lambda row: row.parameters, is_text=True),
+        PageColumn("devices", lambda row: integer(row.devices)),
+        PageColumn("best", lambda row: integer(row.objective)),
+        PageColumn("bound", lambda row: integer(row.bound)),
+        *([claimed] if best["claimed"].notna().any() else []),
+        PageColumn("gap (%)", lambda row: "optimal" if row.optimal else percent(row.gap)),
+        PageColumn("bubble (%)", lambda row: percent(row.bubble_rate)),
+        PageColumn("NR", lambda row: integer(row.repetend_micro_batches)),
+        PageColumn("found by", lambda row: text(row.method) or MISSING, is_text=True),
+        PageColumn("certified by", lambda row: text(row.bound_method) or MISSING, is_text=True),
     )
-
-
-def _name(value: Any) -> str:
-    return "" if pd.isna(value) else str(value)
+    groups = [
+        (f"{dataset}: {objective}", rows(own), "")
+        for is_period, objective in OBJECTIVES
+        for dataset, own in best[(best["micro_batches"] == 0) == is_period].groupby("dataset")
+    ]
+    title = "Best verified schedule and best certified bound of each instance"
+    table = page_table(title, columns, groups, NOTES)
+    return Section("Instances", (table,))
 
 
 def layout_table(

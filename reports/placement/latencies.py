@@ -8,6 +8,7 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.text import MISSING, natural_order, seconds
 
@@ -143,32 +144,33 @@ def time_section(results: ProblemResults, tables: Tables) -> Section | None:
     return Section("Placement generation time", (table,))
 
 
+def _fused(row: "pd.Series[Any]") -> Cell:
+    share = row["fused_operators"] / row["operators"]
+    return Cell(f"{row['fused_operators']:,}", f"{share:.0%}")
+
+
+FUSION_COLUMNS = (
+    PageColumn("model", lambda row: str(row["instance"]), is_text=True),
+    PageColumn("operators", lambda row: f"{row['operators']:,}"),
+    PageColumn("fused", _fused),
+    PageColumn("makespan", lambda row: f"{row['makespan_ratio']:.3f}"),
+    PageColumn("seconds", lambda row: f"{row['seconds_ratio']:.2f}"),
+    PageColumn("methods", lambda row: str(row["methods"])),
+)
+
+
 def fusion_section(results: ProblemResults, tables: Tables) -> Section | None:
     """Return operators before and after fusion, and what it changes; None without any."""
     fusion = tables["fusion"]
     if not len(fusion):
         return None
-    groups = []
-    for key, part in _scenarios(fusion):
-        rows = tuple(
-            (
-                Cell(str(row["instance"])),
-                Cell(f"{row['operators']:,}"),
-                Cell(
-                    f"{row['fused_operators']:,}",
-                    f"{row['fused_operators'] / row['operators']:.0%}",
-                ),
-                Cell(f"{row['makespan_ratio']:.3f}"),
-                Cell(f"{row['seconds_ratio']:.2f}"),
-                Cell(str(row["methods"])),
-            )
-            for _, row in part.iterrows()
-        )
-        groups.append(Group((Cell(_scenario(*key)),), rows))
-    table = Table(
+    table = page_table(
         "Operators before and after fusion",
-        ("model", "operators", "fused", "makespan", "seconds", "methods"),
-        tuple(groups),
+        FUSION_COLUMNS,
+        [
+            ((Cell(_scenario(*key)),), (row for _, row in part.iterrows()), "")
+            for key, part in _scenarios(fusion)
+        ],
         (
             "Makespan and seconds: of the fused graph over those of the original one, geometric "
             "means over the methods that found a placement of both.",

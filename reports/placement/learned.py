@@ -9,6 +9,7 @@ from boundmark.reports.placement.latencies import MODEL
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import looks
 from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.parameters import json_object
 from boundmark.reports.text import MISSING, percent, seconds
 
@@ -177,18 +178,17 @@ def learned_section(results: ProblemResults, tables: Tables) -> Section | None:
     found = tables["learned"]
     if not len(found):
         return None
+    found = found.assign(
+        is_best=found["makespan"] == found.groupby(MODEL)["makespan"].transform("min")
+    )
     groups = []
     for key, part in found.groupby(MODEL, sort=True):
-        best = part["makespan"].min()
-        rows = tuple(
-            _row(row, is_best=bool(row["makespan"] == best))
-            for _, row in part.sort_values(["makespan", "seconds"]).iterrows()
-        )
-        groups.append(Group((Cell(_model(key)),), rows))
-    table = Table(
+        ordered = part.sort_values(["makespan", "seconds"])
+        groups.append(((Cell(_model(key)),), (row for _, row in ordered.iterrows()), ""))
+    table = page_table(
         "Latency and speedup over the first device alone",
-        ("method", "makespan", "over seeds", "speedup (%)", "gap (%)", "seconds", "seeds"),
-        tuple(groups),
+        PAGE_COLUMNS,
+        groups,
         (
             "Makespan: median over seeds, in millions of ticks, which is milliseconds where a tick "
             "is a nanosecond; then the least and the most. Speedup: 1 - makespan / that of "
@@ -198,6 +198,27 @@ def learned_section(results: ProblemResults, tables: Tables) -> Section | None:
     )
     sentences = tuple(_sentence(row) for _, row in matches(found).iterrows())
     return Section("Learned placement", (table,), (), sentences)
+
+
+def _makespan(row: "pd.Series[Any]") -> Cell:
+    return Cell(f"{row['makespan'] / MILLION:.3f}", best=bool(row["is_best"]))
+
+
+def _spread(row: "pd.Series[Any]") -> str:
+    if row["least"] == row["most"]:
+        return MISSING
+    return f"{row['least'] / MILLION:.3f} to {row['most'] / MILLION:.3f}"
+
+
+PAGE_COLUMNS = (
+    PageColumn("method", lambda row: str(row["method"]), is_text=True),
+    PageColumn("makespan", _makespan),
+    PageColumn("over seeds", _spread),
+    PageColumn("speedup (%)", lambda row: percent(row["speedup"])),
+    PageColumn("gap (%)", lambda row: percent(row["gap"])),
+    PageColumn("seconds", lambda row: seconds(row["seconds"])),
+    PageColumn("seeds", lambda row: str(row["seeds"])),
+)
 
 
 def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
@@ -251,23 +272,6 @@ def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set(xlabel="evaluations", ylabel="makespan (million ticks)")
-
-
-def _row(row: "pd.Series[Any]", *, is_best: bool) -> tuple[Cell, ...]:
-    spread = (
-        MISSING
-        if row["least"] == row["most"]
-        else f"{row['least'] / MILLION:.3f} to {row['most'] / MILLION:.3f}"
-    )
-    return (
-        Cell(str(row["method"])),
-        Cell(f"{row['makespan'] / MILLION:.3f}", best=is_best),
-        Cell(spread),
-        Cell(percent(row["speedup"])),
-        Cell(percent(row["gap"])),
-        Cell(seconds(row["seconds"])),
-        Cell(str(row["seeds"])),
-    )
 
 
 def _sentence(row: "pd.Series[Any]") -> str:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.methods_by_parameter import COMMON, Shown, methods_by_parameter
+from boundmark.reports.sections.page_tables import COMMON, Shown, methods_by_parameter
 from boundmark.reports.tables.by_parameter import BEST
 from boundmark.reports.text import decimal
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.plots.style import DASHES, MARKERS, looks
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.methods_by_parameter import datasets_of
+from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.tables.parameters import ALL, Value, values_in_order
 from boundmark.reports.tables.rows import rows as rows_of
@@ -139,8 +139,6 @@ def draw_gap_distribution(
     )
 
 
-COLUMNS = ("n", "with gap", "mean gap (%)", "95 % interval", "mean LB/UB", "optimal")
-
 NOTES = (
     "n: instances. With gap: those that have a verified solution (UB) and a certified lower "
     "bound (LB) above 0; the means are over these, the others are only counted.",
@@ -156,21 +154,21 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
     gaps = tables[grouping.named("gap")]
     if len(gaps) == 0:
         return None
-    columns = (grouping.parameter or "group", *COLUMNS)
-    blank = (Cell(""),) * (len(columns) - 1)
+    columns = (
+        PageColumn(grouping.parameter or "group", lambda pair: str(pair[0]), is_text=True),
+        PageColumn("n", lambda pair: integer(pair[1].instances)),
+        PageColumn("with gap", lambda pair: integer(pair[1].bounded)),
+        PageColumn("mean gap (%)", lambda pair: percent(pair[1].mean_gap)),
+        PageColumn("95 % interval", lambda pair: _interval(pair[1])),
+        PageColumn("mean LB/UB", lambda pair: decimal(pair[1].mean_quality, 4)),
+        PageColumn("optimal", lambda pair: integer(pair[1].optimal)),
+    )
     groups = [
-        Group(
-            (Cell(dataset), *blank),
-            tuple(
-                _cells(str(value), row)
-                for value, row in zip(part[grouping.column], rows_of(part), strict=True)
-            ),
-            dataset,
-        )
+        (dataset, zip(part[grouping.column], rows_of(part), strict=True), dataset)
         for dataset, part in ((name, gaps[gaps["dataset"] == name]) for name in datasets_of(gaps))
     ]
     title = "Gap between best solution and best certified bound"
-    table = Table(title, columns, tuple(groups), NOTES)
+    table = page_table(title, columns, groups, NOTES)
     return Section("Gaps", (table,), (_mean_plot(results, tables), _distribution_plot(results)))
 
 
@@ -184,17 +182,10 @@ def mean_gap(results: ProblemResults, tables: Tables) -> str:
     return f"The mean gap, GM(UB/LB) - 1, is {mean}\N{NO-BREAK SPACE}% over {over}."
 
 
-def _cells(value: str, row: Any) -> tuple[Cell, ...]:
-    interval = f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
-    return (
-        Cell(value),
-        Cell(integer(row.instances)),
-        Cell(integer(row.bounded)),
-        Cell(percent(row.mean_gap)),
-        Cell(interval if row.bounded > 1 else MISSING),
-        Cell(decimal(row.mean_quality, 4)),
-        Cell(integer(row.optimal)),
-    )
+def _interval(row: Any) -> str:
+    if row.bounded <= 1:
+        return MISSING
+    return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
 
 
 def _mean_plot(results: ProblemResults, tables: Tables) -> Plot:

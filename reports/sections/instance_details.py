@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.pages.page import Cell, Detail, Group, Section, Table
+from boundmark.reports.pages.page import Cell, Detail, Section, Table
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.plots.style import COLOURS, GLYPHS
 from boundmark.reports.problem_report import ProblemResults
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.rows import (
     Events,
     best_rows,
@@ -159,9 +160,6 @@ def _ticks(
     return found
 
 
-TASK_COLUMNS = ("method", "kind", "seed", "cost", "bound", "seconds", "status", "detail")
-WITH_CLAIMS = (*TASK_COLUMNS[:5], "claimed", *TASK_COLUMNS[5:])
-
 # Enough to recognise a message; the whole text is in the results.
 LONGEST = 100
 
@@ -178,28 +176,27 @@ def task_table(title: str, tasks: Sequence[Any], marks: Mapping[str, int], datas
     """
     lowest = min(_known(task.objective for task in tasks), default=None)
     highest = max(_known(task.bound_certified for task in tasks), default=None)
-    with_claims = any(not pd.isna(task.bound_claimed) for task in tasks)
-    lines = tuple(
-        (
-            Cell(row.method, mark=marks[row.method]),
-            Cell(row.method_kind),
-            Cell(integer(row.seed)),
-            _linked_value(row.objective, lowest, "solutions", row.solution_sha256),
-            _linked_value(row.bound_certified, highest, "certificates", row.certificate_sha256),
-            *([Cell(decimal(row.bound_claimed, 1))] if with_claims else []),
-            Cell(seconds(row.wall_seconds)),
-            Cell(row.status),
-            Cell(_reason(row)),
-        )
-        for row in tasks
+    claimed = PageColumn("claimed", lambda row: decimal(row.bound_claimed, 1))
+    columns = (
+        PageColumn("method", lambda row: Cell(row.method, mark=marks[row.method]), is_text=True),
+        PageColumn("kind", lambda row: row.method_kind, is_text=True),
+        PageColumn("seed", lambda row: integer(row.seed)),
+        PageColumn(
+            "cost",
+            lambda row: _linked_value(row.objective, lowest, "solutions", row.solution_sha256),
+        ),
+        PageColumn(
+            "bound",
+            lambda row: _linked_value(
+                row.bound_certified, highest, "certificates", row.certificate_sha256
+            ),
+        ),
+        *([claimed] if any(not pd.isna(task.bound_claimed) for task in tasks) else []),
+        PageColumn("seconds", lambda row: seconds(row.wall_seconds)),
+        PageColumn("status", lambda row: row.status, is_text=True),
+        PageColumn("detail", _reason, is_text=True),
     )
-    return Table(
-        title,
-        WITH_CLAIMS if with_claims else TASK_COLUMNS,
-        (Group((), lines, dataset),),
-        text_columns=2,
-        text_columns_right=2,
-    )
+    return page_table(title, columns, [((), tasks, dataset)])
 
 
 def _known(values: Iterable[Any]) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import Looks, plain_log_ticks
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.methods_by_parameter import Shown, methods_by_parameter
+from boundmark.reports.sections.page_tables import Shown, methods_by_parameter
 from boundmark.reports.tables.parameters import values_in_order
 from boundmark.reports.text import natural_order, percent, seconds
 

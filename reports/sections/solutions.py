@@ -11,7 +11,7 @@ from boundmark.reports.plots.plot import Plot
 from boundmark.reports.plots.style import Looks, plain_log_ticks
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.methods_by_parameter import COMMON, Shown, methods_by_parameter
+from boundmark.reports.sections.page_tables import COMMON, Shown, methods_by_parameter
 from boundmark.reports.statistics.methods import performance_profile
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.text import decimal, natural_order

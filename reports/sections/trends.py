@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.plots.style import names_below
 from boundmark.reports.problem_report import ProblemResults
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.history import BEST
 from boundmark.reports.tables.rows import rows
 from boundmark.reports.text import MISSING, integer, natural_order, percent
@@ -43,8 +44,6 @@ def draw_trend(data: pd.DataFrame, axes: "Axes", label: str) -> None:
 # Runs shown, the latest ones; the history keeps all.
 MOST_RUNS = 30
 
-COLUMNS = ("run", "commit", "suites", "n", "mean gap (%)", "optimal", "tasks not ok", "reference")
-
 NOTES = (
     "Mean gap: GM(UB/LB) - 1 of the best solution over the best certified bound, over the "
     "instances that have both. Reference: median CPU milliseconds of a computation that never "
@@ -66,13 +65,7 @@ def trend_section(results: ProblemResults) -> Section | None:
         return None
     last = best.iloc[-1]
     alike = best[(best["suites"] == last["suites"]) & (best["instances"] == last["instances"])]
-    table = Table(
-        "Runs",
-        COLUMNS,
-        (Group((), tuple(_cells(row) for row in rows(best))),),
-        NOTES,
-        text_columns=3,
-    )
+    table = page_table("Runs", COLUMNS, [((), rows(best), "")], NOTES)
     names = {run: f"{at:%m-%d %H:%M}\n{commit}" for run, at, commit in _facts(alike)}
     plots = (
         _plot(own, names, "mean_gap", "trend_of_gaps", "Gap of solutions by run", "mean gap (%)"),
@@ -112,15 +105,18 @@ def _plot(
     return Plot(name, title, caption, data, partial(draw_trend, label=label), height=3.8)
 
 
-def _cells(row: Any) -> tuple[Cell, ...]:
-    reference = row.reference_seconds
-    return (
-        Cell(f"{row.started_at:%Y-%m-%d %H:%M}"),
-        Cell(row.commit),
-        Cell(row.suites),
-        Cell(integer(row.instances)),
-        Cell(percent(row.mean_gap)),
-        Cell(integer(row.optimal)),
-        Cell(integer(row.failed)),
-        Cell(MISSING if pd.isna(reference) else f"{1000 * reference:.0f}"),
-    )
+def _reference(row: Any) -> str:
+    seconds = row.reference_seconds
+    return MISSING if pd.isna(seconds) else f"{1000 * seconds:.0f}"
+
+
+COLUMNS = (
+    PageColumn("run", lambda row: f"{row.started_at:%Y-%m-%d %H:%M}", is_text=True),
+    PageColumn("commit", lambda row: row.commit, is_text=True),
+    PageColumn("suites", lambda row: row.suites, is_text=True),
+    PageColumn("n", lambda row: integer(row.instances)),
+    PageColumn("mean gap (%)", lambda row: percent(row.mean_gap)),
+    PageColumn("optimal", lambda row: integer(row.optimal)),
+    PageColumn("tasks not ok", lambda row: integer(row.failed)),
+    PageColumn("reference", _reference),
+)

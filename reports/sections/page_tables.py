@@ -1,6 +1,6 @@
-"""Page tables with one row per method and one column per value, in groups by data set."""
+"""Tables of the page: with a row for each thing, or with one for each method."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,66 @@ from boundmark.reports.problem_report import Grouping
 from boundmark.reports.stored.statuses import FAILURES
 from boundmark.reports.tables.parameters import ALL, Value, values_in_order
 from boundmark.reports.text import MISSING, natural_order
+
+
+@dataclass(frozen=True)
+class PageColumn:
+    """A column of a table on the page, declared once: what stands above it, and in it.
+
+    Attributes
+    ----------
+    head
+        What stands above it.
+    cell
+        Returns the cell of a row, or its text.
+    is_text
+        Whether it holds text and no numbers; columns of text stand at the left and at the right.
+    """
+
+    head: str
+    cell: Callable[[Any], Cell | str]
+    is_text: bool = False
+
+
+def page_table(
+    title: str,
+    columns: Sequence[PageColumn],
+    groups: Iterable[tuple[str | Sequence[Cell], Iterable[Any], str]],
+    notes: Sequence[str] = (),
+) -> Table:
+    """Return a table with a row for each thing, in groups.
+
+    Parameters
+    ----------
+    groups
+        Of each: its heading, as the text of the first column, as cells, or empty for none; the
+        rows that cells are made of; and the data set that all of them are about, or none.
+    """
+    made = [
+        Group(
+            _heading(heading, len(columns)),
+            tuple(tuple(_cell_of(column, row) for column in columns) for row in rows),
+            dataset,
+        )
+        for heading, rows, dataset in groups
+    ]
+    are_texts = [column.is_text for column in columns]
+    left = are_texts.index(False) if False in are_texts else len(are_texts)
+    right = are_texts[::-1].index(False) if left < len(are_texts) else 0
+    heads = tuple(column.head for column in columns)
+    return Table(title, heads, tuple(made), tuple(notes), left, right)
+
+
+def _heading(heading: str | Sequence[Cell], columns: int) -> tuple[Cell, ...]:
+    if not isinstance(heading, str):
+        return tuple(heading)
+    return (Cell(heading), *(Cell(""),) * (columns - 1)) if heading else ()
+
+
+def _cell_of(column: PageColumn, row: Any) -> Cell:
+    made = column.cell(row)
+    return made if isinstance(made, Cell) else Cell(made)
+
 
 COMMON = (
     "The same, over the n instances on which every method delivered; a method that delivered on no "
