@@ -12,13 +12,13 @@ from documented import append
 from tiny_instances import larger
 
 from boundmark.problems.catalog import problems
-from boundmark.reports.dictionary import about, column_of, described
-from boundmark.reports.dictionary.page import page
+from boundmark.reports.dictionary import about, column_of, common, described
+from boundmark.reports.dictionary.page import DECLARED, page
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
-DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
+DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -59,14 +59,14 @@ def test_every_column_of_every_problem_is_known(
     """Tables have the same columns whatever is in them; so two failures and a bound do."""
     store = ResultStore.create_or_open(tmp_path)
     instance = larger(problem)
-    common = {
+    facts = {
         "problem": problem, "nodes": instance.nodes, "edges": instance.edges,
         "instance_sha256": write_document(store.instances, instance.to_json()),
         "instance_params": json.dumps(instance.parameters),
     }  # fmt: skip
     found = {"method": "b", "method_kind": "bound", "bound_certified": 1, "bound_kind": "b/1"}
     for task, values in (("a", {"method": "a"}), ("b", found), ("c", {"method": "c"})):
-        append(store, make_row(task, **common, **values), [])
+        append(store, make_row(task, **facts, **values), [])
     write_report(tmp_path, ["md"])
     tables = sorted((tmp_path / "tables" / problem).glob("*.parquet"))
     assert len(tables) > 5
@@ -80,6 +80,12 @@ def test_every_column_of_every_problem_is_known(
     assert [path.stem for path in tables if not about(f"{problem}/{path.stem}")] == []
 
 
+def test_no_entry_is_about_nothing(schemas: dict[str, pa.Schema]) -> None:
+    """What any problem's tables have in common is in one of them, or in a stored file."""
+    found = {name for schema in (*schemas.values(), *DECLARED.values()) for name in schema.names}
+    assert [name for name in common()["columns"] if name not in found] == []
+
+
 def test_types_do_not_depend_on_the_data(schemas: dict[str, pa.Schema]) -> None:
     """Whether values are missing, or there are none at all: the type is the dictionary's."""
     assert schemas["unsupported"].field("value").type == pa.int64()
@@ -91,10 +97,10 @@ def test_types_do_not_depend_on_the_data(schemas: dict[str, pa.Schema]) -> None:
 
 def test_a_word_may_mean_something_else_in_a_table() -> None:
     """The table's own meaning comes before the common one; parameters are known by their prefix."""
-    common, own = column_of("pipeline/methods", "bound"), column_of("certified", "optimal")
-    assert common is not None
+    usual, own = column_of("pipeline/methods", "bound"), column_of("certified", "optimal")
+    assert usual is not None
     assert own is not None
-    assert (common.type, own.type) == ("int64", "bool")
+    assert (usual.type, own.type) == ("int64", "bool")
     parameter = column_of("x/y", "param_devices")
     assert parameter is not None
     assert parameter.meaning == "Parameter devices of the instance."
