@@ -9,6 +9,7 @@ import pandas as pd
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.measures import memory_parts
 from boundmark.reports.default import DEFAULT
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.plots.style import looks as looks_of
@@ -104,8 +105,6 @@ def mean_savings(savings: pd.DataFrame) -> pd.DataFrame:
 
 MOST_DRAWINGS = 8
 
-TIMELINE_COLUMNS = ["instance_sha256", "order", "step", "memory"]
-
 
 def timeline_table(results: ProblemResults, savings: pd.DataFrame) -> pd.DataFrame:
     """Return the memory while each operator runs, in the default order and in the best one.
@@ -130,10 +129,15 @@ def timeline_table(results: ProblemResults, savings: pd.DataFrame) -> pd.DataFra
         default = ExecutionOrder(instance.graph.dag.topological_order)
         for name, order in (("default", default), ("best", solution)):
             found += [
-                (row.instance_sha256, name, step, memory)
+                {
+                    "instance_sha256": row.instance_sha256,
+                    "order": name,
+                    "step": step,
+                    "memory": memory,
+                }
                 for step, memory in enumerate(_memory(instance, order))
             ]
-    return pd.DataFrame(found, columns=TIMELINE_COLUMNS)
+    return pd.DataFrame(found, columns=columns_of("ordering/timelines"))
 
 
 def _memory(instance: OrderingInstance, order: ExecutionOrder) -> list[int]:

@@ -8,6 +8,7 @@ import pandas as pd
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.measures import device_loads
 from boundmark.reports.default import DEFAULT, default_tables
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import COLOURS, integer_ticks
@@ -86,12 +87,6 @@ def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     return merged.sort_values(INSTANCE, kind="stable").reset_index(drop=True)
 
 
-LOAD_COLUMNS = [
-    "dataset", "instance", "device", "parameters", "instance_sha256", "place", "latency",
-    "computing", "communicating", "received", "memory", "operators",
-]  # fmt: skip
-
-
 def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
     """Return one row per device of each instance whose best plan is stored.
 
@@ -113,12 +108,12 @@ def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
         if pair is None:
             continue
         loads = device_loads(*pair)
-        head = (row.dataset, row.instance, row.device, row.parameters, row.instance_sha256)
+        head = {name: getattr(row, name) for name in (*INSTANCE, "latency")}
         found += [
-            (*head, place + 1, row.latency, *(loads[column][place] for column in LOAD_COLUMNS[7:]))
+            head | {"place": place + 1, **{name: values[place] for name, values in loads.items()}}
             for place in range(len(loads["computing"]))
         ]
-    return pd.DataFrame(found, columns=LOAD_COLUMNS)
+    return pd.DataFrame(found, columns=columns_of("slicing/device_loads"))
 
 
 def tables(results: ProblemResults) -> Tables:

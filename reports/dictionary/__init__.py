@@ -18,6 +18,9 @@ from boundmark.reports.tables.parameters import PREFIX
 
 FILE = "dictionary.toml"
 
+# What is said of a table, beside those of its columns that mean something of their own.
+OF_TABLES = ("about", "columns")
+
 # Sections `columns` and `tables`.
 Entries: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -88,7 +91,7 @@ def column_of(table: str, name: str) -> Column | None:
     """
     for entries, within in _entries(table):
         for pattern, entry in entries["tables"].items():
-            if name in entry and name != "about" and fnmatchcase(within, pattern):
+            if name in entry and name not in OF_TABLES and fnmatchcase(within, pattern):
                 return Column(*entry[name])
     if name.startswith(PREFIX):
         return Column("", "", f"Parameter {name.removeprefix(PREFIX)} of the instance.")
@@ -105,6 +108,21 @@ def about(table: str) -> str:
             if fnmatchcase(within, pattern):
                 return str(entry["about"])
     return ""
+
+
+def columns_of(table: str) -> list[str]:
+    """Return the columns of a table in their order, as the dictionary declares them.
+
+    Raises
+    ------
+    KeyError
+        If it declares none.
+    """
+    for entries, within in _entries(table):
+        for pattern, entry in entries["tables"].items():
+            if fnmatchcase(within, pattern) and "columns" in entry:
+                return list(entry["columns"])
+    raise KeyError(table)
 
 
 def _entries(table: str) -> Iterator[tuple[Entries, str]]:
@@ -152,4 +170,4 @@ def _plain(given: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(given) or pa.types.is_null(given) else given
 
 
-__all__ = ["Column", "about", "column_of"]
+__all__ = ["Column", "about", "column_of", "columns_of", "described"]

@@ -10,6 +10,7 @@ from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance
 from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.runtime.lowering import program_of
 from boundmark.problems.microbatch.runtime.simulation import simulate
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.microbatch.drawings import Pair
 from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.plots.plot import Panels, Plot
@@ -30,17 +31,7 @@ TRANSFERS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
 # Enough for the steady state to count.
 LEAST_MICRO_BATCHES = 32
 
-COLUMNS = [
-    "dataset",
-    "instance",
-    "parameters",
-    "instance_sha256",
-    "method",
-    "micro_batches",
-    "transfer",
-    "blocking",
-    "non_blocking",
-]
+INSTANCE_AND_METHOD = ("dataset", "instance", "parameters", "instance_sha256", "method")
 
 
 def communication_table(chosen: pd.DataFrame, drawn: Mapping[str, Pair]) -> pd.DataFrame:
@@ -64,18 +55,12 @@ def communication_table(chosen: pd.DataFrame, drawn: Mapping[str, Pair]) -> pd.D
     for row in rows(chosen[chosen["micro_batches"] == 0]):
         if row.instance_sha256 in drawn:
             instance, schedule = drawn[row.instance_sha256]
-            found += [(row, *line) for line in _simulated(instance, schedule)]
-    return pd.DataFrame([_line(*line) for line in found], columns=COLUMNS)
+            where = {name: getattr(row, name) for name in INSTANCE_AND_METHOD}
+            found += [where | line for line in _simulated(instance, schedule)]
+    return pd.DataFrame(found, columns=columns_of("microbatch/communication"))
 
 
-def _line(row: Any, count: int, transfer: Fraction, *ratios: float) -> tuple[Any, ...]:
-    where = (row.dataset, row.instance, row.parameters, row.instance_sha256, row.method)
-    return (*where, count, float(transfer), *ratios)
-
-
-def _simulated(
-    instance: MicrobatchInstance, schedule: Schedule
-) -> list[tuple[int, Fraction, float, float]]:
+def _simulated(instance: MicrobatchInstance, schedule: Schedule) -> list[dict[str, Any]]:
     layout = instance.layout
     count = max(LEAST_MICRO_BATCHES, schedule.micro_batches)
     starts = schedule.starts_for(count)
@@ -89,7 +74,14 @@ def _simulated(
     for transfer in TRANSFERS:
         ticks = [int(transfer * shortest)] * len(slow.blocks)
         taken = [simulate(slow, program, ticks).makespan / alone for program in programs]
-        lines.append((count, transfer, taken[0], taken[1]))
+        lines.append(
+            {
+                "micro_batches": count,
+                "transfer": float(transfer),
+                "blocking": taken[0],
+                "non_blocking": taken[1],
+            }
+        )
     return lines
 
 

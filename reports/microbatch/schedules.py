@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
@@ -15,29 +16,6 @@ from boundmark.reports.tables.parameters import parameter_column
 from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.tables.tasks import charged_seconds
 from boundmark.reports.text import MISSING, decimal, integer, natural_order, percent, text
-
-COLUMNS = [
-    "dataset",
-    "instance",
-    "parameters",
-    "instance_sha256",
-    "memory",
-    "micro_batches",
-    "method",
-    "method_kind",
-    "seed",
-    "status",
-    "wall_seconds",
-    "seconds",
-    "is_limited",
-    "objective",
-    "seconds_to_objective",
-    "devices",
-    "keeps_memory",
-    "bubble_rate",
-    "repetend_micro_batches",
-    "solution_sha256",
-]
 
 
 def schedule_table(results: ProblemResults) -> pd.DataFrame:
@@ -81,7 +59,7 @@ def schedule_table(results: ProblemResults) -> pd.DataFrame:
     more = pd.DataFrame(found, columns=names, index=own.index)
     kinds: Any = {"devices": "Int64", "keeps_memory": "boolean", "bubble_rate": "float64"}
     more = more.astype({**kinds, "repetend_micro_batches": "Int64"})
-    return pd.concat([own, more], axis=1)[COLUMNS].reset_index(drop=True)
+    return pd.concat([own, more], axis=1)[columns_of("microbatch/schedules")].reset_index(drop=True)
 
 
 def _integers(tasks: pd.DataFrame, name: str) -> Any:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.placement.latencies import MODEL
 from boundmark.reports.plots.plot import Panels, Plot
@@ -26,12 +27,6 @@ LEARNED = frozenset({"hsdag", "hsdag-advantage", "placeto", "rnn-seq2seq"})
 # Parameters that limit how many placements a method tries.
 LIMITS = ("evaluations", "samples")
 
-LEARNED_COLUMNS = [
-    *MODEL, "method", "is_learned", "seeds", "makespan", "least", "most", "seconds", "speedup",
-    "bound", "gap",
-]  # fmt: skip
-CURVE_COLUMNS = [*MODEL, "method", "evaluations", "seeds", "makespan", "least", "most", "gap"]
-
 
 def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     """Return what each method makes of each model that something was learned on.
@@ -47,7 +42,7 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     found = _placed(tasks)
     found = found[found.groupby(MODEL)["is_learned"].transform("any").astype(bool)]
     if not len(found):
-        return pd.DataFrame(columns=LEARNED_COLUMNS)
+        return pd.DataFrame(columns=columns_of("placement/learned"))
     table = (
         found.groupby([*MODEL, "method", "is_learned"], sort=True)
         .agg(
@@ -63,7 +58,7 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     table = table.join(on_first, on=MODEL).join(_bounds(certified), on=MODEL)
     table["speedup"] = 1 - table["makespan"] / table["base"]
     table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
-    return table[LEARNED_COLUMNS]
+    return table[columns_of("placement/learned")]
 
 
 def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
@@ -81,7 +76,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     several = found.groupby([*MODEL, "curve"])["evaluations"].transform("nunique") > 1
     found = found[several.astype(bool)]
     if not len(found):
-        return pd.DataFrame(columns=CURVE_COLUMNS)
+        return pd.DataFrame(columns=columns_of("placement/curves"))
     table = (
         found.groupby([*MODEL, "curve", "evaluations"], sort=True)
         .agg(
@@ -96,7 +91,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         .join(_bounds(certified), on=MODEL)
     )
     table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
-    return table[CURVE_COLUMNS]
+    return table[columns_of("placement/curves")]
 
 
 def matches(table: pd.DataFrame) -> pd.DataFrame:

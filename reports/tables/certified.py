@@ -4,30 +4,10 @@ import numpy as np
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.tables.parameters import with_parameter_columns
 from boundmark.reports.tables.rows import best_rows
 from boundmark.reports.tables.tasks import with_names
-
-CERTIFIED_COLUMNS = [
-    "problem",
-    "dataset",
-    "instance",
-    "device",
-    "instance_sha256",
-    "nodes",
-    "edges",
-    "instance_params",
-    "parameters",
-    "objective",
-    "objective_method",
-    "bound",
-    "bound_method",
-    "bound_kind",
-    "claimed",
-    "claimed_method",
-    "gap",
-    "optimal",
-]
 
 
 def certified_table(results: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +52,9 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
         "float64"
     )
     table["gap"] = np.where(table["optimal"], 0.0, ratio - 1)
-    return with_parameter_columns(table.reset_index()[CERTIFIED_COLUMNS])
+    # Instances say what a tick is, tasks do not: see `with_ticks`.
+    columns = [name for name in columns_of("certified") if name != "tick"]
+    return with_parameter_columns(table.reset_index()[columns])
 
 
 def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:
@@ -92,24 +74,14 @@ def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:
 # A claim may exceed the optimum by a solver's tolerance. Beyond this it contradicts a solution.
 CLAIM_TOLERANCE = 1e-6
 
-CLAIM_COLUMNS = [
-    "problem",
-    "dataset",
-    "instance",
-    "parameters",
-    "method",
-    "seed",
-    "bound_claimed",
-    "best_objective",
-    "task_id",
-]
-
 
 def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     """Return the tasks whose claim is above the best verified objective of their instance."""
     upper = certified.set_index("instance_sha256")["objective"].astype("float64")
     wrong = tasks[tasks["bound_claimed"].notna() & ~is_tenable(tasks, upper)]
-    return wrong.assign(best_objective=wrong["instance_sha256"].map(upper))[CLAIM_COLUMNS]
+    return wrong.assign(best_objective=wrong["instance_sha256"].map(upper))[
+        columns_of("contradicted_claims")
+    ]
 
 
 def is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":

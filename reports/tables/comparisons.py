@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.statistics.integrals import Floats, mean_dual_gaps, mean_primal_gaps
 from boundmark.reports.statistics.means import geometric_mean, geometric_mean_intervals
 from boundmark.reports.statistics.methods import (
@@ -82,25 +83,6 @@ NEEDED = [
     "time_limit_seconds",
 ]
 
-GAP_COLUMNS = [
-    "role",
-    "dataset",
-    "comparison",
-    "method",
-    "instances",
-    "delivered",
-    "common",
-    "mean_gap",
-    "mean_gap_low",
-    "mean_gap_high",
-    "mean_gap_to_best",
-    "optimal",
-    "wins",
-    "ties",
-    "mean_seconds",
-    "failed",
-]
-
 
 def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     """Return one row per role, data set (and all), comparison and method.
@@ -140,7 +122,7 @@ def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
                 rows += [
                     common | row for row in _compared(part, comparison, column, best)
                 ]  # fmt: skip
-    return pd.DataFrame(rows, columns=GAP_COLUMNS)
+    return pd.DataFrame(rows, columns=columns_of("*/method_gaps"))
 
 
 def _compared(
@@ -191,20 +173,6 @@ def _compared(
 # Values that differ by a thousandth count as equal.
 TOLERANCE = 0.001
 
-STATISTICS_COLUMNS = [
-    "role",
-    "comparison",
-    "method",
-    "instances",
-    "par10_seconds",
-    "primal_integral",
-    "dual_integral",
-    "best_share",
-    "only_best",
-    "virtual_best_loss",
-    "tolerance",
-]
-
 
 def method_statistics(
     tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame
@@ -234,7 +202,7 @@ def method_statistics(
             ]
             common = {"role": role, "comparison": number, "instances": len(comparison.instances)}
             found += [common | row for row in _of_comparison(own, column)]
-    return pd.DataFrame(found, columns=STATISTICS_COLUMNS)
+    return pd.DataFrame(found, columns=columns_of("*/method_statistics"))
 
 
 def _of_comparison(tasks: pd.DataFrame, column: str) -> Iterator[dict[str, Any]]:
@@ -283,21 +251,6 @@ def _progress(
     return found
 
 
-PAIR_COLUMNS = [
-    "role",
-    "method",
-    "other",
-    "instances",
-    "wins",
-    "ties",
-    "losses",
-    "mean_ratio",
-    "p_value",
-    "p_holm",
-    "tolerance",
-]
-
-
 def method_pairs(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return one row per role and pair of methods that delivered on common instances.
 
@@ -323,7 +276,7 @@ def method_pairs(tasks: pd.DataFrame) -> pd.DataFrame:
         rows += [
             {"role": role, **row, "p_holm": p} for row, p in zip(found, corrected, strict=True)
         ]
-    return pd.DataFrame(rows, columns=PAIR_COLUMNS)
+    return pd.DataFrame(rows, columns=columns_of("*/pairs"))
 
 
 def _pair(values: pd.DataFrame, one: str, other: str, *, is_cost: bool) -> dict[str, Any]:

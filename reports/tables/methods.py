@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.stored.history import BEST, start_of
 from boundmark.reports.stored.run_label import RunLabel
@@ -14,24 +15,6 @@ from boundmark.reports.tables.certified import is_tenable
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.tables.rows import rows
 from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
-
-METHOD_COLUMNS = [
-    "method",
-    "method_kind",
-    "instances",
-    "solved",
-    "upper",
-    "shared",
-    "shared_upper",
-    "bounded",
-    "lower",
-    "claiming",
-    "claimed",
-    "timed",
-    "mean_seconds",
-    "mean_cpu_seconds",
-    "failed",
-]
 
 NO_TIMES = pd.Series(dtype="float64")
 
@@ -73,42 +56,34 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         upper, lower = uppers[method].dropna(), lowers[method].dropna()
         claimed = claims[method].dropna()
         times = seconds.get(method, NO_TIMES).dropna()
-        row = (
-            method,
-            own["method_kind"].iloc[0],
-            own["instance_sha256"].nunique(),
-            len(upper),
-            geometric_mean(upper),
-            len(shared) if method in shared else 0,
-            geometric_mean(shared.get(method, [])),
-            len(lower),
-            geometric_mean(lower),
-            len(claimed),
-            geometric_mean(claimed),
-            len(times),
-            geometric_mean(times, SHIFT_SECONDS),
-            geometric_mean(processor.get(method, NO_TIMES).dropna(), SHIFT_SECONDS),
-            int((own["status"] != "ok").sum()),
+        rows.append(
+            {
+                "method": method,
+                "method_kind": own["method_kind"].iloc[0],
+                "instances": own["instance_sha256"].nunique(),
+                "solved": len(upper),
+                "upper": geometric_mean(upper),
+                "shared": len(shared) if method in shared else 0,
+                "shared_upper": geometric_mean(shared.get(method, [])),
+                "bounded": len(lower),
+                "lower": geometric_mean(lower),
+                "claiming": len(claimed),
+                "claimed": geometric_mean(claimed),
+                "timed": len(times),
+                "mean_seconds": geometric_mean(times, SHIFT_SECONDS),
+                "mean_cpu_seconds": geometric_mean(
+                    processor.get(method, NO_TIMES).dropna(), SHIFT_SECONDS
+                ),
+                "failed": int((own["status"] != "ok").sum()),
+            }
         )
-        rows.append(row)
-    return pd.DataFrame(rows, columns=METHOD_COLUMNS)
+    return pd.DataFrame(rows, columns=columns_of("*/methods"))
 
 
 def _fractions(tasks: pd.DataFrame, column: str, objective: "pd.Series[float]") -> pd.DataFrame:
     """Return bounds above 0 as fractions of the best objective, by instance and method."""
     fractions = per_instance(tasks, column).div(objective.where(objective > 0), axis=0)
     return fractions.where(fractions > 0)
-
-
-SPEEDUP_COLUMNS = [
-    "dataset",
-    "instance",
-    "parameters",
-    "instance_sha256",
-    "method",
-    "baseline",
-    "speedup",
-]
 
 
 def speedup_table(tasks: pd.DataFrame, certified: pd.DataFrame, baseline: str) -> pd.DataFrame:
@@ -125,12 +100,12 @@ def speedup_table(tasks: pd.DataFrame, certified: pd.DataFrame, baseline: str) -
     costs = per_instance(solving, "objective")
     costs = costs.where(costs > 0)
     if baseline not in costs:
-        return pd.DataFrame(columns=SPEEDUP_COLUMNS)
+        return pd.DataFrame(columns=columns_of("*/speedups"))
     quotients = costs.rdiv(costs[baseline], axis=0).reset_index()
     long = quotients.melt("instance_sha256", var_name="method", value_name="speedup")
     names = certified[["dataset", "instance", "parameters", "instance_sha256"]]
     table = names.merge(long.dropna(subset=["speedup"]), on="instance_sha256")
-    return table.assign(baseline=baseline)[SPEEDUP_COLUMNS]
+    return table.assign(baseline=baseline)[columns_of("*/speedups")]
 
 
 def history_rows(

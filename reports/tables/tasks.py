@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.tables.parameters import json_object, parameter_text
 from boundmark.reports.tables.rows import values_of
 
@@ -113,26 +114,9 @@ def charged_seconds(tasks: pd.DataFrame) -> "pd.Series[float]":
     return wall.where(tasks["status"] == "ok", np.maximum(wall, limit))
 
 
-FAILURE_COLUMNS = [
-    "problem",
-    "dataset",
-    "instance",
-    "parameters",
-    "method",
-    "seed",
-    "status",
-    "status_detail",
-    "exit_code",
-    "exit_signal",
-    "wall_seconds",
-    "objective",
-    "bound_certified",
-    "stderr_tail",
-    "task_id",
-]
-
-
 def failures(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return every task whose status is not `ok`, and `ok` ones that delivered nothing."""
     delivered = tasks[["objective", "bound_certified", "bound_claimed"]].notna().any(axis=1)
-    return tasks[(tasks["status"] != "ok") | ~delivered][FAILURE_COLUMNS].reset_index(drop=True)
+    return tasks[(tasks["status"] != "ok") | ~delivered][columns_of("failures")].reset_index(
+        drop=True
+    )

@@ -1,6 +1,7 @@
 """The dictionary of columns."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from documented import append
 from tiny_instances import larger
 
 from boundmark.problems.catalog import problems
-from boundmark.reports.dictionary import about, column_of, common, described
+from boundmark.reports.dictionary import about, column_of, columns_of, common, described
 from boundmark.reports.dictionary.page import DECLARED, page
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.documents import write_document
@@ -70,6 +71,10 @@ def test_every_column_of_every_problem_is_known(
     write_report(tmp_path, ["md"])
     tables = sorted((tmp_path / "tables" / problem).glob("*.parquet"))
     assert len(tables) > 5
+    for path in tables:
+        with suppress(KeyError):
+            columns = columns_of(f"{problem}/{path.stem}")
+            assert pq.read_schema(path).names == columns, path.stem
     unknown = [
         f"{path.stem}.{field.name}"
         for path in tables
@@ -78,6 +83,20 @@ def test_every_column_of_every_problem_is_known(
     ]
     assert unknown == []
     assert [path.stem for path in tables if not about(f"{problem}/{path.stem}")] == []
+
+
+def test_tables_have_the_columns_that_are_declared(schemas: dict[str, pa.Schema]) -> None:
+    """In their order; that of instances has a column for each of their parameters too."""
+    declared = {"certified": 1, "failures": 0, "contradicted_claims": 0}
+    declared |= dict.fromkeys(
+        (f"pipeline/{x}" for x in ("method_gaps", "method_statistics", "pairs", "speedups")), 0
+    )
+    for name, parameters in declared.items():
+        columns = schemas[name].names
+        assert columns[: len(columns) - parameters] == columns_of(name)
+    assert columns_of("microbatch/schedules")[:2] == ["dataset", "instance"]
+    with pytest.raises(KeyError):
+        columns_of("history")
 
 
 def test_no_entry_is_about_nothing(schemas: dict[str, pa.Schema]) -> None:
