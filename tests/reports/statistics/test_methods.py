@@ -1,4 +1,4 @@
-"""Tests of pairs, penalised times, integrals and the virtual best, against other computations."""
+"""Statistics that compare methods, by hand and against other computations."""
 
 import math
 from itertools import pairwise, product
@@ -9,16 +9,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.statistics.integrals import mean_dual_gaps, mean_primal_gaps
 from boundmark.reports.statistics.methods import (
     contributions,
     holm,
     par10,
+    performance_profile,
     signed_rank_p,
     wins_and_ties,
 )
 
-EVENTS = st.lists(st.tuples(st.floats(0, 12), st.floats(1, 100)), max_size=8)
+
+def test_performance_profile_by_hand() -> None:
+    """Method a is best on one of two instances and twice the best on the other; b failed once."""
+    costs = pd.DataFrame({"a": [10.0, 20.0, np.nan], "b": [np.nan, 10.0, np.nan]})
+    profile = performance_profile(costs)
+    assert profile.to_dict("list") == {
+        "method": ["a", "a", "b"],
+        "factor": [1.0, 2.0, 1.0],
+        "fraction": [0.5, 1.0, 0.5],
+    }
+
+
+def test_performance_profile_of_nothing_is_empty() -> None:
+    """If no method solved anything there is no best to compare with."""
+    assert len(performance_profile(pd.DataFrame({"a": [np.nan], "b": [np.nan]}))) == 0
+
+
+def test_wins_and_ties_by_hand() -> None:
+    """A shared best is a tie for all who share it, and a failure is nothing."""
+    costs = pd.DataFrame({"a": [1.0, 2.0, np.nan], "b": [2.0, 2.0, 3.0], "c": [3.0, 4.0, np.nan]})
+    counts = wins_and_ties(costs)
+    assert counts["wins"].to_dict() == {"a": 1, "b": 1, "c": 0}
+    assert counts["ties"].to_dict() == {"a": 1, "b": 1, "c": 0}
 
 
 def p_by_enumeration(differences: list[float]) -> float:
@@ -72,29 +94,6 @@ def test_par10_by_hand() -> None:
     """A task of 2 s, and one that did not deliver within 10 s, whatever it took."""
     assert par10([2.0, 3.0], [10.0, 10.0], [True, False]) == 51.0
     assert math.isnan(par10([], [], []))
-
-
-def sampled(events: list[tuple[float, float]], limit: float, gap_of: object) -> float:
-    """Return the mean gap over time at the middles of 24,000 slices."""
-    times = (np.arange(24_000) + 0.5) * limit / 24_000
-    gaps = np.ones_like(times)
-    for seconds, value in events:
-        gaps = np.where(times >= seconds, np.minimum(gaps, gap_of(value)), gaps)  # type: ignore[operator]
-    return float(gaps.mean())
-
-
-@given(EVENTS)
-def test_integrals_are_those_of_a_sum_over_time(events: list[tuple[float, float]]) -> None:
-    """With the smallest gap so far at every moment, 1 before the first event."""
-    best = 50.0
-    primal = sampled(events, 10.0, lambda value: max(0.0, (value - best) / value))
-    dual = sampled(events, 10.0, lambda value: min(1.0, max(0.0, (best - value) / best)))
-    # The second of three tasks, of which the others report nothing.
-    seconds, values = (np.array([pair[at] for pair in events], np.float64) for at in (0, 1))
-    tasks, limits = np.ones(len(events), np.intp), np.full(3, 10.0)
-    for found, expected in ((mean_primal_gaps, primal), (mean_dual_gaps, dual)):
-        means = found(tasks, seconds, values, np.full(3, best), limits)
-        assert means.tolist() == pytest.approx([1.0, expected, 1.0], abs=2e-3)
 
 
 def test_virtual_best_by_hand() -> None:
