@@ -16,13 +16,12 @@ from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.plots.style import COLOURS, GREY, MARKERS
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
-from boundmark.reports.sections import solutions
 from boundmark.reports.sections.bounds import bound_section
 from boundmark.reports.sections.gaps import gap_section
 from boundmark.reports.sections.instances import instance_section
 from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.runtime import runtime_section
-from boundmark.reports.sections.solutions import Reference
+from boundmark.reports.sections.solutions import Reference, solution_section
 from boundmark.reports.stored.parsed import parsed_pair
 from boundmark.reports.tables.by_parameter import tables_by_parameter
 from boundmark.reports.tables.methods import method_table
@@ -135,7 +134,7 @@ def paper_form_section(results: ProblemResults, tables: Tables) -> Section | Non
     bounds = tables["reference_bounds"]
     bounds = bounds[bounds["instance_sha256"].isin(having["instance_sha256"])]
     reference = Reference("the simple lower bound", DEFINITION, _fallback(bounds))
-    section = solutions.solution_section(results, tables, reference)
+    section = solution_section(results, tables, reference)
     return section and replace(section, title="Paper form of solutions", paragraphs=(PAPER_FORM,))
 
 

@@ -55,3 +55,24 @@ def test_all_credit_the_same_method(make_row: Any, frame: Any) -> None:
     for credited in (known, record):
         assert (credited["objective"], credited["objective_method"]) == (9, "quick")
         assert (credited["bound"], credited["bound_method"]) == (5, "quick")
+
+
+def test_a_whole_run_is_credited_alike(synthetic: Any, frame: Any) -> None:
+    """Whatever ties there are, the table and the records name the same methods."""
+    rows = [row for row, _ in synthetic(members=2)]
+    for row in rows:
+        # Coarse enough that several methods have the same value.
+        for column, step in (("objective", 10**6), ("bound_certified", 10**6)):
+            if row.get(column) is not None:
+                row[column] = row[column] // step * step + (step if column == "objective" else 0)
+    results = frame(rows)
+    methods = ["objective_method", "bound_method"]
+    known, records = (
+        table.set_index("instance_sha256")[methods].sort_index()
+        for table in (certified_table(results), of_results(results))
+    )
+    # Variants of a method have its name and what tells them apart.
+    plain = known.apply(lambda column: column.str.split(" (", regex=False).str[0])
+    pd.testing.assert_frame_equal(plain, records, check_dtype=False)
+    of_costs = results.groupby("instance_sha256")["objective"]
+    assert (of_costs.apply(lambda costs: (costs == costs.min()).sum()) > 1).any()
