@@ -34,6 +34,7 @@ from boundmark.problems.method import Kind
 from boundmark.problems.problem import Problem
 from boundmark.reports.stored.documents import read_document
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.rows import best_rows
 
 
 def rounds_of(
@@ -202,10 +203,8 @@ def _best(
     seconds: float,
     given: GivenSolution | None,
 ) -> Answer:
-    solved = rows.dropna(subset=["objective"]).sort_values(["objective", "wall_seconds"])
-    bounded = rows.dropna(subset=["bound_certified"]).sort_values(
-        ["bound_certified", "wall_seconds"], ascending=[False, True]
-    )
+    solved = best_rows(rows, "objective")
+    bounded = best_rows(rows, "bound_certified", highest=True)
     upper = None if solved.empty else solved.iloc[0]
     lower = None if bounded.empty else bounded.iloc[0]
     claims = rows["bound_claimed"].dropna()

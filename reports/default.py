@@ -7,9 +7,8 @@ from boundmark.reports.sections.instances import instance_section
 from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.runtime import runtime_section
 from boundmark.reports.sections.solutions import solution_section
-from boundmark.reports.tables.by_parameter import tables_by_parameter
+from boundmark.reports.tables.by_parameter import best_certified_bounds, tables_by_parameter
 from boundmark.reports.tables.methods import method_table
-from boundmark.reports.tables.solutions_by_parameter import best_certified_bounds
 
 
 def default_tables(results: ProblemResults) -> Tables:

@@ -2,31 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pandas as pd
 
-from boundmark.problems.errors import StoreError
-from boundmark.problems.plugins import leave_out
+from boundmark.problems.errors import BoundmarkError, StoreError
+from boundmark.problems.plugins import described as named
+from boundmark.problems.plugins import entry_points_of, leave_out, loaded
 from boundmark.reports.default import DEFAULT
-from boundmark.reports.dictionary.described import described
+from boundmark.reports.dictionary import described
 from boundmark.reports.folder_results import FolderResults
-from boundmark.reports.instance_details.section import MOST_BYTES, detail_section
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
-from boundmark.reports.registry import report_of
 from boundmark.reports.sections.answer import answer_section
+from boundmark.reports.sections.instance_details import MOST_BYTES, detail_section
 from boundmark.reports.sections.speedups import speedup_section
 from boundmark.reports.sections.statistics import statistics_section
 from boundmark.reports.sections.trends import trend_section
 from boundmark.reports.stored.parquet import parquet_bytes
-from boundmark.reports.tables.method_gaps import method_gaps
-from boundmark.reports.tables.method_pairs import method_pairs
-from boundmark.reports.tables.method_statistics import method_statistics
-from boundmark.reports.tables.speedups import speedup_table
-from boundmark.reports.text.file_name import file_name
-from boundmark.reports.text.number_text import count
+from boundmark.reports.tables.comparisons import method_gaps, method_pairs, method_statistics
+from boundmark.reports.tables.methods import speedup_table
+from boundmark.reports.text import count, file_name
 
 
 @dataclass(frozen=True)
@@ -164,3 +162,35 @@ def _without_parameter(results: ProblemResults) -> tuple[str, ...]:
     if not missing:
         return ()
     return (f"{count(missing, 'instance')} of {problem} without {name}, in no table by {name}.",)
+
+
+GROUP = "boundmark.reports"
+
+
+def report_of(problem: str) -> tuple[ProblemReport, list[str]]:
+    """Return the report of a problem, or the default one, and a line for each that was left out.
+
+    Of several, ours comes first, and then the first in the order of `entry_points_of`.
+    """
+    serving: ProblemReport | None = None
+    complaints: list[str] = []
+    for point in entry_points_of(GROUP):
+        if point.name != problem:
+            continue
+        try:
+            if serving is not None:
+                raise BoundmarkError(f"{problem!r} is taken; expected one report per problem.")
+            serving = _loaded_report(point)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            # Whatever somebody else's code raises, even SystemExit, is no reason to stop.
+            complaints.append(leave_out(named(point), error))
+    return serving or DEFAULT, complaints
+
+
+def _loaded_report(point: EntryPoint) -> ProblemReport:
+    value = loaded(point)
+    if not isinstance(value, ProblemReport):
+        raise BoundmarkError(f"it holds a {type(value).__name__}; expected a ProblemReport.")
+    return value

@@ -11,12 +11,16 @@ from boundmark.problems.errors import StoreError
 from boundmark.problems.lookup import find
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
 from boundmark.reports.best_known.section import best_known_section
-from boundmark.reports.dictionary.described import described
+from boundmark.reports.dictionary import described
 from boundmark.reports.folder_results import FolderResults, read_folder
-from boundmark.reports.overview.definitions import definitions
-from boundmark.reports.overview.limitations import limitations
-from boundmark.reports.overview.settings import environment, settings
-from boundmark.reports.overview.summary import summary, title
+from boundmark.reports.overview import (
+    definitions,
+    environment,
+    limitations,
+    settings,
+    summary,
+    title,
+)
 from boundmark.reports.pages.html import render_html
 from boundmark.reports.pages.markdown import render_markdown
 from boundmark.reports.pages.page import Page
@@ -33,9 +37,9 @@ from boundmark.reports.stored.made_from import NAME as NOTE
 from boundmark.reports.stored.made_from import note_of
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.claims import contradicted_claims
-from boundmark.reports.tables.failures import failures
-from boundmark.reports.tables.history_rows import history_rows
+from boundmark.reports.tables.certified import contradicted_claims
+from boundmark.reports.tables.methods import history_rows
+from boundmark.reports.tables.tasks import failures
 
 # Each returns files by path below the results folder, the one for people first.
 FORMATS: Mapping[str, Callable[[Page], Mapping[str, str]]] = {

@@ -22,7 +22,7 @@ def merge(folders: tuple[Path, ...], out: Path) -> None:
     """
     from boundmark.bounds.checker import printable
     from boundmark.reports.merging import merge_folders
-    from boundmark.reports.text.number_text import count
+    from boundmark.reports.text import count
 
     merged = merge_folders(folders, out)
     click.echo(

@@ -150,14 +150,14 @@ def best_in(folder: Path, answer: "Answer") -> "Answer":
     """Return the answer, with the solution that a results folder has if that is better."""
     from boundmark.reports.stored.documents import read_document
     from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.tables.rows import best_rows
 
     store = ResultStore.open(folder)
     rows = store.results()
-    rows = rows[rows["instance_sha256"] == answer.source.instance.sha256]
-    rows = rows.dropna(subset=["objective"]).sort_values(["objective", "wall_seconds"])
-    if rows.empty:
+    found = best_rows(rows[rows["instance_sha256"] == answer.source.instance.sha256], "objective")
+    if found.empty:
         return answer
-    best = rows.iloc[0]
+    best = found.iloc[0]
     if answer.objective is not None and answer.objective <= int(best["objective"]):
         return answer
     return replace(

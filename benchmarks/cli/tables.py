@@ -10,9 +10,8 @@ from rich.text import Text
 
 from boundmark.benchmarks.terminal import plain
 from boundmark.bounds.checker import printable
-from boundmark.reports.statistics.geometric_mean import geometric_mean
-from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import integer, percent
+from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.text import integer, natural_order, percent
 
 # What the column of nodes takes, and what gaps are at least.
 NODES_WIDTH, NUMBER_WIDTH = 9, 5

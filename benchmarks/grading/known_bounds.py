@@ -8,6 +8,7 @@ from boundmark.bounds import checker
 from boundmark.problems.errors import StoreError
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.rows import best_rows
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,11 @@ def best_stored_bound(directory: Path, instance: Instance) -> StoredBound | None
     """
     store = ResultStore.open(directory)
     rows = store.results()
-    rows = rows[(rows["instance_sha256"] == instance.sha256) & rows["bound_certified"].notna()]
-    if rows.empty:
+    own = rows[rows["instance_sha256"] == instance.sha256]
+    found = best_rows(own, "bound_certified", highest=True)
+    if found.empty:
         return None
-    best = rows.sort_values(["bound_certified", "wall_seconds"], ascending=[False, True]).iloc[0]
+    best = found.iloc[0]
     path = store.certificates / f"{best['certificate_sha256']}.json"
     try:
         certificate = checker.read_document(path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from boundmark.problems.catalog import problems
 from boundmark.problems.labels import names_of
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.text.file_name import file_name
+from boundmark.reports.text import file_name
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer

@@ -10,7 +10,7 @@ from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.bounds.checker import printable
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.measures import Taken, memory_parts
-from boundmark.reports.text.number_text import size
+from boundmark.reports.text import size
 
 BARS = "▁▂▃▄▅▆▇█"
 # Characters of a timeline.

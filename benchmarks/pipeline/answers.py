@@ -16,7 +16,7 @@ from boundmark.problems.pipeline.objective import (
     stage_transfer,
     stage_work,
 )
-from boundmark.reports.text.number_text import integer
+from boundmark.reports.text import integer
 
 MOST_EMPTY = 8
 

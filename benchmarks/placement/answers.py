@@ -19,9 +19,8 @@ from boundmark.problems.placement.measures import (
     idle_while_receiving,
     moved_ticks,
 )
-from boundmark.reports.placement.gantt.spans import schedule_spans
-from boundmark.reports.placement.gantt.terminal import draw_placement
-from boundmark.reports.text.number_text import integer
+from boundmark.reports.placement.gantt import draw_placement, schedule_spans
+from boundmark.reports.text import integer
 
 
 def objective_name(answer: Answer) -> str:

@@ -11,7 +11,7 @@ from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import plan_times
 from boundmark.problems.slicing.measures import device_loads
-from boundmark.reports.text.number_text import integer
+from boundmark.reports.text import integer
 
 
 def objective_name(answer: Answer) -> str:

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.limited_tables import read_table
-from boundmark.reports.text.number_text import count
+from boundmark.reports.tables.rows import best_rows
+from boundmark.reports.text import count
 
 VERSION_KEY = b"boundmark_best_known"
 VERSION = b"1"
@@ -140,14 +141,11 @@ def of_results(results: pd.DataFrame) -> BestKnown:
     rows = results.assign(device=results["device"].fillna(""))
     records = rows.drop_duplicates("instance_sha256").set_index("instance_sha256")
     records = records[[*_INSTANCE[1:], "nodes", "edges"]]
-    for value, column, digest, ascending in (
-        ("objective", "objective", "solution_sha256", True),
-        ("bound", "bound_certified", "certificate_sha256", False),
+    for value, column, digest, highest in (
+        ("objective", "objective", "solution_sha256", False),
+        ("bound", "bound_certified", "certificate_sha256", True),
     ):
-        having = rows[rows[column].notna()].sort_values(
-            [column, "started_at", "method"], ascending=[ascending, True, True]
-        )
-        best = having.drop_duplicates("instance_sha256").set_index("instance_sha256")
+        best = best_rows(rows, column, highest=highest).set_index("instance_sha256")
         records[value] = best[column]
         records[digest] = best[digest]
         records[f"{value}_method"] = best["method"]

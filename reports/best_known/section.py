@@ -8,7 +8,7 @@ import pandas as pd
 from boundmark.reports.best_known.records import BestKnown, improvements, in_words
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text.number_text import count, integer
+from boundmark.reports.text import count, integer
 
 TITLE = "Best known"
 

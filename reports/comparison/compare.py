@@ -6,13 +6,24 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.comparison.advice import Machine, advice, clock_ratios, time_ratios
+from boundmark.reports.comparison.advice import (
+    Machine,
+    PairedRatio,
+    advice,
+    clock_ratios,
+    time_ratios,
+)
 from boundmark.reports.comparison.finding import Finding
-from boundmark.reports.comparison.gates.consistency import consistency_gate
-from boundmark.reports.comparison.gates.failures import failure_gate, verification_gate
-from boundmark.reports.comparison.gates.solved import missing_gate, optimal_gate, solved_gate
-from boundmark.reports.comparison.gates.values import bound_gate, objective_gate
-from boundmark.reports.comparison.paired_ratios import PairedRatio
+from boundmark.reports.comparison.gates import (
+    bound_gate,
+    consistency_gate,
+    failure_gate,
+    missing_gate,
+    objective_gate,
+    optimal_gate,
+    solved_gate,
+    verification_gate,
+)
 from boundmark.reports.comparison.pairs import Pairs, pair_tasks
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds, default_thresholds

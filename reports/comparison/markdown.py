@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from boundmark.reports.comparison.advice import PairedRatio
 from boundmark.reports.comparison.compare import Comparison
 from boundmark.reports.comparison.finding import Evidence, Finding
-from boundmark.reports.comparison.paired_ratios import PairedRatio
 from boundmark.reports.pages.markdown import escaped
 from boundmark.reports.stored.run_label import RunLabel
-from boundmark.reports.text.number_text import MISSING, count
+from boundmark.reports.text import MISSING, count
 
 # Of each verdict; JSON has all of them.
 MOST_SHOWN = 50

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from boundmark.reports.best_known.records import SCHEMA as BEST_KNOWN
-from boundmark.reports.dictionary.columns import Column, column_of
-from boundmark.reports.dictionary.sources import common, of_problems
+from boundmark.reports.dictionary import OF_TABLES, Column, column_of, common, of_problems
 from boundmark.reports.stored.history import HISTORY
 from boundmark.reports.stored.schema import RESULTS, TRACES, VERSION
 
@@ -60,9 +59,11 @@ def page() -> str:
 
 
 def _table(name: str, entry: Mapping[str, Any]) -> str:
-    own = {column: what for column, what in entry.items() if column != "about"}
+    own = {column: what for column, what in entry.items() if column not in OF_TABLES}
     special = f"\n\n{_rows(_known(own))}" if own else ""
-    return f"### `tables/{name}.parquet`\n\n{entry['about']}{special}"
+    named = ", ".join(f"`{column}`" for column in entry.get("columns", ()))
+    columns = f" Columns: {named}." if named else ""
+    return f"### `tables/{name}.parquet`\n\n{entry['about']}{columns}{special}"
 
 
 def _known(entries: Mapping[str, Any]) -> Iterable[tuple[str, Column]]:

@@ -2,7 +2,7 @@
 
 from boundmark.reports.pages.page import Cell, Page, Section, Table
 from boundmark.reports.plots.plot import Plot
-from boundmark.reports.text.visible import visible
+from boundmark.reports.text import visible
 
 # Characters that would be markup; data may contain any.
 _ESCAPES = str.maketrans(

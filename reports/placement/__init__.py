@@ -3,14 +3,37 @@
 from dataclasses import replace
 
 from boundmark.reports.default import DEFAULT
-from boundmark.reports.placement.all_tables import tables
 from boundmark.reports.placement.drawings import drawing_section
-from boundmark.reports.placement.learned_sections import curve_section, learned_section
-from boundmark.reports.placement.sections import fusion_section, latency_section, time_section
-from boundmark.reports.problem_report import Grouping
+from boundmark.reports.placement.latencies import (
+    fusion_section,
+    fusion_table,
+    latency_section,
+    latency_table,
+    time_section,
+)
+from boundmark.reports.placement.learned import (
+    curve_section,
+    curve_table,
+    learned_section,
+    learned_table,
+)
+from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
 from boundmark.reports.sections.gaps import gap_section
 from boundmark.reports.sections.instances import instance_section
 from boundmark.reports.sections.methods import method_section
+
+
+def tables(results: ProblemResults) -> Tables:
+    """Return the default tables and ours."""
+    latencies = latency_table(results.tasks, results.certified)
+    return {
+        **DEFAULT.tables(results),
+        "latencies": latencies,
+        "fusion": fusion_table(latencies),
+        "learned": learned_table(results.tasks, results.certified),
+        "curves": curve_table(results.tasks, results.certified),
+    }
+
 
 REPORT = replace(
     DEFAULT,

@@ -1,18 +1,125 @@
-"""The placements themselves, drawn: what devices run, send and receive, and when."""
+"""The best placements drawn as charts: what each device runs, sends and receives, and when."""
 
-import re
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
+from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.reports.pages.page import Section
-from boundmark.reports.placement.best import best_placements, stored_placement
-from boundmark.reports.placement.gantt.spans import schedule_spans
-from boundmark.reports.placement.plots.gantt import draw_gantt, gantt_data, gantt_height
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.placement.gantt import LANES, RECEIVE, RUN, SEND, schedule_spans
+from boundmark.reports.plots.hints import hint
+from boundmark.reports.plots.plot import Plot, instance_plot
+from boundmark.reports.plots.style import COLOURS
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.tables.rows import rows
-from boundmark.reports.text.number_text import count, integer, percent
+from boundmark.reports.stored.parsed import parsed_pair
+from boundmark.reports.tables.rows import best_rows, rows
+from boundmark.reports.text import count, integer, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+NAMES = ["dataset", "instance", "device", "parameters", "instance_sha256"]
+
+
+def best_placements(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per instance of which some placement is verified.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `dataset`, `instance`, `device`, `parameters`, `instance_sha256`; `method`, `objective` and
+        `solution_sha256` of the best task; `bound`, `gap` and `optimal` of the certified table. In
+        the order of that table.
+    """
+    solved = tasks[tasks["objective"].notna() & tasks["solution_sha256"].notna()]
+    best = best_rows(solved, "objective")[[*NAMES, "method", "objective", "solution_sha256"]]
+    known = certified[["instance_sha256", "bound", "gap", "optimal"]]
+    return known.merge(best, on="instance_sha256")[
+        [*NAMES, "method", "objective", "solution_sha256", "bound", "gap", "optimal"]
+    ].reset_index(drop=True)
+
+
+# Below the middle of a device's row, and the height, both as parts of the row: what it runs is
+# what one looks for first.
+PLACES = {RUN: (-0.16, 0.46), SEND: (0.18, 0.17), RECEIVE: (0.36, 0.17)}
+FILLS = {RUN: COLOURS[4], SEND: COLOURS[5], RECEIVE: COLOURS[2]}
+EDGE = "#5A636C"
+
+INCHES_PER_DEVICE = 0.62
+
+# Of more boxes, edges would hide what they surround.
+MOST_EDGED = 500
+
+# Of more boxes, those without a gap between them are one.
+MOST_BOXES = 1500
+
+# A gap of less than this part of the makespan is not seen.
+NARROWEST = 1 / 4000
+
+
+def gantt_data(spans: pd.DataFrame) -> pd.DataFrame:
+    """Return the boxes to draw.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of `schedule_spans`, and `count`: how many operators or transfers a box stands for.
+        `name` is that of the first of them.
+    """
+    boxes = spans.assign(count=1)
+    return _joined(boxes) if len(boxes) > MOST_BOXES else boxes
+
+
+def _joined(boxes: pd.DataFrame) -> pd.DataFrame:
+    """Return boxes of which no two of a device's lane are too near to be told apart."""
+    narrowest = int(boxes["end"].max()) * NARROWEST
+    ordered = boxes.sort_values(["device", "lane", "start"], kind="stable")
+    lane = ordered.groupby(["device", "lane"])
+    gap = ordered["start"] - lane["end"].shift()
+    number = (gap.isna() | (gap > narrowest)).cumsum()
+    joined = ordered.groupby(number).agg(
+        device=("device", "first"),
+        lane=("lane", "first"),
+        start=("start", "min"),
+        end=("end", "max"),
+        name=("name", "first"),
+        count=("count", "sum"),
+    )
+    return joined.sort_values(["device", "start"], kind="stable").reset_index(drop=True)
+
+
+def gantt_height(data: pd.DataFrame) -> float:
+    """Return a height that suits a chart, in inches."""
+    return 0.8 + INCHES_PER_DEVICE * data["device"].nunique()
+
+
+def draw_gantt(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw a row per device in use: operators, and below them what it sends and receives."""
+    row = {device: at for at, device in enumerate(sorted(set(data["device"])))}
+    length = int(data["end"].max())
+    width = 0.3 if len(data) <= MOST_EDGED else 0.0
+    for lane in LANES:
+        part = data[data["lane"] == lane]
+        if not len(part):
+            continue
+        below, height = PLACES[lane]
+        bars = axes.barh(
+            np.array([row[device] + below for device in part["device"]]),
+            part["end"] - part["start"], height, left=part["start"],
+            color=FILLS[lane], edgecolor=EDGE, linewidth=width, label=lane,
+        )  # fmt: skip
+        for bar, box in zip(bars, rows(part), strict=True):
+            more = f" and {box.count - 1:,} more" if box.count > 1 else ""
+            hint(bar, f"{box.name}{more}: {box.start:,} to {box.end:,}")
+    axes.set(xlim=(0, length), ylim=(len(row) - 0.45, -0.5), xlabel="tick", ylabel="device")
+    axes.set_yticks(range(len(row)), [str(device) for device in row])
+    axes.grid(visible=False)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
 
 MOST_DRAWINGS = 12
 
@@ -32,7 +139,9 @@ def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
         if len(plots) == MOST_DRAWINGS:
             left_out += 1
             continue
-        found = stored_placement(results.store, row.instance_sha256, row.solution_sha256)
+        found = parsed_pair(
+            results.store, row, PlacementInstance.from_json, PlacementSchedule.from_json
+        )
         if found is None:
             left_out += 1
             continue
@@ -62,15 +171,5 @@ def _plot(row: Any, spans: pd.DataFrame) -> Plot:
     caption = f"By {row.method}: makespan {integer(row.objective)}, {bound}."
     if len(data) < len(spans):
         caption += " Operators without a visible gap between them are one box."
-    label = f"{row.instance}, {row.parameters}"
-    slug = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")
-    return Plot(
-        f"placement_{slug}_{row.instance_sha256[:8]}",
-        label,
-        caption,
-        data,
-        draw_gantt,
-        width=9.5,
-        height=gantt_height(data),
-        instance=str(row.instance_sha256),
-    )
+    plot = instance_plot("placement", row, caption, data, draw_gantt)
+    return replace(plot, width=9.5, height=gantt_height(data))

@@ -1,4 +1,1 @@
-"""Plots that any problem can have, and how plots are drawn and stored.
-
-Each plot is a function of data and axes, and can be used alone.
-"""
+"""Plots: what one is, how all look, and how they are drawn and written as SVG and PNG."""

@@ -11,7 +11,7 @@ from boundmark.reports.plots.hints import add_hints
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.plots.style import drawn, settings
 from boundmark.reports.plots.svg_text import page_svg
-from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text import natural_order
 
 # What an entry of a legend takes, at the size of text below.
 LEGEND_MARK_INCHES, LEGEND_LETTER_INCHES, LEGEND_LINE_INCHES = 0.75, 0.075, 0.18

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from boundmark.reports.text.visible import visible
+from boundmark.reports.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

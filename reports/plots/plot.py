@@ -1,5 +1,6 @@
 """A plot before it is drawn: what it shows, what stands beside it, and the function that draws."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -58,3 +59,25 @@ class Plot:
     height: float = 3.4
     legend_is_above: bool = False
     instance: str = ""
+
+
+def instance_plot(
+    kind: str,
+    row: Any,
+    caption: str,
+    data: pd.DataFrame,
+    draw: Callable[[pd.DataFrame, "Axes"], None],
+) -> Plot:
+    """Return the plot of one instance: named after it, and where its details lead.
+
+    Parameters
+    ----------
+    kind
+        What the name of its files begins with, e.g. ``"partition"``.
+    row
+        With `instance`, `parameters` and `instance_sha256`.
+    """
+    title = f"{row.instance}, {row.parameters}"
+    words = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
+    name = f"{kind}_{words}_{row.instance_sha256[:8]}"
+    return Plot(name, title, caption, data, draw, instance=str(row.instance_sha256))

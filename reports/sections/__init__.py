@@ -1,1 +1,1 @@
-"""Sections that any problem can have; each module turns tables of numbers into what a page says."""
+"""Sections of a page that any problem can have, each with its plots."""

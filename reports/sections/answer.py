@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Cell, Section, Table
 from boundmark.reports.problem_report import ProblemResults
-from boundmark.reports.sections.methods_by_parameter import datasets_of
+from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text.number_text import MISSING, count, integer, percent, seconds
+from boundmark.reports.text import MISSING, count, integer, percent, seconds
 
 # Comparisons of one data set on the page; the table that is stored has all.
 MOST_COMPARISONS = 4
@@ -26,11 +26,6 @@ REFERENCES = {
     "bounds": 'the best verified solution of the instance, and of "to best" the best certified '
     "bound of all methods",
 }
-COLUMNS = (
-    "method", "n", "gap (%)", "95 % interval", "to best (%)", "optimal", "wins", "ties", "seconds",
-    "tasks not ok",
-)  # fmt: skip
-
 NOTES = (
     "Methods stand together only over instances that all of them treated; of methods that were "
     "given other instances, each such set is a comparison of its own, and methods that share no "
@@ -65,41 +60,46 @@ def _table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
     for dataset in datasets_of(gaps):
         own = gaps[gaps["dataset"] == dataset]
         for _, part in list(own.groupby("comparison"))[:MOST_COMPARISONS]:
-            groups.append(_group(dataset, part, highlight))
+            heading = f"{dataset}: {count(int(part['instances'].iloc[0]), 'instance')}"
+            groups.append((heading, rows(_ordered(part, highlight)), dataset))
     notes: tuple[str, ...] = (f"The gap is that to {REFERENCES[role]}.", *NOTES)
     left_out = int((gaps["comparison"] >= MOST_COMPARISONS).sum())
     if left_out:
         notes += (
             f"Comparisons over fewer instances ({count(left_out, 'row')}): method_gaps.parquet.",
         )
-    return Table(TITLES[role], COLUMNS, tuple(groups), notes)
+    return page_table(TITLES[role], COLUMNS, groups, notes)
 
 
-def _group(dataset: str, part: pd.DataFrame, highlight: Sequence[str]) -> Group:
-    number = int(part["instances"].iloc[0])
-    heading = Cell(f"{dataset}: {count(number, 'instance')}")
-    ordered = part.assign(
-        behind=~part["method"].isin(highlight), gap=part["mean_gap"].fillna(float("inf"))
-    ).sort_values(["behind", "gap", "method"], kind="stable")
-    smallest = part["mean_gap"].min() if len(part) > 1 else None
-    blank = (Cell(""),) * (len(COLUMNS) - 1)
-    lines = tuple(_cells(row, smallest, row.method in highlight) for row in rows(ordered))
-    return Group((heading, *blank), lines, dataset)
-
-
-def _cells(row: Any, smallest: float | None, is_highlighted: bool) -> tuple[Cell, ...]:
-    has_interval = row.mean_gap_low == row.mean_gap_low
-    interval = f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
-    detail = f"{row.delivered}/{row.instances}" if row.delivered < row.instances else ""
-    return (
-        Cell(row.method, best=is_highlighted),
-        Cell(integer(row.common), detail),
-        Cell(percent(row.mean_gap), best=smallest is not None and row.mean_gap == smallest),
-        Cell(interval if has_interval else MISSING),
-        Cell(percent(row.mean_gap_to_best)),
-        Cell(integer(row.optimal)),
-        Cell(integer(row.wins)),
-        Cell(integer(row.ties)),
-        Cell(seconds(row.mean_seconds)),
-        Cell(integer(row.failed)),
+def _ordered(part: pd.DataFrame, highlight: Sequence[str]) -> pd.DataFrame:
+    """Return the methods of a comparison, those that were asked for first, then by gap."""
+    is_smallest = (part["mean_gap"] == part["mean_gap"].min()) & (len(part) > 1)
+    marked = part.assign(is_smallest=is_smallest, is_asked_for=part["method"].isin(highlight))
+    ordered = marked.assign(
+        behind=~marked["is_asked_for"], gap=part["mean_gap"].fillna(float("inf"))
     )
+    return ordered.sort_values(["behind", "gap", "method"], kind="stable")
+
+
+def _delivered(row: Any) -> str:
+    return f"{row.delivered}/{row.instances}" if row.delivered < row.instances else ""
+
+
+def _interval(row: Any) -> str:
+    if row.mean_gap_low != row.mean_gap_low:
+        return MISSING
+    return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
+
+
+COLUMNS = (
+    PageColumn("method", lambda row: Cell(row.method, best=row.is_asked_for), is_text=True),
+    PageColumn("n", lambda row: Cell(integer(row.common), _delivered(row))),
+    PageColumn("gap (%)", lambda row: Cell(percent(row.mean_gap), best=row.is_smallest)),
+    PageColumn("95 % interval", _interval),
+    PageColumn("to best (%)", lambda row: percent(row.mean_gap_to_best)),
+    PageColumn("optimal", lambda row: integer(row.optimal)),
+    PageColumn("wins", lambda row: integer(row.wins)),
+    PageColumn("ties", lambda row: integer(row.ties)),
+    PageColumn("seconds", lambda row: seconds(row.mean_seconds)),
+    PageColumn("tasks not ok", lambda row: integer(row.failed)),
+)

@@ -6,10 +6,9 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.methods_by_parameter import Shown, methods_by_parameter
-from boundmark.reports.sections.notes import COMMON
-from boundmark.reports.tables.bounds_by_parameter import BEST
-from boundmark.reports.text.number_text import decimal
+from boundmark.reports.sections.page_tables import COMMON, Shown, methods_by_parameter
+from boundmark.reports.tables.by_parameter import BEST
+from boundmark.reports.text import decimal
 
 UPPER = (
     "Cells: geometric mean of LB/UB, UB being the best verified solution of the instance over all "

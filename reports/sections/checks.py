@@ -7,7 +7,7 @@ import pandas as pd
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.stored.checked_results import Checks
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text.number_text import count, integer
+from boundmark.reports.text import count, integer
 
 DRAFT = (
     "Draft: no document was checked for this page. Costs, bounds and proven optima are what the "

@@ -4,9 +4,10 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Section, Table
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text.number_text import integer, seconds
+from boundmark.reports.text import integer, seconds
 
 # Enough to recognise a message; the whole text is in the results.
 LONGEST_REASON = 200
@@ -25,53 +26,44 @@ def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -
         return Section(
             "Failed tasks", wrong, paragraphs=("Every task ended ok with a solution or a bound.",)
         )
-    groups = tuple(
-        Group((), _rows(part), str(dataset))
-        for dataset, part in failures.groupby("dataset", sort=False)
+    columns = (
+        PageColumn("instance", lambda row: f"{row.dataset}/{row.instance}", is_text=True),
+        PageColumn("method", lambda row: row.method, is_text=True),
+        PageColumn("parameters", lambda row: row.parameters, is_text=True),
+        PageColumn("seed", lambda row: integer(row.seed)),
+        PageColumn("seconds", lambda row: seconds(row.wall_seconds)),
+        PageColumn(
+            "status",
+            lambda row: row.status if row.status != "ok" else "ok, nothing reported",
+            is_text=True,
+        ),
+        PageColumn("detail", _reason, is_text=True),
     )
-    table = Table(
+    table = page_table(
         "Tasks that did not end ok, or delivered nothing",
-        ("instance", "method", "parameters", "seed", "seconds", "status", "detail"),
-        groups,
+        columns,
+        [
+            ((), rows_of(part), str(dataset))
+            for dataset, part in failures.groupby("dataset", sort=False)
+        ],
         ("What a task reported before it failed counts in all tables.",),
-        text_columns=3,
-        text_columns_right=2,
     )
     return Section("Failed tasks", (table, *wrong))
 
 
-def _rows(failures: pd.DataFrame) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(
-        (
-            Cell(f"{row.dataset}/{row.instance}"),
-            Cell(row.method),
-            Cell(row.parameters),
-            Cell(integer(row.seed)),
-            Cell(seconds(row.wall_seconds)),
-            Cell(row.status if row.status != "ok" else "ok, nothing reported"),
-            Cell(_reason(row)),
-        )
-        for row in rows_of(failures)
-    )
-
-
 def _contradicted(claims: pd.DataFrame) -> Table:
-    rows = tuple(
-        (
-            Cell(row.instance),
-            Cell(row.method),
-            Cell(row.parameters),
-            Cell(f"{row.bound_claimed:,.6f}"),
-            Cell(integer(row.best_objective)),
-        )
-        for row in rows_of(claims)
+    columns = (
+        PageColumn("instance", lambda row: row.instance, is_text=True),
+        PageColumn("method", lambda row: row.method, is_text=True),
+        PageColumn("parameters", lambda row: row.parameters, is_text=True),
+        PageColumn("claimed bound", lambda row: f"{row.bound_claimed:,.6f}"),
+        PageColumn("best solution", lambda row: integer(row.best_objective)),
     )
-    return Table(
+    return page_table(
         "Claims that a verified solution contradicts",
-        ("instance", "method", "parameters", "claimed bound", "best solution"),
-        (Group((), rows),),
+        columns,
+        [((), rows_of(claims), "")],
         ("The solver is wrong beyond its tolerance: its other claims deserve doubt too.",),
-        text_columns=3,
     )
 
 

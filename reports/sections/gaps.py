@@ -1,19 +1,143 @@
 """The headline: how far best solutions are from best certified bounds."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots.gap_by_parameter import draw_gap_by_parameter, gap_by_parameter_data
-from boundmark.reports.plots.gap_distribution import draw_gap_distribution, gap_distribution_data
+import numpy as np
+import pandas as pd
+
+from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots.style import DASHES, MARKERS, looks
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.methods_by_parameter import datasets_of
-from boundmark.reports.statistics.geometric_mean import geometric_mean
+from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
+from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.tables.parameters import ALL, Value, values_in_order
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text.number_text import MISSING, count, decimal, integer, percent
+from boundmark.reports.text import MISSING, count, decimal, integer, percent
 
-COLUMNS = ("n", "with gap", "mean gap (%)", "95 % interval", "mean LB/UB", "optimal")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# Distance between data sets at the same value, so that their intervals do not cover each other.
+DATASET_OFFSET = 0.07
+
+
+def gap_by_parameter_data(gaps: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the means and intervals of the gap table, where there are any.
+
+    Parameters
+    ----------
+    by
+        The parameter's column.
+    """
+    columns = ["dataset", by, "mean_gap", "mean_gap_low", "mean_gap_high"]
+    shown = gaps[gaps["mean_gap"].notna()]
+    if shown["dataset"].nunique() <= 2:
+        shown = shown[shown["dataset"] != ALL]
+    return shown[columns].reset_index(drop=True)
+
+
+def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str) -> None:
+    """Draw points with bootstrap intervals over the values of a parameter, evenly spaced.
+
+    Lines join the values of a number, and none those of a choice among names.
+
+    Parameters
+    ----------
+    by, label
+        The parameter's column, and what the axis says.
+    """
+    values = values_in_order(data[by])
+    are_names = any(isinstance(value, str) for value in values)
+    datasets = list(dict.fromkeys(data["dataset"]))
+    for at, (dataset, look) in enumerate(looks(datasets).items()):
+        shown = data[data["dataset"] == dataset].fillna(
+            {"mean_gap_low": data["mean_gap"], "mean_gap_high": data["mean_gap"]}
+        )
+        shift = (at - (len(datasets) - 1) / 2) * DATASET_OFFSET
+        axes.errorbar(
+            [values.index(value) + shift for value in shown[by]],
+            100 * shown["mean_gap"],
+            yerr=[
+                100 * (shown["mean_gap"] - shown["mean_gap_low"]).clip(lower=0),
+                100 * (shown["mean_gap_high"] - shown["mean_gap"]).clip(lower=0),
+            ],
+            color=look.color,
+            marker=look.marker,
+            linestyle="none" if are_names else look.linestyle,
+            elinewidth=1.0,
+            capsize=2.5,
+            label=dataset,
+        )
+    axes.set_xticks(range(len(values)), [str(value) for value in values])
+    axes.set_ylim(bottom=0.0)
+    axes.set(xlim=(-0.4, len(values) - 0.6), xlabel=label, ylabel="mean gap (%)")
+
+
+# Of the plasma scale, the part that stands out from white as well as from black.
+DARKEST, LIGHTEST = 0.25, 0.8
+
+
+def gap_distribution_data(certified: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return for each value the points of the empirical distribution function of the gap.
+
+    The fraction is of all instances with that value, so it stays below 1 where some have no gap.
+
+    Parameters
+    ----------
+    by
+        The parameter's column.
+    """
+    columns: dict[str, list[Any]] = {by: [], "gap": [], "fraction": []}
+    for value in values_in_order(certified[by]):
+        group = certified.loc[(certified[by] == value).fillna(False).astype(bool), "gap"]
+        gaps = np.sort(group.dropna().to_numpy(np.float64))
+        columns[by] += [value] * len(gaps)
+        columns["gap"] += gaps.tolist()
+        columns["fraction"] += (np.arange(1, len(gaps) + 1) / len(group)).tolist()
+    data = pd.DataFrame(columns)
+    return data.drop_duplicates([by, "gap"], keep="last").reset_index(drop=True)
+
+
+def draw_gap_distribution(
+    data: pd.DataFrame, axes: "Axes", by: str, heading: Callable[[Value], str]
+) -> None:
+    """Draw one step function per value; values are ordered, and so are the colours.
+
+    Parameters
+    ----------
+    by, heading
+        The parameter's column, and how its values are written in the legend.
+    """
+    from matplotlib import colormaps
+
+    values = values_in_order(data[by])
+    largest = max(float(data["gap"].max()), 0.001) * 100
+    for at, value in enumerate(values):
+        share = at / max(1, len(values) - 1)
+        steps = data[data[by] == value]
+        gaps = [0.0, *(100 * steps["gap"]), 1.03 * largest]
+        fractions = [0.0, *steps["fraction"], float(steps["fraction"].iloc[-1])]
+        axes.plot(
+            gaps,
+            fractions,
+            drawstyle="steps-post",
+            color=colormaps["plasma"](DARKEST + share * (LIGHTEST - DARKEST)),
+            linestyle=DASHES[at % len(DASHES)],
+            marker=MARKERS[at % len(MARKERS)],
+            markevery=(1, max(1, len(gaps) // 6)),
+            label=heading(value),
+        )
+    axes.set(
+        xlim=(-0.02 * largest, 1.03 * largest),
+        ylim=(0.0, 1.02),
+        xlabel="gap (%)",
+        ylabel="fraction of instances",
+    )
+
 
 NOTES = (
     "n: instances. With gap: those that have a verified solution (UB) and a certified lower "
@@ -30,21 +154,21 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
     gaps = tables[grouping.named("gap")]
     if len(gaps) == 0:
         return None
-    columns = (grouping.parameter or "group", *COLUMNS)
-    blank = (Cell(""),) * (len(columns) - 1)
+    columns = (
+        PageColumn(grouping.parameter or "group", lambda pair: str(pair[0]), is_text=True),
+        PageColumn("n", lambda pair: integer(pair[1].instances)),
+        PageColumn("with gap", lambda pair: integer(pair[1].bounded)),
+        PageColumn("mean gap (%)", lambda pair: percent(pair[1].mean_gap)),
+        PageColumn("95 % interval", lambda pair: _interval(pair[1])),
+        PageColumn("mean LB/UB", lambda pair: decimal(pair[1].mean_quality, 4)),
+        PageColumn("optimal", lambda pair: integer(pair[1].optimal)),
+    )
     groups = [
-        Group(
-            (Cell(dataset), *blank),
-            tuple(
-                _cells(str(value), row)
-                for value, row in zip(part[grouping.column], rows_of(part), strict=True)
-            ),
-            dataset,
-        )
+        (dataset, zip(part[grouping.column], rows_of(part), strict=True), dataset)
         for dataset, part in ((name, gaps[gaps["dataset"] == name]) for name in datasets_of(gaps))
     ]
     title = "Gap between best solution and best certified bound"
-    table = Table(title, columns, tuple(groups), NOTES)
+    table = page_table(title, columns, groups, NOTES)
     return Section("Gaps", (table,), (_mean_plot(results, tables), _distribution_plot(results)))
 
 
@@ -58,17 +182,10 @@ def mean_gap(results: ProblemResults, tables: Tables) -> str:
     return f"The mean gap, GM(UB/LB) - 1, is {mean}\N{NO-BREAK SPACE}% over {over}."
 
 
-def _cells(value: str, row: Any) -> tuple[Cell, ...]:
-    interval = f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
-    return (
-        Cell(value),
-        Cell(integer(row.instances)),
-        Cell(integer(row.bounded)),
-        Cell(percent(row.mean_gap)),
-        Cell(interval if row.bounded > 1 else MISSING),
-        Cell(decimal(row.mean_quality, 4)),
-        Cell(integer(row.optimal)),
-    )
+def _interval(row: Any) -> str:
+    if row.bounded <= 1:
+        return MISSING
+    return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
 
 
 def _mean_plot(results: ProblemResults, tables: Tables) -> Plot:

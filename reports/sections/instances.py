@@ -2,56 +2,46 @@
 
 from typing import Any
 
-import pandas as pd
-
-from boundmark.reports.instance_details.anchor import anchor_of
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.instance_details import anchor_of
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text.number_text import decimal, integer, percent
+from boundmark.reports.text import decimal, integer, percent, text
 
 NOTE = (
     "Costs in ticks of the instance. Gap: UB/LB - 1; missing without solution or bound. Of several "
-    "methods with the same value, the first by name is shown."
+    "methods with the same value, the fastest is shown."
 )
 
 
 def instance_section(results: ProblemResults, tables: Tables) -> Section:
     """Return the table with one row per instance."""
     certified = results.certified
-    with_claims = bool(certified["claimed"].notna().any())
+    claimed = PageColumn("claimed LB", lambda row: decimal(row.claimed, 1))
     columns = (
-        "instance", "parameters", "nodes", "edges", "best UB", "best LB", "gap (%)",
-        *(["claimed LB"] if with_claims else []), "UB found by", "LB certified by",
-    )  # fmt: skip
-    blank = (Cell(""),) * (len(columns) - 1)
-    groups = tuple(
-        Group(
-            (Cell(str(dataset)), *blank),
-            tuple(_cells(row, with_claims) for row in rows_of(part)),
-            str(dataset),
-        )
+        PageColumn("instance", _linked, is_text=True),
+        PageColumn("parameters", lambda row: row.parameters, is_text=True),
+        PageColumn("nodes", lambda row: integer(row.nodes)),
+        PageColumn("edges", lambda row: integer(row.edges)),
+        PageColumn("best UB", lambda row: integer(row.objective)),
+        PageColumn("best LB", lambda row: integer(row.bound)),
+        PageColumn("gap (%)", lambda row: "optimal" if row.optimal else percent(row.gap)),
+        *([claimed] if certified["claimed"].notna().any() else []),
+        PageColumn("UB found by", lambda row: text(row.objective_method), is_text=True),
+        PageColumn(
+            "LB certified by",
+            lambda row: Cell(text(row.bound_method), text(row.bound_kind)),
+            is_text=True,
+        ),
+    )
+    groups = [
+        (str(dataset), rows_of(part), str(dataset))
         for dataset, part in certified.groupby("dataset")
-    )
+    ]
     title = "Best verified solution and best certified bound of each instance"
-    table = Table(title, columns, groups, (NOTE,), text_columns=2, text_columns_right=2)
-    return Section("Instances", (table,))
+    return Section("Instances", (page_table(title, columns, groups, (NOTE,)),))
 
 
-def _cells(row: Any, with_claims: bool) -> tuple[Cell, ...]:
-    return (
-        Cell(row.instance, href=f"#{anchor_of(row.instance_sha256)}"),
-        Cell(row.parameters),
-        Cell(integer(row.nodes)),
-        Cell(integer(row.edges)),
-        Cell(integer(row.objective)),
-        Cell(integer(row.bound)),
-        Cell("optimal" if row.optimal else percent(row.gap)),
-        *([Cell(decimal(row.claimed, 1))] if with_claims else []),
-        Cell(_name(row.objective_method)),
-        Cell(_name(row.bound_method), _name(row.bound_kind)),
-    )
-
-
-def _name(value: Any) -> str:
-    return "" if pd.isna(value) else str(value)
+def _linked(row: Any) -> Cell:
+    return Cell(row.instance, href=f"#{anchor_of(row.instance_sha256)}")

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import MISSING, decimal, integer, seconds
+from boundmark.reports.sections.page_tables import PageColumn, page_table
+from boundmark.reports.text import MISSING, decimal, integer, natural_order, seconds
 
 NOTES = (
     "n: instances that the method was run on. UB/LB: geometric mean of its verified objective "
@@ -36,34 +36,34 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
     lines: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
     with_claims = bool((methods["claiming"] > 0).any())
     with_cpu = bool(methods["mean_cpu_seconds"].notna().any())
+    claimed = PageColumn("claimed/UB", lambda row: _mean(row, "claimed", "claiming"))
+    cpu = PageColumn("CPU seconds", lambda row: seconds(row.mean_cpu_seconds))
     columns = (
-        "method", "kind", "n", "UB/LB", "UB/LB, shared", "LB/UB",
-        *(["claimed/UB"] if with_claims else []), "seconds",
-        *(["CPU seconds"] if with_cpu else []), "tasks not ok",
-    )  # fmt: skip
-    group = Group((), tuple(_cells(row, with_claims, with_cpu) for row in lines))
+        PageColumn("method", lambda row: str(row.name), is_text=True),
+        PageColumn("kind", lambda row: row.method_kind, is_text=True),
+        PageColumn("n", lambda row: integer(row.instances)),
+        PageColumn("UB/LB", lambda row: _mean(row, "upper", "solved")),
+        PageColumn("UB/LB, shared", lambda row: _mean(row, "shared_upper", "shared", "shared")),
+        PageColumn("LB/UB", lambda row: _mean(row, "lower", "bounded")),
+        *([claimed] if with_claims else []),
+        PageColumn(
+            "seconds",
+            lambda row: Cell(seconds(row.mean_seconds), f"n = {row.timed}" if row.timed else ""),
+        ),
+        *([cpu] if with_cpu else []),
+        PageColumn("tasks not ok", lambda row: integer(row.failed)),
+    )
     notes = (*NOTES, CPU_NOTE) if with_cpu else NOTES
-    table = Table("Methods over all instances", columns, (group,), notes, text_columns=2)
+    table = page_table("Methods over all instances", columns, [((), lines, "")], notes)
     return Section("Methods", (table,))
 
 
-def _cells(row: Any, with_claims: bool, with_cpu: bool) -> tuple[Cell, ...]:
-    solves, bounds = row.method_kind != "bound", row.method_kind != "heuristic"
-    return (
-        Cell(str(row.name)),
-        Cell(row.method_kind),
-        Cell(integer(row.instances)),
-        _mean(row.upper, row.solved, row.instances, solves),
-        _mean(row.shared_upper, row.shared, row.shared, solves),
-        _mean(row.lower, row.bounded, row.instances, bounds),
-        *([_mean(row.claimed, row.claiming, row.instances, bounds)] if with_claims else []),
-        Cell(seconds(row.mean_seconds), f"n = {row.timed}" if row.timed else ""),
-        *([Cell(seconds(row.mean_cpu_seconds))] if with_cpu else []),
-        Cell(integer(row.failed)),
-    )
-
-
-def _mean(value: float, over: int, of: int, is_asked: bool) -> Cell:
-    if not is_asked or not over:
-        return Cell(MISSING if is_asked else "")
-    return Cell(decimal(value, 4), f"{over}" if over == of else f"{over}/{of}")
+def _mean(row: Any, mean: str, instances: str, of: str = "instances") -> Cell:
+    """Return a mean with the number of instances behind it; nothing where it is not asked for."""
+    is_of_solutions = mean in ("upper", "shared_upper")
+    if row.method_kind == ("bound" if is_of_solutions else "heuristic"):
+        return Cell("")
+    if not row[instances]:
+        return Cell(MISSING)
+    over = f"{row[instances]}"
+    return Cell(decimal(row[mean], 4), over if over == f"{row[of]}" else f"{over}/{row[of]}")

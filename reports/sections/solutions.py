@@ -2,20 +2,73 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
-from boundmark.reports.plots.performance_profile import (
-    draw_performance_profile,
-    performance_profile_data,
-)
 from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import looks
+from boundmark.reports.plots.style import Looks, as_drawn, plain_log_ticks
+from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.methods_by_parameter import Shown, methods_by_parameter
-from boundmark.reports.sections.notes import COMMON
-from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import decimal
+from boundmark.reports.sections.page_tables import COMMON, Shown, methods_by_parameter
+from boundmark.reports.statistics.methods import performance_profile
+from boundmark.reports.tables.parameters import per_instance
+from boundmark.reports.text import decimal, natural_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# Up to this factor a linear axis shows more than a logarithmic one.
+LARGEST_LINEAR = 4.0
+
+
+def performance_profile_data(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return the profile over all instances that some method solved; empty for one method."""
+    solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
+    costs = per_instance(solving, "objective")
+    costs = costs.where(costs > 0)
+    if len(costs.columns) < 2:
+        costs = costs.iloc[:0]
+    return performance_profile(costs)
+
+
+def draw_performance_profile(data: pd.DataFrame, axes: "Axes", looks: Looks | None = None) -> None:
+    """Draw one step function per method.
+
+    Parameters
+    ----------
+    looks
+        By method, if they are to be those of another plot.
+    """
+    methods = natural_order(data["method"])
+    looks = as_drawn(looks) if looks else looks_of(methods)
+    largest = max(float(data["factor"].max()), 1.01)
+    for method in methods:
+        look = looks[method]
+        steps = data[data["method"] == method]
+        factors = [*steps["factor"], largest]
+        fractions = [*steps["fraction"], float(steps["fraction"].iloc[-1])]
+        axes.plot(
+            factors,
+            fractions,
+            drawstyle="steps-post",
+            color=look.color,
+            linestyle=look.linestyle,
+            marker=look.marker,
+            markevery=max(1, len(factors) // 6),
+            label=method,
+        )
+    axes.set(
+        xlim=(1.0, largest),
+        ylim=(0.0, 1.02),
+        xlabel="objective as a multiple of the best one found",
+        ylabel="fraction of instances",
+    )
+    if largest > LARGEST_LINEAR:
+        axes.set_xscale("log")
+        plain_log_ticks(axes.xaxis)
 
 
 @dataclass(frozen=True)
@@ -93,7 +146,7 @@ def _tables(results: ProblemResults, tables: Tables, reference: Reference) -> li
 
 
 def _profile(results: ProblemResults) -> Plot:
-    methods = looks(natural_order(results.tasks["method"]))
+    methods = looks_of(natural_order(results.tasks["method"]))
     return Plot(
         "performance_profile",
         "Performance profile of solutions",

@@ -3,11 +3,9 @@
 import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.statistics.bootstrap import geometric_mean_interval
-from boundmark.reports.statistics.geometric_mean import geometric_mean
+from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import MISSING, decimal, integer
+from boundmark.reports.text import MISSING, decimal, integer, natural_order
 
 
 def speedup_section(speedups: pd.DataFrame) -> Section | None:

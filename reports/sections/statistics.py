@@ -4,11 +4,11 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Section, Table
 from boundmark.reports.problem_report import Tables
 from boundmark.reports.sections.answer import MOST_COMPARISONS
-from boundmark.reports.text.natural_order import natural_order
-from boundmark.reports.text.number_text import MISSING, count, decimal, integer, percent, seconds
+from boundmark.reports.sections.page_tables import PageColumn, page_table
+from boundmark.reports.text import MISSING, count, decimal, integer, natural_order, percent, seconds
 
 TITLE = "Statistics of methods"
 
@@ -52,30 +52,21 @@ def statistics_section(tables: Tables) -> Section | None:
 
 
 def _methods(statistics: pd.DataFrame, words: str) -> Table:
-    is_primal = words == "solutions"
-    integral = "primal_integral" if is_primal else "dual_integral"
+    kind = "primal" if words == "solutions" else "dual"
     columns = (
-        "method", "PAR10", f"{'primal' if is_primal else 'dual'} integral (%)",
-        "as good (%)", "alone", "loss (%)",
-    )  # fmt: skip
+        PageColumn("method", lambda row: row["method"], is_text=True),
+        PageColumn("PAR10", lambda row: seconds(row["par10_seconds"])),
+        PageColumn(f"{kind} integral (%)", lambda row: percent(row[f"{kind}_integral"])),
+        PageColumn("as good (%)", lambda row: percent(row["best_share"])),
+        PageColumn("alone", lambda row: integer(row["only_best"])),
+        PageColumn("loss (%)", lambda row: percent(row["virtual_best_loss"])),
+    )
     groups = []
     for _, part in list(statistics.groupby("comparison"))[:MOST_COMPARISONS]:
-        heading = Cell(count(int(part["instances"].iloc[0]), "instance"))
         by_name = part.set_index("method", drop=False)
         lines: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
-        cells = tuple(
-            (
-                Cell(row["method"]),
-                Cell(seconds(row["par10_seconds"])),
-                Cell(percent(row[integral])),
-                Cell(percent(row["best_share"])),
-                Cell(integer(row["only_best"])),
-                Cell(percent(row["virtual_best_loss"])),
-            )
-            for row in lines
-        )
-        groups.append(Group((heading, *(Cell(""),) * (len(columns) - 1)), cells))
-    return Table(f"Time, progress and virtual best: {words}", columns, tuple(groups), METHOD_NOTES)
+        groups.append((count(int(part["instances"].iloc[0]), "instance"), lines, ""))
+    return page_table(f"Time, progress and virtual best: {words}", columns, groups, METHOD_NOTES)
 
 
 def _with_best(pairs: pd.DataFrame, gaps: pd.DataFrame, role: str) -> pd.DataFrame:
@@ -98,21 +89,17 @@ def _pairs(pairs: pd.DataFrame, words: str) -> Table:
     best = str(pairs["method"].iloc[0])
     by_name = pairs.set_index("other")
     ordered: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
-    lines = tuple(
-        (
-            Cell(str(row.name)),
-            Cell(integer(row["instances"])),
-            Cell(integer(row["wins"])),
-            Cell(integer(row["ties"])),
-            Cell(integer(row["losses"])),
-            Cell(decimal(row["mean_ratio"], 4)),
-            Cell(_p(row["p_holm"])),
-        )
-        for row in ordered
+    columns = (
+        PageColumn("method", lambda row: str(row.name), is_text=True),
+        PageColumn("n", lambda row: integer(row["instances"])),
+        PageColumn("better", lambda row: integer(row["wins"])),
+        PageColumn("equal", lambda row: integer(row["ties"])),
+        PageColumn("worse", lambda row: integer(row["losses"])),
+        PageColumn("quotient", lambda row: decimal(row["mean_ratio"], 4)),
+        PageColumn("p", lambda row: _p(row["p_holm"])),
     )
-    columns = ("method", "n", "better", "equal", "worse", "quotient", "p")
     title = f"{best} against each other method: {words}"
-    return Table(title, columns, (Group((), lines),), PAIR_NOTES)
+    return page_table(title, columns, [((), ordered, "")], PAIR_NOTES)
 
 
 def _p(value: float) -> str:

@@ -1,22 +1,48 @@
 """How the numbers of a problem went from run to run."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.trend import draw_trend
+from boundmark.reports.plots.style import looks as looks_of
+from boundmark.reports.plots.style import names_below
 from boundmark.reports.problem_report import ProblemResults
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.history import BEST
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text.number_text import MISSING, integer, percent
+from boundmark.reports.text import MISSING, integer, natural_order, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_trend(data: pd.DataFrame, axes: "Axes", label: str) -> None:
+    """Draw one line per method over the runs, evenly spaced and named below.
+
+    Parameters
+    ----------
+    data
+        Columns `run` (a short name), `at` (its place), `method`, `value`.
+    label
+        What the vertical axis says.
+    """
+    methods = natural_order(data["method"])
+    for method, look in looks_of(methods).items():
+        shown = data[data["method"] == method].sort_values("at")
+        axes.plot(
+            shown["at"], shown["value"], color=look.color, marker=look.marker,
+            linestyle=look.linestyle, label=method,
+        )  # fmt: skip
+    names = data.drop_duplicates("at").sort_values("at")["run"].tolist()
+    names_below(axes, names)
+    axes.set(ylabel=label)
+
 
 # Runs shown, the latest ones; the history keeps all.
 MOST_RUNS = 30
-
-COLUMNS = ("run", "commit", "suites", "n", "mean gap (%)", "optimal", "tasks not ok", "reference")
 
 NOTES = (
     "Mean gap: GM(UB/LB) - 1 of the best solution over the best certified bound, over the "
@@ -39,13 +65,7 @@ def trend_section(results: ProblemResults) -> Section | None:
         return None
     last = best.iloc[-1]
     alike = best[(best["suites"] == last["suites"]) & (best["instances"] == last["instances"])]
-    table = Table(
-        "Runs",
-        COLUMNS,
-        (Group((), tuple(_cells(row) for row in rows(best))),),
-        NOTES,
-        text_columns=3,
-    )
+    table = page_table("Runs", COLUMNS, [((), rows(best), "")], NOTES)
     names = {run: f"{at:%m-%d %H:%M}\n{commit}" for run, at, commit in _facts(alike)}
     plots = (
         _plot(own, names, "mean_gap", "trend_of_gaps", "Gap of solutions by run", "mean gap (%)"),
@@ -85,15 +105,18 @@ def _plot(
     return Plot(name, title, caption, data, partial(draw_trend, label=label), height=3.8)
 
 
-def _cells(row: Any) -> tuple[Cell, ...]:
-    reference = row.reference_seconds
-    return (
-        Cell(f"{row.started_at:%Y-%m-%d %H:%M}"),
-        Cell(row.commit),
-        Cell(row.suites),
-        Cell(integer(row.instances)),
-        Cell(percent(row.mean_gap)),
-        Cell(integer(row.optimal)),
-        Cell(integer(row.failed)),
-        Cell(MISSING if pd.isna(reference) else f"{1000 * reference:.0f}"),
-    )
+def _reference(row: Any) -> str:
+    seconds = row.reference_seconds
+    return MISSING if pd.isna(seconds) else f"{1000 * seconds:.0f}"
+
+
+COLUMNS = (
+    PageColumn("run", lambda row: f"{row.started_at:%Y-%m-%d %H:%M}", is_text=True),
+    PageColumn("commit", lambda row: row.commit, is_text=True),
+    PageColumn("suites", lambda row: row.suites, is_text=True),
+    PageColumn("n", lambda row: integer(row.instances)),
+    PageColumn("mean gap (%)", lambda row: percent(row.mean_gap)),
+    PageColumn("optimal", lambda row: integer(row.optimal)),
+    PageColumn("tasks not ok", lambda row: integer(row.failed)),
+    PageColumn("reference", _reference),
+)

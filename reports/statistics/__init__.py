@@ -1,1 +1,1 @@
-"""The statistics that tables and plots show; each module defines one and cites its source."""
+"""The statistics that tables and plots show; each cites its source."""

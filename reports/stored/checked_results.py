@@ -24,7 +24,7 @@ from boundmark.reports.stored.supported import (
     supported_results,
 )
 from boundmark.reports.tables.rows import values_of
-from boundmark.reports.text.number_text import count
+from boundmark.reports.text import count
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ import pandas as pd
 
 from boundmark.problems.errors import BoundmarkError, StoreError
 from boundmark.reports.stored.documents import read_document
+from boundmark.reports.stored.store import ResultStore
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 def read_parsed(folder: Path, digest: Any, parse: Callable[[Any], T]) -> T | None:
@@ -34,3 +36,26 @@ def read_parsed(folder: Path, digest: Any, parse: Callable[[Any], T]) -> T | Non
         return None if document is None else parse(document)
     except BoundmarkError as error:
         raise StoreError(f"{folder / f'{digest}.json'}: {error}") from error
+
+
+def parsed_pair(
+    store: ResultStore,
+    row: Any,
+    parse_instance: Callable[[Any], T],
+    parse_solution: Callable[[Any], U],
+) -> tuple[T, U] | None:
+    """Return a row's instance and solution as objects, None if one of them is not stored.
+
+    Parameters
+    ----------
+    row
+        With `instance_sha256` and `solution_sha256`.
+
+    Raises
+    ------
+    StoreError
+        If one of them is damaged.
+    """
+    instance = read_parsed(store.instances, row.instance_sha256, parse_instance)
+    solution = read_parsed(store.solutions, row.solution_sha256, parse_solution)
+    return None if instance is None or solution is None else (instance, solution)

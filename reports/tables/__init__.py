@@ -1,1 +1,1 @@
-"""Tables that any problem can have, as data frames in long form; each module makes one."""
+"""Tables that any problem can have, as data frames in long form; a module for each sort."""

@@ -1,13 +1,283 @@
-"""All tables by one parameter at once."""
+"""Tables by the values of one parameter: gaps, bounds, solutions, times and progress."""
 
+import numpy as np
 import pandas as pd
 
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.tables.anytime_by_parameter import anytime_by_parameter
-from boundmark.reports.tables.bounds_by_parameter import bounds_by_parameter
-from boundmark.reports.tables.gap_by_parameter import gap_by_parameter
-from boundmark.reports.tables.runtime_by_parameter import runtime_by_parameter
-from boundmark.reports.tables.solutions_by_parameter import solutions_by_parameter
+from boundmark.reports.statistics.integrals import Floats, mean_gaps_over_time
+from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
+from boundmark.reports.statistics.methods import wins_and_ties
+from boundmark.reports.tables.certified import is_tenable
+from boundmark.reports.tables.parameters import (
+    groups,
+    in_order,
+    per_instance,
+    status_counts,
+    with_all,
+)
+from boundmark.reports.tables.parameters import groups as groups_of
+from boundmark.reports.tables.rows import places_of_tasks
+from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
+
+GAP_COLUMNS = [
+    "instances",
+    "bounded",
+    "mean_gap",
+    "mean_gap_low",
+    "mean_gap_high",
+    "mean_quality",
+    "optimal",
+]
+
+
+def gap_by_parameter(certified: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the mean gap by data set (and all) and value.
+
+    Parameters
+    ----------
+    by
+        A parameter's column.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `dataset`, that of the parameter, `instances`; `bounded`, those with a gap, over
+        which the means are; `mean_gap`, the geometric mean of UB/LB minus 1, with its bootstrap
+        interval `mean_gap_low` to `mean_gap_high`; `mean_quality`, the geometric mean of LB/UB;
+        `optimal`, the instances whose best solution is proven optimal.
+    """
+    rows = []
+    for dataset, value, group in groups(certified, by):
+        ratios = 1 + group["gap"].dropna()
+        mean = geometric_mean(ratios)
+        low, high = geometric_mean_interval(ratios)
+        optimal = int(group["optimal"].sum())
+        numbers = (len(group), len(ratios), mean - 1, low - 1, high - 1, 1 / mean, optimal)
+        rows.append((dataset, value, *numbers))
+    return pd.DataFrame(rows, columns=["dataset", by, *GAP_COLUMNS])
+
+
+RATIO_COLUMNS = ["instances", "delivered", "mean", "common", "common_mean"]
+
+
+def mean_ratios(ratios: pd.DataFrame, groups: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return geometric means over the instances of each data set (and of all) and value.
+
+    A method that delivered nothing on an instance has no ratio there, and no number could be
+    charged that would not be arbitrary. So the mean is over the instances on which the method
+    delivered, their number stands beside it, and a second mean is over the instances on which
+    *every* method of the table delivered, methods that delivered nowhere in the group left out.
+
+    Parameters
+    ----------
+    ratios
+        Positive ratios, one row per instance (by hash) and one column per method; NaN for none.
+    groups
+        `dataset` and the parameter of each instance that has a reference, indexed by hash.
+    by
+        The parameter's column.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `dataset`, `method`, that of the parameter, `instances` (in the group), `delivered`
+        (of these, by the method), `mean` over them, `common` (on which every method delivered),
+        `common_mean`.
+    """
+    rows = []
+    for dataset, value, group in groups_of(groups, by):
+        members = ratios.reindex(group.index)
+        everywhere = members.dropna(axis=1, how="all").dropna()
+        for method in members.columns:
+            delivered = members[method].dropna()
+            numbers = (
+                len(members),
+                len(delivered),
+                geometric_mean(delivered),
+                len(everywhere),
+                geometric_mean(everywhere.get(method, [])),
+            )
+            rows.append((dataset, method, value, *numbers))
+    return pd.DataFrame(rows, columns=["dataset", "method", by, *RATIO_COLUMNS])
+
+
+BEST = "best of all"
+
+
+def bounds_by_parameter(tasks: pd.DataFrame, certified: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return geometric means of LB/UB by data set, bound method and value.
+
+    UB is the best verified objective of the instance over all methods; instances without one, or
+    with an optimum of 0, are no reference. Certified and claimed bounds never meet in one mean. A
+    bound of 0 says nothing and counts as none, and so does a claim above the UB. The method
+    `BEST` takes the best bound of each instance.
+
+    Parameters
+    ----------
+    by
+        A parameter's column.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `dataset`, `method`, that of the parameter, `instances`; `certified_delivered`,
+        `certified_mean`, `certified_common`, `certified_common_mean`, the same four with
+        `claimed` (see `mean_ratios`); and numbers of tasks by status, missing for `BEST`.
+    """
+    having = certified[(certified["objective"] > 0).fillna(False)].set_index("instance_sha256")
+    upper = having["objective"].astype("float64")
+    bounding = tasks[tasks["method_kind"].isin(["bound", "exact"])]
+    bounding = bounding.assign(
+        bound_claimed=bounding["bound_claimed"].where(is_tenable(bounding, upper))
+    )
+    key = ["dataset", "method", by]
+    means = None
+    for name, column in (("certified", "bound_certified"), ("claimed", "bound_claimed")):
+        bounds = per_instance(bounding, column)
+        bounds = bounds.where(bounds > 0)
+        bounds[BEST] = bounds.max(axis=1)
+        part = mean_ratios(bounds.div(upper, axis=0), having[["dataset", by]], by)
+        part = part.rename(
+            columns={x: f"{name}_{x}" for x in ("delivered", "mean", "common", "common_mean")}
+        )
+        means = part if means is None else means.merge(part, on=[*key, "instances"])
+    assert means is not None
+    return means.merge(status_counts(bounding, by), on=key, how="left")
+
+
+def solutions_by_parameter(
+    tasks: pd.DataFrame, certified: pd.DataFrame, reference: "pd.Series[float]", by: str
+) -> pd.DataFrame:
+    """Return geometric means of UB/L by data set, method and value, with wins and ties.
+
+    Wins and ties are counted over the group's instances, whether or not they have an L.
+
+    Parameters
+    ----------
+    reference
+        The bound L of each instance that has one, above 0, by instance hash.
+    by
+        A parameter's column.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `dataset`, `method`, that of the parameter, those of `mean_ratios`, `wins`, `ties`,
+        and numbers of tasks by status.
+    """
+    solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
+    costs = per_instance(solving, "objective")
+    members = certified.set_index("instance_sha256")[["dataset", by]]
+    ratios = costs.where(costs > 0).div(reference, axis=0)
+    means = mean_ratios(ratios, members.loc[members.index.isin(reference.index)], by)
+    key = ["dataset", "method", by]
+    table = status_counts(solving, by).merge(means, on=key, how="left")
+    wins = [
+        wins_and_ties(costs.reindex(group.index))
+        .rename_axis(index="method")
+        .reset_index()
+        .assign(**{"dataset": dataset, by: value})
+        for dataset, value, group in groups(members, by)
+    ]
+    return table.merge(pd.concat(wins), on=key, how="left") if wins else table
+
+
+def best_certified_bounds(certified: pd.DataFrame) -> "pd.Series[float]":
+    """Return the best certified bound of each instance that has one above 0, by instance hash."""
+    bounds = certified.set_index("instance_sha256")["bound"].astype("float64")
+    return bounds[bounds > 0]
+
+
+def runtime_by_parameter(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return shifted geometric means of wall-clock seconds by data set, method and value.
+
+    Seeds are averaged within an instance first. Unsupported tasks did not run: they are counted
+    but have no time.
+
+    Parameters
+    ----------
+    by
+        A parameter's column.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `dataset`, `method`, that of the parameter, numbers of tasks by status,
+        `instances` (with a time), `mean_seconds`, `largest_seconds`, `method_kind`.
+    """
+    ran = tasks[tasks["status"] != "unsupported"]
+    key = ["dataset", "method", by]
+    both = with_all(ran[[*key, "instance_sha256"]].assign(seconds=charged_seconds(ran)))
+    instances = both.groupby([*key, "instance_sha256"])["seconds"].mean()
+    means = instances.groupby(key).agg(
+        instances="size",
+        mean_seconds=lambda seconds: geometric_mean(seconds, SHIFT_SECONDS),
+        largest_seconds="max",
+    )
+    kinds = tasks.drop_duplicates("method")[["method", "method_kind"]]
+    table = status_counts(tasks, by).merge(means.reset_index(), on=key, how="left")
+    return table.merge(kinds, on="method")
+
+
+def anytime_by_parameter(
+    tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame, by: str
+) -> pd.DataFrame:
+    """Return means of the primal-dual integral by data set, method and value.
+
+    A heuristic has no bounds of its own: it is measured against the best certified bound of the
+    instance, and a bound method against the best verified objective. Instances without that
+    reference are left out. Exact methods are measured by what they report alone, where claims
+    count like certificates. A task that reported nothing has gap 1 throughout.
+
+    Parameters
+    ----------
+    by
+        A parameter's column.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Empty without traces. Columns `dataset`, `method`, that of the parameter, `instances`,
+        `mean_gap_over_time`: arithmetic means, seeds averaged within an instance first.
+    """
+    key = ["dataset", "method", by]
+    if len(traces) == 0:
+        return pd.DataFrame(columns=[*key, "instances", "mean_gap_over_time"])
+    timed = tasks[(tasks["status"] != "unsupported") & (tasks["time_limit_seconds"] > 0)]
+    timed = timed.assign(gap=_gaps_over_time(timed, traces, certified))
+    timed = timed.loc[timed["gap"].notna(), [*key, "instance_sha256", "gap"]]
+    instances = with_all(timed).groupby([*key, "instance_sha256"])["gap"].mean()
+    means = instances.groupby(key).agg(instances="size", mean_gap_over_time="mean")
+    return in_order(means.reset_index(), by)
+
+
+def _gaps_over_time(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame) -> Floats:
+    """Return each task's mean gap over its time limit, NaN without a reference."""
+    known = certified.set_index("instance_sha256")
+    kinds = tasks["method_kind"].to_numpy(dtype=object)
+    # Of each kind of method, what it is measured against; exact methods report both.
+    measured = [kinds == "heuristic", kinds == "bound"]
+    upper, lower = (
+        tasks["instance_sha256"].map(known[name].astype("float64")).to_numpy(np.float64)
+        for name in ("objective", "bound")
+    )
+    reference = np.select(measured, [lower, upper], np.nan)
+    places = places_of_tasks(traces, tasks)
+    traces, places = traces[places >= 0], places[places >= 0]
+    solves = (traces["kind"] == "solution").to_numpy(np.bool_)
+    # What else such a method says counts for nothing.
+    counts = ~np.where(solves, measured[1][places], measured[0][places])
+    given = np.flatnonzero(~np.isnan(reference))
+    gaps = mean_gaps_over_time(
+        np.concatenate([places[counts], given]),
+        np.concatenate([traces["seconds"].to_numpy(np.float64)[counts], np.zeros(len(given))]),
+        np.concatenate([traces["value"].to_numpy(np.float64)[counts], reference[given]]),
+        np.concatenate([solves[counts], measured[1][given]]),
+        tasks["time_limit_seconds"].to_numpy(np.float64),
+    )
+    gaps[np.isnan(reference) & (measured[0] | measured[1])] = np.nan
+    return gaps
+
 
 # Tables are selected and put together many times, which takes long where there are forty columns.
 OF_TASKS = [

@@ -4,29 +4,10 @@ import numpy as np
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.dictionary import columns_of
 from boundmark.reports.tables.parameters import with_parameter_columns
+from boundmark.reports.tables.rows import best_rows
 from boundmark.reports.tables.tasks import with_names
-
-COLUMNS = [
-    "problem",
-    "dataset",
-    "instance",
-    "device",
-    "instance_sha256",
-    "nodes",
-    "edges",
-    "instance_params",
-    "parameters",
-    "objective",
-    "objective_method",
-    "bound",
-    "bound_method",
-    "bound_kind",
-    "claimed",
-    "claimed_method",
-    "gap",
-    "optimal",
-]
 
 
 def certified_table(results: pd.DataFrame) -> pd.DataFrame:
@@ -38,10 +19,10 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return one row per instance, sorted by problem, data set, instance and parameters.
 
     `objective` is the best verified one and `bound` the best certified one, each with the method
-    that found it (the first by name if several did); `claimed` is the largest claim. `gap` is
-    ``objective / bound - 1``, missing if either is missing or the bound is 0 and the objective is
-    not. `optimal` says that objective and bound are equal. One column per parameter of instances
-    follows, e.g. `param_devices`.
+    that found it (the fastest if several did, see `best_rows`); `claimed` is the largest claim.
+    `gap` is ``objective / bound - 1``, missing if either is missing or the bound is 0 and the
+    objective is not. `optimal` says that objective and bound are equal. One column per parameter of
+    instances follows, e.g. `param_devices`.
 
     Parameters
     ----------
@@ -53,9 +34,10 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     StoreError
         If a verified objective is below a certified bound of the same instance.
     """
-    upper = _best(tasks, "objective", ascending=True)
-    lower = _best(tasks, "bound_certified", ascending=False)
-    claims = _best(tasks, "bound_claimed", ascending=False)
+    upper, lower, claims = (
+        best_rows(tasks, column, highest=column != "objective").set_index("instance_sha256")
+        for column in ("objective", "bound_certified", "bound_claimed")
+    )
     _refuse_contradiction(upper, lower)
     table = tasks.drop_duplicates("instance_sha256").set_index("instance_sha256")
     table["objective"] = upper["objective"]
@@ -70,24 +52,9 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
         "float64"
     )
     table["gap"] = np.where(table["optimal"], 0.0, ratio - 1)
-    return with_parameter_columns(table.reset_index()[COLUMNS])
-
-
-def _best(tasks: pd.DataFrame, column: str, *, ascending: bool) -> pd.DataFrame:
-    """Return each instance's task with the best value, by instance; without value, no row."""
-    columns = [
-        column,
-        "method",
-        "task_id",
-        "instance",
-        "instance_params",
-        "instance_sha256",
-        "bound_kind",
-    ]
-    having = tasks.loc[tasks[column].notna(), columns].sort_values(
-        [column, "method", "task_id"], ascending=[ascending, True, True]
-    )
-    return having.drop_duplicates("instance_sha256").set_index("instance_sha256")
+    # Instances say what a tick is, tasks do not: see `with_ticks`.
+    columns = [name for name in columns_of("certified") if name != "tick"]
+    return with_parameter_columns(table.reset_index()[columns])
 
 
 def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:
@@ -102,3 +69,22 @@ def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:
         f"bound of {row['bound_certified_lower']} of task {row['task_id_lower']} "
         f"({row['method_lower']}); one of the two is wrong, so nothing is published."
     )
+
+
+# A claim may exceed the optimum by a solver's tolerance. Beyond this it contradicts a solution.
+CLAIM_TOLERANCE = 1e-6
+
+
+def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks whose claim is above the best verified objective of their instance."""
+    upper = certified.set_index("instance_sha256")["objective"].astype("float64")
+    wrong = tasks[tasks["bound_claimed"].notna() & ~is_tenable(tasks, upper)]
+    return wrong.assign(best_objective=wrong["instance_sha256"].map(upper))[
+        columns_of("contradicted_claims")
+    ]
+
+
+def is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":
+    """Return which tasks have no claim above the objective of their instance."""
+    limit = tasks["instance_sha256"].map(upper).astype("float64") * (1 + CLAIM_TOLERANCE)
+    return ~(tasks["bound_claimed"] > limit)

@@ -1,19 +1,21 @@
 """Parameters of instances as columns: integers, or names, in the order people expect.
 
 The column of a parameter is its name behind ``param_``, so that it never meets another column,
-whatever a problem calls its parameters.
+whatever a problem calls its parameters. Tables by a parameter have rows by data set, method and
+value, with all data sets together as one more.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.statuses import STATUSES
 from boundmark.reports.tables.rows import values_of
-from boundmark.reports.text.natural_order import natural_order
+from boundmark.reports.text import natural_order
 
 PREFIX = "param_"
 
@@ -45,7 +47,9 @@ def with_parameter_columns(table: pd.DataFrame) -> pd.DataFrame:
     given = [parsed(text) for text in values_of(table["instance_params"])]
     names = natural_order(name for parameters in given for name in parameters)
     columns = {
-        parameter_column(name): _column([parameters.get(name) for parameters in given], table.index)
+        parameter_column(name): _parameter_values(
+            [parameters.get(name) for parameters in given], table.index
+        )
         for name in names
     }
     kept = table.drop(columns=[parameter_column(name) for name in parameter_names(table)])
@@ -90,9 +94,40 @@ def parameter_text(parameters: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(parameters.items()))
 
 
-def _column(values: Sequence[Any], index: pd.Index) -> "pd.Series[Any]":
+def _parameter_values(values: Sequence[Any], index: pd.Index) -> "pd.Series[Any]":
     given = [value for value in values if value is not None]
     if all(type(value) is int and abs(value) < 2**63 for value in given):
         return pd.Series(pd.array(values, dtype="Int64"), index=index)
     texts = [None if value is None else str(value) for value in values]
     return pd.Series(texts, index=index, dtype="object")
+
+
+ALL = "all data sets"
+
+
+def with_all(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows twice: once as those of all data sets, and once as they are."""
+    return pd.concat([table.assign(dataset=ALL), table])
+
+
+def groups(table: pd.DataFrame, by: str) -> Iterator[tuple[str, Value, pd.DataFrame]]:
+    """Yield data set (or all), value, and the rows that have both; `by` is a parameter's column."""
+    for dataset, part in with_all(table).groupby("dataset"):
+        for value in values_in_order(part[by]):
+            yield str(dataset), value, part[(part[by] == value).fillna(False).astype(bool)]
+
+
+def per_instance(tasks: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return one row per instance and one column per method: means over seeds, NaN for none."""
+    values = tasks.assign(value=tasks[column].astype("float64"))
+    return values.groupby(["instance_sha256", "method"])["value"].mean().unstack()
+
+
+def status_counts(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the number of tasks by status, one row per data set (and all), method and value."""
+    key = ["dataset", "method", by]
+    counts = (
+        with_all(tasks[[*key, "status"]]).groupby([*key, "status"]).size().unstack(fill_value=0)
+    )
+    counts = counts.reindex(columns=list(STATUSES), fill_value=0)
+    return in_order(counts.astype("int64").reset_index().rename_axis(columns=None), by)

@@ -1,7 +1,7 @@
-"""Rows of a data frame."""
+"""Rows of data frames, and the events of traces by task."""
 
 from collections import namedtuple
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,37 @@ def rows(frame: pd.DataFrame) -> Iterable[Any]:
     made: Any = namedtuple
     row = made("Row", list(frame.columns), rename=True)
     return map(row._make, zip(*(values_of(frame[name]) for name in frame), strict=True))
+
+
+def best_rows(
+    tasks: pd.DataFrame,
+    column: str,
+    *,
+    highest: bool = False,
+    of: Sequence[str] = ("instance_sha256",),
+) -> pd.DataFrame:
+    """Return the best row of each instance that has a value: who is credited with a result.
+
+    Best is the lowest verified cost, or the highest certified bound; of equal ones that which took
+    the least wall-clock time, and then the first method by name. This is the rule everywhere.
+
+    Parameters
+    ----------
+    tasks
+        Columns `wall_seconds`, `method`, the value's and those of `of`.
+    of
+        What makes a group of rows of which one is best.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Some of the rows, the best one first, with their index.
+    """
+    # What decides is sorted alone: rows have many more columns.
+    rule = [column, "wall_seconds", "method"]
+    names = tasks.loc[tasks[column].notna(), list(dict.fromkeys((*of, *rule)))]
+    order = names.sort_values(rule, ascending=[not highest, True, True], kind="stable")
+    return tasks.loc[order.drop_duplicates(list(of)).index]
 
 
 def is_among(column: "pd.Series[Any]", values: Collection[str]) -> "pd.Series[bool]":
@@ -47,3 +78,24 @@ def values_of(column: "pd.Series[Any]") -> list[Any]:
     """
     found: list[Any] = column.to_numpy(dtype=object).tolist()
     return found
+
+
+Events = dict[str, list[tuple[float, float]]]
+
+
+def events_by_task(traces: pd.DataFrame) -> Events:
+    """Return each task's events as pairs of seconds and value, in the order of the traces."""
+    codes, tasks = pd.factorize(traces["task_id"])
+    order = np.argsort(codes, kind="stable")
+    seconds, values = (traces[name].to_numpy()[order].tolist() for name in ("seconds", "value"))
+    pairs = list(zip(seconds, values, strict=True))
+    ends = [0, *np.cumsum(np.bincount(codes)).tolist()]
+    return {
+        task: pairs[start:end]
+        for task, start, end in zip(tasks.tolist(), ends[:-1], ends[1:], strict=True)
+    }
+
+
+def places_of_tasks(traces: pd.DataFrame, tasks: pd.DataFrame) -> npt.NDArray[np.intp]:
+    """Return the place of each event's task among tasks, -1 if it is not among them."""
+    return places_in(traces["task_id"], tasks["task_id"])

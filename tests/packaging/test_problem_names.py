@@ -11,7 +11,7 @@ from boundmark.problems.catalog import problems
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What is looked at, but for folders named after a problem.
+# What is looked at, but for folders and files named after a problem.
 LAYERS = ("problems", "datasets", "heuristics", "bounds", "reports", "benchmarks")
 
 # The checker has to know its problems without entry points, because it runs on its own.
@@ -22,12 +22,12 @@ MICRO_BENCHMARKS = Path("benchmarks", "micro")
 
 
 def shared_files(layer: str) -> Iterator[Path]:
-    """Yield the files of a layer that are in no problem's folder."""
+    """Yield the files of a layer that are no problem's, and in no problem's folder."""
     for path in sorted((ROOT / layer).rglob("*.py")):
         inside = path.relative_to(ROOT)
         if inside.is_relative_to(MICRO_BENCHMARKS) or str(inside) in REGISTRIES:
             continue
-        if not set(problems()) & set(inside.parts):
+        if not set(problems()) & set(inside.with_suffix("").parts):
             yield path
 
 

@@ -79,7 +79,7 @@ def _print(program: "Program", done: "Simulation") -> None:
     from rich.table import Table
 
     from boundmark.problems.microbatch.runtime import Run, Send
-    from boundmark.reports.text.number_text import integer, percent
+    from boundmark.reports.text import integer, percent
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("device", "blocks", "sends", "busy", "transferring", "waiting", "waiting %"):

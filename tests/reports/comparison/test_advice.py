@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from boundmark.reports.comparison.advice import Machine, time_ratios
+from boundmark.reports.comparison.advice import Machine, PairedRatio, time_ratios
 from boundmark.reports.comparison.compare import Comparison, compare_runs
-from boundmark.reports.comparison.paired_ratios import PairedRatio
 from boundmark.reports.comparison.pairs import pair_tasks
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.comparison.thresholds import default_thresholds

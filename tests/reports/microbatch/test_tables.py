@@ -11,14 +11,15 @@ from boundmark.problems.errors import StoreError
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Repetend, Schedule
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.microbatch import REPORT
-from boundmark.reports.microbatch.gantt.chosen import chosen_for_drawing
-from boundmark.reports.microbatch.plots.bubble_rate_by_memory import bubble_rate_by_memory_data
-from boundmark.reports.microbatch.plots.bubble_rate_by_repetend import bubble_rate_by_repetend_data
-from boundmark.reports.microbatch.tables.best import best_schedules
-from boundmark.reports.microbatch.tables.bubble_rates import bubble_rates
-from boundmark.reports.microbatch.tables.communication import communication_table
-from boundmark.reports.microbatch.tables.schedules import schedule_table
-from boundmark.reports.microbatch.tables.search_time import mean_ratios, search_time
+from boundmark.reports.microbatch.bubble_rates import (
+    bubble_rate_by_memory_data,
+    bubble_rate_by_repetend_data,
+    bubble_rates,
+)
+from boundmark.reports.microbatch.communication import communication_table
+from boundmark.reports.microbatch.drawings import chosen_for_drawing
+from boundmark.reports.microbatch.schedules import best_schedules, schedule_table
+from boundmark.reports.microbatch.search_time import mean_ratios, search_time
 from boundmark.reports.problem_report import ProblemResults
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.certified import certified_table

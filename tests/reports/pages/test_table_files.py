@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 from documented import append
 
-from boundmark.reports.pages.csv_table import csv_of
-from boundmark.reports.pages.latex import MOST_ROWS, escaped, tabular_of
 from boundmark.reports.pages.page import Cell, Group, Page, Section, Table
-from boundmark.reports.pages.table_files import csv_files, latex_files
+from boundmark.reports.pages.table_files import (
+    MOST_ROWS,
+    csv_files,
+    csv_of,
+    escaped,
+    latex_files,
+    tabular_of,
+)
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import ResultStore
 

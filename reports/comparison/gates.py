@@ -1,0 +1,270 @@
+"""Gates that make a run worse than another: all look at facts alone."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.comparison.finding import Finding, Verdict, evidence
+from boundmark.reports.comparison.pairs import Pairs, ended_early
+from boundmark.reports.comparison.recorded_run import RecordedRun
+from boundmark.reports.comparison.thresholds import Thresholds
+from boundmark.reports.tables.rows import best_rows, values_of
+from boundmark.reports.text import count, integer
+
+RUN_NAMES = ("BASE", "NEW")
+
+# Of tasks; to put rows together takes long where there are forty columns.
+NEEDED = [
+    "task_id",
+    "problem",
+    "dataset",
+    "instance",
+    "instance_params",
+    "instance_sha256",
+    "method",
+    "status",
+    "wall_seconds",
+    "objective",
+    "bound_certified",
+    "solution_sha256",
+    "certificate_sha256",
+]
+
+
+def consistency_gate(base: RecordedRun, new: RecordedRun) -> Iterator[Finding]:
+    """Yield the instances on which the runs contradict themselves or each other.
+
+    Both tasks are named: that with the smallest verified cost, and that with the largest certified
+    bound.
+    """
+    tasks = pd.concat(
+        [
+            run.tasks[NEEDED].assign(run=name)
+            for run, name in zip((base, new), RUN_NAMES, strict=True)
+        ],
+        ignore_index=True,
+    )
+    upper, lower = (
+        best_rows(tasks, column, highest=highest).set_index("instance_sha256").sort_index()
+        for column, highest in (("objective", False), ("bound_certified", True))
+    )
+    shared = upper.index.intersection(lower.index)
+    below = upper.loc[shared, "objective"] < lower.loc[shared, "bound_certified"]
+    for sha256 in shared[below.astype(bool)]:
+        cost, bound = upper.loc[sha256], lower.loc[sha256]
+        yield Finding(
+            "consistency",
+            "worse",
+            str(cost["problem"]),
+            str(cost["method"]),
+            f"{cost['dataset']}/{cost['instance']} {cost['instance_params']}",
+            f"{cost['method']} in {cost['run']} has a verified cost of "
+            f"{integer(cost['objective'])} (task {cost['task_id']}), below the certified bound of "
+            f"{integer(bound['bound_certified'])} that {bound['method']} has in {bound['run']} "
+            f"(task {bound['task_id']}); one of the two is wrong",
+            evidence(bound, "bound_certified"),
+            evidence(cost, "objective"),
+        )
+
+
+# How the runner begins what it says of a solution or certificate that the checker rejected.
+REJECTED = "rejected: "
+
+# From no failure to failure; a step up is a new failure.
+RANKS = {"ok": 0, "unsupported": 1}
+FAILED = 2
+
+
+def failure_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
+    """Yield the tasks that fail and did not, and those that did and no longer fail.
+
+    A task that used much of its time before may have run out of it by chance: that is advice.
+    """
+    both = pairs.both[pairs.both["status_base"] != pairs.both["status_new"]]
+    early = ended_early(both, "base", thresholds.repeatable_share)
+    for row, was_early in zip(both.to_dict("records"), early, strict=True):
+        before, after = row["status_base"], row["status_new"]
+        step = RANKS.get(after, FAILED) - RANKS.get(before, FAILED)
+        if step == 0:
+            continue
+        verdict: Verdict = "worse" if step > 0 else "better"
+        if step > 0 and after == "timeout" and not was_early:
+            verdict = "advice"
+        detail = row["status_detail_new"]
+        said = f" ({detail})" if step > 0 and isinstance(detail, str) and detail else ""
+        yield Finding(
+            "failure",
+            verdict,
+            row["problem"],
+            row["method"],
+            row["label"],
+            f"status: {before} before, {after} now{said}",
+            evidence(row, "objective", "_base"),
+            evidence(row, "objective", "_new"),
+        )
+
+
+def verification_gate(new: RecordedRun) -> Iterator[Finding]:
+    """Yield what the new run states and cannot show: values without documents, rejected reports."""
+    for row in new.unsupported.to_dict("records"):
+        yield Finding(
+            "verification",
+            "worse",
+            row["problem"],
+            row["method"],
+            f"{row['dataset']}/{row['instance']}, {row['method']}, task {row['task_id']}",
+            f"{row['column']} {row['value']} does not count: {row['reason']}",
+        )
+    details = new.tasks["status_detail"].fillna("")
+    rejected = new.tasks[
+        (new.tasks["status"] == "error") & details.str.startswith(REJECTED).astype(bool)
+    ]
+    for row in rejected.to_dict("records"):
+        yield Finding(
+            "verification",
+            "worse",
+            row["problem"],
+            row["method"],
+            f"{row['dataset']}/{row['instance']}, {row['method']}, task {row['task_id']}",
+            str(row["status_detail"]),
+            None,
+            evidence(row, "objective"),
+        )
+
+
+@dataclass(frozen=True)
+class Value:
+    """A column of values, and which way is worse.
+
+    Attributes
+    ----------
+    gate, noun
+        As in "the cost is 12 % higher".
+    worse_up
+        Whether a larger value is worse.
+    """
+
+    column: str
+    gate: str
+    noun: str
+    worse_up: bool
+
+
+OBJECTIVE = Value("objective", "objective", "verified cost", worse_up=True)
+BOUND = Value("bound_certified", "bound", "certified bound", worse_up=False)
+
+
+def objective_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
+    """Yield the repeatable tasks whose verified cost differs."""
+    return _changes(pairs.repeatable, OBJECTIVE, thresholds.objective_tolerance)
+
+
+def bound_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
+    """Yield the repeatable tasks whose certified bound differs."""
+    return _changes(pairs.repeatable, BOUND, thresholds.bound_tolerance)
+
+
+def _changes(tasks: pd.DataFrame, value: Value, tolerance: float) -> Iterator[Finding]:
+    base, new = tasks[f"{value.column}_base"], tasks[f"{value.column}_new"]
+    differs = (base != new).fillna(base.isna() != new.isna()).astype(bool)
+    for row in tasks[differs].to_dict("records"):
+        yield _change({str(name): x for name, x in row.items()}, value, tolerance)
+
+
+def _change(row: Mapping[str, Any], value: Value, tolerance: float) -> Finding:
+    before, after = row[f"{value.column}_base"], row[f"{value.column}_new"]
+    if pd.isna(after):
+        verdict, how = _worse(True), f"had {integer(before)}, now there is none"
+    elif pd.isna(before):
+        verdict, how = _worse(False), f"there was none, now {integer(after)}"
+    else:
+        rise = int(after) - int(before)
+        is_worse = (rise > 0) == value.worse_up
+        share = abs(rise) / abs(int(before)) if before else float("inf")
+        # Within the tolerance, it is told and does not count.
+        verdict = "advice" if is_worse and share <= tolerance else _worse(is_worse)
+        how = f"{integer(before)} before, {integer(after)} now ({100 * share:.3g} % "
+        how += "higher)" if rise > 0 else "lower)"
+    return Finding(
+        value.gate,
+        verdict,
+        str(row["problem"]),
+        str(row["method"]),
+        str(row["label"]),
+        f"{value.noun}: {how}",
+        evidence(row, value.column, "_base"),
+        evidence(row, value.column, "_new"),
+    )
+
+
+def _worse(is_worse: bool) -> Verdict:
+    return "worse" if is_worse else "better"
+
+
+DELIVERED = (("objective", "a verified solution"), ("bound_certified", "a certified bound"))
+
+
+def solved_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
+    """Yield the methods that have a solution, or a bound, on more or fewer instances."""
+    values = [f"{column}_{side}" for column, _ in DELIVERED for side in ("base", "new")]
+    both = pairs.both[["problem", "method", "instance_sha256", *values]]
+    for (problem, method), tasks in both.groupby(["problem", "method"]):
+        for column, what in DELIVERED:
+            before, after = (_delivered(tasks, f"{column}_{side}") for side in ("base", "new"))
+            found = _counted(before, after, thresholds.solved_lost, f"instances with {what}")
+            if found:
+                verdict, sentence = found
+                yield Finding(
+                    "solved", verdict, str(problem), str(method), f"{method} ({problem})", sentence
+                )
+
+
+def optimal_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
+    """Yield the problems of which repeatable tasks prove more or fewer solutions optimal."""
+    for problem, tasks in pairs.repeatable.groupby("problem"):
+        before, after = (_optimal(tasks, side) for side in ("base", "new"))
+        what = "instances proven optimal by repeatable tasks"
+        found = _counted(before, after, thresholds.optimal_lost, what)
+        if found:
+            verdict, sentence = found
+            yield Finding("optimal", verdict, str(problem), "", str(problem), sentence)
+
+
+def missing_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
+    """Yield the methods of which the new run lacks tasks that the old one had."""
+    verdict: Verdict = "worse" if thresholds.missing_tasks == "worse" else "advice"
+    for (problem, method), tasks in pairs.only_base.groupby(["problem", "method"]):
+        reasons = tasks["why"].value_counts().sort_index()
+        told = ", ".join(f"{reason}: {number}" for reason, number in reasons.items())
+        first = tasks["label"].iloc[0]
+        yield Finding(
+            "missing",
+            verdict,
+            str(problem),
+            str(method),
+            f"{method} ({problem})",
+            f"{count(len(tasks), 'task')} of BASE not in NEW ({told}), the first is {first}",
+        )
+
+
+def _delivered(tasks: pd.DataFrame, column: str) -> set[str]:
+    return set(values_of(tasks.loc[tasks[column].notna(), "instance_sha256"]))
+
+
+def _optimal(tasks: pd.DataFrame, side: str) -> set[str]:
+    groups = tasks.groupby("instance_sha256")
+    costs, bounds = groups[f"objective_{side}"].min(), groups[f"bound_certified_{side}"].max()
+    return set(costs.index[(costs == bounds).fillna(False).astype(bool)])
+
+
+def _counted(
+    before: set[str], after: set[str], allowed: int, what: str
+) -> tuple[Verdict, str] | None:
+    """Return what to say of two numbers of instances; None if they are equal."""
+    if len(before) == len(after):
+        return None
+    lost = len(before) - len(after)
+    verdict: Verdict = "better" if lost < 0 else "worse" if lost > allowed else "advice"
+    return verdict, f"{what}: {len(before)} before, {len(after)} now"

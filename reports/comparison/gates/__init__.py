@@ -1,1 +1,0 @@
-"""Gates that make a run worse than another: one per module, all look at facts alone."""

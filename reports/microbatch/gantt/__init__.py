@@ -1,1 +1,0 @@
-"""Drawings of schedules: devices downwards, time to the right."""

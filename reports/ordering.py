@@ -1,0 +1,264 @@
+"""The report of `ordering`: memory against the default order and the bound, and timelines."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
+from boundmark.problems.ordering.measures import memory_parts
+from boundmark.reports.default import DEFAULT
+from boundmark.reports.dictionary import columns_of
+from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.plots.plot import Plot, instance_plot
+from boundmark.reports.plots.style import looks as looks_of
+from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
+from boundmark.reports.stored.parsed import parsed_pair, read_parsed
+from boundmark.reports.tables.rows import best_rows, rows
+from boundmark.reports.text import MISSING, integer, natural_order, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+MIB = 2**20
+
+
+def draw_timeline(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw a step line for each order and a dotted one at its peak."""
+    names = ["default", "best"]
+    for name, look in looks_of(names).items():
+        part = data[data["order"] == name].sort_values("step")
+        memory = part["memory"] / MIB
+        axes.step(
+            part["step"] + 1, memory, where="mid", color=look.color, linestyle=look.linestyle,
+            label=f"{name} order",
+        )  # fmt: skip
+        axes.axhline(memory.max(), color=look.color, linestyle=":", linewidth=0.8)
+    axes.set(xlabel="operator, in the order in which they run", ylabel="memory (MiB)")
+    axes.set_xlim(1, int(data["step"].max()) + 1)
+    axes.set_ylim(0, None)
+
+
+KEY = ["param_metric", "treatment", "dataset", "instance", "instance_sha256", "parameters"]
+
+
+def saving_table(results: ProblemResults) -> pd.DataFrame:
+    """Return the best verified order of each method and instance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `param_metric`, `treatment` (the other parameters), `dataset`, `instance`,
+        `instance_sha256`, `parameters`, `method`, `objective`, `solution_sha256`, `wall_seconds`;
+        `default`, the objective of the default order, computed from the stored instance; `saved`,
+        ``1 - objective / default``; `bound`, the best certified one, and `savable`,
+        ``1 - bound / default``: no order saves more.
+    """
+    solved = results.tasks[results.tasks["objective"].notna()]
+    best = best_rows(solved, "objective", of=("instance_sha256", "method"))
+    best["treatment"] = [_treatment(text) for text in best["parameters"]]
+    order = [*KEY, "method"]
+    table = best[[*order, "objective", "solution_sha256", "wall_seconds"]].sort_values(order)
+    defaults = {sha: _default(results, sha) for sha in table["instance_sha256"].unique()}
+    table["default"] = table["instance_sha256"].map(defaults).astype("Int64")
+    bounds = results.certified.set_index("instance_sha256")["bound"]
+    table["bound"] = table["instance_sha256"].map(bounds).astype("Int64")
+    reference = table["default"].where(table["default"] > 0).astype("float64")
+    table["saved"] = 1 - table["objective"].astype("float64") / reference
+    table["savable"] = 1 - table["bound"].astype("float64") / reference
+    return table.reset_index(drop=True)
+
+
+def _treatment(parameters: str) -> str:
+    """Return parameters as a text without the metric."""
+    others = (part for part in parameters.split(", ") if not part.startswith("metric="))
+    return ", ".join(others)
+
+
+def _default(results: ProblemResults, sha256: str) -> int | None:
+    instance = read_parsed(results.store.instances, sha256, OrderingInstance.from_json)
+    if instance is None:
+        return None
+    return instance.objective(ExecutionOrder(instance.graph.dag.topological_order))
+
+
+def best_orders(savings: pd.DataFrame) -> pd.DataFrame:
+    """Return the row of the best method of each instance."""
+    return best_rows(savings, "objective").sort_index()
+
+
+def mean_savings(savings: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over instances of what each method saves, by metric and treatment.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `param_metric`, `treatment`, `method`, `instances`, `saved`.
+    """
+    by = ["param_metric", "treatment", "method"]
+    grouped = savings.dropna(subset="saved").groupby(by, as_index=False)
+    means: pd.DataFrame = grouped.agg(instances=("saved", "size"), saved=("saved", "mean"))
+    return means
+
+
+MOST_DRAWINGS = 8
+
+
+def timeline_table(results: ProblemResults, savings: pd.DataFrame) -> pd.DataFrame:
+    """Return the memory while each operator runs, in the default order and in the best one.
+
+    Of each model only one instance is there, that in which most is saved, and of all models those
+    with the most to save, at most `MOST_DRAWINGS`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `instance_sha256`, `order` (``"default"`` or ``"best"``), `step` from 0, `memory`.
+    """
+    best = best_orders(savings[savings["saved"] > 0])
+    by_saving = best.sort_values("saved", ascending=False, kind="stable")
+    chosen = by_saving.drop_duplicates(["dataset", "instance"]).head(MOST_DRAWINGS)
+    found = []
+    for row in rows(chosen.sort_index()):
+        pair = parsed_pair(results.store, row, OrderingInstance.from_json, ExecutionOrder.from_json)
+        if pair is None:
+            continue
+        instance, solution = pair
+        default = ExecutionOrder(instance.graph.dag.topological_order)
+        for name, order in (("default", default), ("best", solution)):
+            found += [
+                {
+                    "instance_sha256": row.instance_sha256,
+                    "order": name,
+                    "step": step,
+                    "memory": memory,
+                }
+                for step, memory in enumerate(_memory(instance, order))
+            ]
+    return pd.DataFrame(found, columns=columns_of("ordering/timelines"))
+
+
+def _memory(instance: OrderingInstance, order: ExecutionOrder) -> list[int]:
+    return [taken.total for taken in memory_parts(instance, order)]
+
+
+NOTES = (
+    "Default: memory of the model file's own order, in bytes; its peak, or the sum over all "
+    "operators. Other columns: how much less each method's best verified order takes, in percent "
+    "of it; negative if it takes more.",
+    "At most: what an order at the certified bound would save; no order saves more. Bold: as much "
+    "as that, so that the order is proven optimal.",
+    "Mean: arithmetic, over the instances for which the method has an order; the paper states such "
+    "a mean over its models.",
+)
+
+
+def saving_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return a table for each metric; None without orders."""
+    savings = tables["savings"]
+    if len(savings) == 0:
+        return None
+    made = tuple(
+        _table(metric, part) for metric, part in savings.groupby("param_metric", sort=True)
+    )
+    return Section("Memory against the default order", made)
+
+
+def _table(metric: Any, savings: pd.DataFrame) -> Table:
+    methods = natural_order(savings["method"].unique())
+    columns = ("instance", "default", *methods, "at most")
+    blank = (Cell(""),) * (len(columns) - 1)
+    groups = tuple(
+        Group((Cell(str(treatment)), *blank), _lines(part, methods))
+        for treatment, part in savings.groupby("treatment", sort=True)
+    )
+    title = f"Memory saved, in percent of the default order: metric {metric}"
+    return Table(title, columns, groups, NOTES)
+
+
+def _lines(savings: pd.DataFrame, methods: Sequence[str]) -> tuple[tuple[Cell, ...], ...]:
+    """Return a line per instance, and their mean."""
+    lines = []
+    for _, part in savings.groupby("instance_sha256", sort=False):
+        first = next(iter(rows(part)))
+        saved = part.set_index("method")["saved"]
+        optimal = set(part[part["objective"] == part["bound"]]["method"])
+        lines.append(
+            (
+                Cell(first.instance),
+                Cell(integer(first.default)),
+                *(Cell(_percent(saved.get(name)), best=name in optimal) for name in methods),
+                Cell(_percent(first.savable)),
+            )
+        )
+    means = mean_savings(savings).set_index("method")
+    bounds = savings.drop_duplicates("instance_sha256")["savable"]
+    mean = (
+        Cell("mean"),
+        Cell(""),
+        *(
+            Cell(_percent(means["saved"].get(name)), f"{means['instances'].get(name, 0)}")
+            for name in methods
+        ),
+        Cell(_percent(bounds.mean())),
+    )
+    return (*lines, mean)
+
+
+def _percent(value: Any) -> str:
+    if value is None or pd.isna(value):
+        return MISSING
+    return percent(value) if value >= 0 else f"-{percent(-value)}"
+
+
+MEANING = (
+    "Memory while each operator runs, in the default order and in the best verified one; dotted "
+    "lines are at the peaks. Drawn are the models in which most is saved, one instance each."
+)
+
+
+def timeline_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return a plot per instance; None if no order saves anything."""
+    data = tables["timelines"]
+    if len(data) == 0:
+        return None
+    best = best_orders(tables["savings"])
+    chosen = best[best["instance_sha256"].isin(data["instance_sha256"])]
+    plots = tuple(
+        _plot(row, data[data["instance_sha256"] == row.instance_sha256]) for row in rows(chosen)
+    )
+    return Section("Memory over time", plots=plots, paragraphs=(MEANING,))
+
+
+def _plot(row: Any, data: pd.DataFrame) -> Plot:
+    bound = (
+        "proven optimal" if row.objective == row.bound else "certified bound " + integer(row.bound)
+    )
+    caption = (
+        f"By {row.method}: {row.param_metric} {integer(row.objective)} B, {bound}; "
+        f"{percent(row.saved)}\N{NO-BREAK SPACE}% less than the default order."
+    )
+    plot = instance_plot("timeline", row, caption, data.reset_index(drop=True), draw_timeline)
+    return replace(plot, legend_is_above=True)
+
+
+def tables(results: ProblemResults) -> Tables:
+    """Return the default tables, what orders save, and the memory of some orders over time."""
+    savings = saving_table(results)
+    return {
+        **DEFAULT.tables(results),
+        "savings": savings,
+        "timelines": timeline_table(results, savings),
+    }
+
+
+REPORT = replace(
+    DEFAULT,
+    grouping=Grouping("metric"),
+    tables=tables,
+    sections=(saving_section, *DEFAULT.sections, timeline_section),
+)
+
+__all__ = ["REPORT"]

@@ -1,1 +1,0 @@
-"""Of the report of `ordering`: tables."""

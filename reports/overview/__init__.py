@@ -1,1 +1,0 @@
-"""Sections before and after those of the problems: summary, settings, limitations."""

@@ -1,1 +1,0 @@
-"""Drawings of placements: what devices run, send and receive, and when."""

@@ -1,0 +1,288 @@
+"""Methods that learn: Table 2 of [HSDAG24] with certified gaps, and curves over evaluations."""
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from boundmark.reports.dictionary import columns_of
+from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.placement.latencies import MODEL
+from boundmark.reports.plots.plot import Panels, Plot
+from boundmark.reports.plots.style import looks
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.page_tables import PageColumn, page_table
+from boundmark.reports.tables.parameters import json_object
+from boundmark.reports.text import MISSING, percent, seconds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# What everything on the first device is; where that is a processor, it is "CPU-only".
+BASE = ("preferred-device", "first", 0)
+
+# Methods that learn; the others are what they have to be better than.
+LEARNED = frozenset({"hsdag", "hsdag-advantage", "placeto", "rnn-seq2seq"})
+
+# Parameters that limit how many placements a method tries.
+LIMITS = ("evaluations", "samples")
+
+
+def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return what each method makes of each model that something was learned on.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `dataset`, `instance`, `device`, `transfers`, `method`, `is_learned`; `seeds`, how
+        many placements there are; `makespan`, their median, `least` and `most`; median `seconds`;
+        `speedup`, 1 - makespan / that on the first device alone; `bound`, the best certified one;
+        and `gap`. No rows for models that nothing was learned on.
+    """
+    found = _placed(tasks)
+    found = found[found.groupby(MODEL)["is_learned"].transform("any").astype(bool)]
+    if not len(found):
+        return pd.DataFrame(columns=columns_of("placement/learned"))
+    table = (
+        found.groupby([*MODEL, "method", "is_learned"], sort=True)
+        .agg(
+            seeds=("objective", "size"),
+            makespan=("objective", "median"),
+            least=("objective", "min"),
+            most=("objective", "max"),
+            seconds=("wall_seconds", "median"),
+        )
+        .reset_index()
+    )
+    on_first = found[found["is_base"]].groupby(MODEL)["objective"].min().rename("base")
+    table = table.join(on_first, on=MODEL).join(_bounds(certified), on=MODEL)
+    table["speedup"] = 1 - table["makespan"] / table["base"]
+    table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
+    return table[columns_of("placement/learned")]
+
+
+def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return how good placements are by the number of evaluations, for methods run with several.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `dataset`, `instance`, `device`, `transfers`, `method` with those of its other
+        parameters that differ between tasks, `evaluations`, `seeds`; `makespan`, the median over
+        seeds, `least`, `most`; and `gap`.
+    """
+    found = _placed(tasks).dropna(subset=["evaluations"])
+    found = found.assign(curve=_curves(found))
+    several = found.groupby([*MODEL, "curve"])["evaluations"].transform("nunique") > 1
+    found = found[several.astype(bool)]
+    if not len(found):
+        return pd.DataFrame(columns=columns_of("placement/curves"))
+    table = (
+        found.groupby([*MODEL, "curve", "evaluations"], sort=True)
+        .agg(
+            seeds=("objective", "size"),
+            makespan=("objective", "median"),
+            least=("objective", "min"),
+            most=("objective", "max"),
+        )
+        .reset_index()
+        .rename(columns={"curve": "method"})
+        .astype({"evaluations": "int64"})
+        .join(_bounds(certified), on=MODEL)
+    )
+    table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
+    return table[columns_of("placement/curves")]
+
+
+def matches(table: pd.DataFrame) -> pd.DataFrame:
+    """Return for each model the best learned placement, and what else is as good soonest.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of the learned row, and `other`, `other_makespan`, `other_seconds` of the method
+        that does not learn, is at least as good and takes the fewest seconds; missing without any.
+    """
+    rows = []
+    for _, part in table.groupby(MODEL, sort=True):
+        best = part[part["is_learned"]].sort_values(["makespan", "seconds"]).iloc[0]
+        others = part[~part["is_learned"] & (part["makespan"] <= best["makespan"])]
+        row = {**best.to_dict(), "other": None, "other_makespan": None, "other_seconds": None}
+        if len(others):
+            first = others.sort_values(["seconds", "makespan"]).iloc[0]
+            row["other"] = first["method"]
+            row["other_makespan"], row["other_seconds"] = first["makespan"], first["seconds"]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _placed(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks that found a placement, with what their methods and parameters say."""
+    found = tasks[(tasks["method_kind"] != "bound") & tasks["objective"].notna()]
+    name = found["method"].str.split(" (", n=1, regex=False).str[0]
+    params = [json_object("params", text) for text in found["params"]]
+    return found.assign(
+        transfers=found["param_transfers"],
+        objective=found["objective"].astype("float64"),
+        name=name,
+        is_learned=name.isin(LEARNED),
+        is_base=[_is_base(*pair) for pair in zip(name, params, strict=True)],
+        evaluations=[_limit(given) for given in params],
+    )
+
+
+def _curves(found: pd.DataFrame) -> list[str]:
+    """Return each task's method, with the parameters that differ and are no limits."""
+    names = found["name"].tolist()
+    given = [json_object("params", text) for text in found["params"]]
+    values: dict[tuple[str, str], set[str]] = {}
+    for name, params in zip(names, given, strict=True):
+        for key, value in params.items():
+            values.setdefault((name, key), set()).add(str(value))
+    curves = []
+    for name, params in zip(names, given, strict=True):
+        others = [key for key in sorted(params) if key not in LIMITS]
+        told = [f"{key}={params[key]}" for key in others if len(values[name, key]) > 1]
+        curves.append(f"{name} ({', '.join(told)})" if told else name)
+    return curves
+
+
+def _is_base(name: str, params: dict[str, Any]) -> bool:
+    return name == BASE[0] and params.get(BASE[1]) == BASE[2]
+
+
+def _limit(params: dict[str, Any]) -> float:
+    """Return how many placements a method may try; NaN if nothing says."""
+    given = [params[name] for name in LIMITS if params.get(name)]
+    return float(given[0]) if given else float("nan")
+
+
+def _bounds(certified: pd.DataFrame) -> "pd.Series[float]":
+    """Return the best certified bound of each model, of all instances with its costs."""
+    known = certified.assign(transfers=certified["param_transfers"])
+    if "param_fusion" in known:
+        known = known[known["param_fusion"].isna()]
+    return known.assign(bound=known["bound"].astype("float64")).groupby(MODEL)["bound"].max()
+
+
+MILLION = 1e6
+
+
+def learned_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return latencies and speedups of what was learned and of all else; None without any."""
+    found = tables["learned"]
+    if not len(found):
+        return None
+    found = found.assign(
+        is_best=found["makespan"] == found.groupby(MODEL)["makespan"].transform("min")
+    )
+    groups = []
+    for key, part in found.groupby(MODEL, sort=True):
+        ordered = part.sort_values(["makespan", "seconds"])
+        groups.append(((Cell(_model(key)),), (row for _, row in ordered.iterrows()), ""))
+    table = page_table(
+        "Latency and speedup over the first device alone",
+        PAGE_COLUMNS,
+        groups,
+        (
+            "Makespan: median over seeds, in millions of ticks, which is milliseconds where a tick "
+            "is a nanosecond; then the least and the most. Speedup: 1 - makespan / that of "
+            "everything on the first device. Gap: to the best certified lower bound. Seconds: "
+            "median, of the whole task.",
+        ),
+    )
+    sentences = tuple(_sentence(row) for _, row in matches(found).iterrows())
+    return Section("Learned placement", (table,), (), sentences)
+
+
+def _makespan(row: "pd.Series[Any]") -> Cell:
+    return Cell(f"{row['makespan'] / MILLION:.3f}", best=bool(row["is_best"]))
+
+
+def _spread(row: "pd.Series[Any]") -> str:
+    if row["least"] == row["most"]:
+        return MISSING
+    return f"{row['least'] / MILLION:.3f} to {row['most'] / MILLION:.3f}"
+
+
+PAGE_COLUMNS = (
+    PageColumn("method", lambda row: str(row["method"]), is_text=True),
+    PageColumn("makespan", _makespan),
+    PageColumn("over seeds", _spread),
+    PageColumn("speedup (%)", lambda row: percent(row["speedup"])),
+    PageColumn("gap (%)", lambda row: percent(row["gap"])),
+    PageColumn("seconds", lambda row: seconds(row["seconds"])),
+    PageColumn("seeds", lambda row: str(row["seeds"])),
+)
+
+
+def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return how placements improve with evaluations; None without methods run with several."""
+    curves = tables["curves"]
+    if not len(curves):
+        return None
+    plot = Plot(
+        "learning_curves",
+        "Makespan over evaluations",
+        "Best makespan after so many placements were tried: median over seeds, and a band from the "
+        "least to the most. Each number of evaluations is a run of its own.",
+        curves.assign(model=curves["instance"]),
+        draw_curves,
+        Panels("model", str, has_common_x=True),
+    )
+    limits = sorted(set(curves["evaluations"]))
+    groups = []
+    for key, part in curves.groupby(MODEL, sort=True):
+        rows = []
+        for method, own in part.groupby("method", sort=True):
+            by_limit = {int(row["evaluations"]): row for _, row in own.iterrows()}
+            cells = (
+                Cell(f"{by_limit[n]['makespan'] / MILLION:.3f}", percent(by_limit[n]["gap"]))
+                if n in by_limit
+                else Cell(MISSING)
+                for n in limits
+            )
+            rows.append((Cell(str(method)), *cells))
+        groups.append(Group((Cell(_model(key)),), tuple(rows)))
+    table = Table(
+        "Makespan after so many evaluations",
+        ("method", *(f"{n:,}" for n in limits)),
+        tuple(groups),
+        ("Median over seeds in millions of ticks. The small number is the certified gap (%).",),
+    )
+    return Section("Learning curves", (table,), (plot,))
+
+
+def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw a line and a band for each method."""
+    for method, look in looks(sorted(set(data["method"]))).items():
+        part = data[data["method"] == method].sort_values("evaluations")
+        axes.plot(
+            part["evaluations"], part["makespan"] / MILLION, color=look.color, marker=look.marker,
+            linestyle=look.linestyle, label=method,
+        )  # fmt: skip
+        axes.fill_between(
+            part["evaluations"], part["least"] / MILLION, part["most"] / MILLION,
+            color=look.color, alpha=0.15, linewidth=0,
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set(xlabel="evaluations", ylabel="makespan (million ticks)")
+
+
+def _sentence(row: "pd.Series[Any]") -> str:
+    """Return what is as good as the best that was learned on a model, and how soon."""
+    learned = (
+        f"{row['instance']}: of what is learned, {row['method']} is best, "
+        f"{row['makespan'] / MILLION:.3f} after {seconds(row['seconds'])} s"
+    )
+    if row["other"] is None or pd.isna(row["other"]):
+        return f"{learned}; no method of this run that does not learn is as good."
+    return (
+        f"{learned}; {row['other']}, which does not learn, has "
+        f"{row['other_makespan'] / MILLION:.3f} after {seconds(row['other_seconds'])} s."
+    )
+
+
+def _model(key: Any) -> str:
+    _, instance, device, transfers = key
+    return ", ".join(part for part in (str(instance), str(device), str(transfers)) if part)

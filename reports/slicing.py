@@ -1,0 +1,238 @@
+"""The report of `slicing`: latency against one device and equal slices, and loads of devices."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from boundmark.problems.slicing import SlicingInstance, SlicingPlan
+from boundmark.problems.slicing.measures import device_loads
+from boundmark.reports.default import DEFAULT, default_tables
+from boundmark.reports.dictionary import columns_of
+from boundmark.reports.pages.page import Cell, Section
+from boundmark.reports.plots.plot import Panels, Plot
+from boundmark.reports.plots.style import COLOURS, integer_ticks
+from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
+from boundmark.reports.sections.bounds import bound_section
+from boundmark.reports.sections.gaps import gap_section
+from boundmark.reports.sections.instances import instance_section
+from boundmark.reports.sections.methods import method_section
+from boundmark.reports.sections.page_tables import PageColumn, page_table
+from boundmark.reports.sections.runtime import runtime_section
+from boundmark.reports.sections.solutions import solution_section
+from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.stored.parsed import parsed_pair
+from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.rows import best_rows, rows
+from boundmark.reports.text import MISSING, integer, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+PARTS = (("computing", COLOURS[0]), ("communicating", COLOURS[1]))
+
+
+def load_data(loads: pd.DataFrame) -> pd.DataFrame:
+    """Return instance, place, and both parts as fractions of the latency.
+
+    Instances are named without their cluster, which the title has.
+    """
+    latency = loads["latency"].astype("float64").clip(lower=1.0)
+    shares = {name: loads[name].astype("float64") / latency for name, _ in PARTS}
+    names = [
+        str(name).removesuffix(f" on {device}")
+        for name, device in zip(loads["instance"], loads["device"], strict=True)
+    ]
+    return loads[["place"]].assign(instance=names, **shares).reset_index(drop=True)
+
+
+def draw_loads(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw a bar for each device of one instance, communication on top of computation."""
+    bottom = data["computing"] * 0.0
+    for name, color in PARTS:
+        axes.bar(data["place"], 100 * data[name], 0.8, bottom=100 * bottom, color=color, label=name)
+        bottom = bottom + data[name]
+    axes.set(xlabel="device", ylabel="part of the latency (%)", ylim=(0, 100))
+    integer_ticks(axes.xaxis)
+
+
+INSTANCE = ["dataset", "instance", "device", "parameters", "instance_sha256"]
+
+# Methods that stand for what one would do without optimising.
+REFERENCES = {"one_device": "one-device", "equal_slices": "equal-slices"}
+
+
+def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per instance of which some plan is verified.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `dataset`, `instance`, `device` (the cluster, empty if costs came with the instance),
+        `parameters`, `instance_sha256`; `method`, `latency` and `solution_sha256` of the best
+        verified plan; `bound` and `optimal` of the certified table; `one_device` and
+        `equal_slices`, the latency that these methods found, missing if they found none.
+    """
+    solved = tasks[tasks["objective"].notna()]
+    best = best_rows(solved, "objective")[[*INSTANCE, "method", "objective", "solution_sha256"]]
+    best = best.rename(columns={"objective": "latency"})
+    for column, method in REFERENCES.items():
+        found = solved[solved["method"] == method].groupby("instance_sha256")["objective"].min()
+        best[column] = best["instance_sha256"].map(found).astype("Int64")
+    # Instances that come with costs have none, and are a group of their own.
+    best["device"] = best["device"].fillna("")
+    known = certified[["instance_sha256", "bound", "optimal"]]
+    merged = best.merge(known, on="instance_sha256", how="left")
+    return merged.sort_values(INSTANCE, kind="stable").reset_index(drop=True)
+
+
+def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
+    """Return one row per device of each instance whose best plan is stored.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of the latency table; `place`, the device's number from 1 up; `computing` and
+        `communicating`, in ticks; `received` and `memory`, in bytes; `operators` of which it
+        computes a part.
+
+    Raises
+    ------
+    StoreError
+        If a stored instance or plan is damaged.
+    """
+    found = []
+    for row in rows(latency):
+        pair = parsed_pair(store, row, SlicingInstance.from_json, SlicingPlan.from_json)
+        if pair is None:
+            continue
+        loads = device_loads(*pair)
+        head = {name: getattr(row, name) for name in (*INSTANCE, "latency")}
+        found += [
+            head | {"place": place + 1, **{name: values[place] for name, values in loads.items()}}
+            for place in range(len(loads["computing"]))
+        ]
+    return pd.DataFrame(found, columns=columns_of("slicing/device_loads"))
+
+
+def tables(results: ProblemResults) -> Tables:
+    """Return all of them, by the names of their files."""
+    latency = latency_table(results.tasks, results.certified)
+    return {
+        **default_tables(results),
+        "latency": latency,
+        "device_loads": load_table(latency, results.store),
+    }
+
+
+NOTES = (
+    "Latency in ticks of the best verified plan; gap: latency over certified bound, minus 1. "
+    "Saved: 1 minus the latency over that of `one-device` or `equal-slices`; the mean is 1 minus "
+    "the geometric mean of these ratios, over the n instances for which both were found. Zhang et "
+    "al., MemoriaNova (2024), report 33.9 % less latency for models and devices of their own.",
+)
+
+
+def latency_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the table, None without any plan."""
+    latency = tables["latency"]
+    if len(latency) == 0:
+        return None
+    groups = [
+        (_heading(str(device), str(parameters), part), rows(part), "")
+        for (device, parameters), part in latency.groupby(["device", "parameters"], sort=False)
+    ]
+    table = page_table(
+        "Latency against one device and equal slices", LATENCY_COLUMNS, groups, NOTES
+    )
+    return Section("Latency", (table,))
+
+
+def saved(latency: "pd.Series[Any]", reference: "pd.Series[Any]") -> tuple[float, int]:
+    """Return the mean saving, and over how many instances that is."""
+    known = latency.notna() & reference.notna() & (latency > 0) & (reference > 0)
+    ratios = (latency[known] / reference[known]).astype("float64")
+    return 1 - geometric_mean(ratios), len(ratios)
+
+
+def _heading(device: str, parameters: str, part: pd.DataFrame) -> tuple[Cell, ...]:
+    means = [saved(part["latency"], part[column]) for column in ("one_device", "equal_slices")]
+    heading = [Cell("all of them"), Cell(device or MISSING), Cell(parameters), *[Cell("")] * 8]
+    for place, (mean, number) in zip((7, 9), means, strict=True):
+        heading[place] = Cell(percent(mean), f"n = {number}")
+    return tuple(heading)
+
+
+def _gap(row: Any) -> str:
+    return percent(
+        row.latency / row.bound - 1 if not pd.isna(row.bound) and row.bound > 0 else None
+    )
+
+
+def _saving(latency: Any, reference: Any) -> str:
+    return MISSING if pd.isna(reference) or not reference else percent(1 - latency / reference)
+
+
+LATENCY_COLUMNS = (
+    PageColumn("instance", lambda row: f"{row.dataset}/{row.instance}", is_text=True),
+    PageColumn("cluster", lambda row: row.device or MISSING, is_text=True),
+    PageColumn("parameters", lambda row: row.parameters, is_text=True),
+    PageColumn("best latency", lambda row: integer(row.latency)),
+    PageColumn("bound", lambda row: integer(row.bound)),
+    PageColumn("gap %", _gap),
+    PageColumn("one device", lambda row: integer(row.one_device)),
+    PageColumn("saved %", lambda row: _saving(row.latency, row.one_device)),
+    PageColumn("equal slices", lambda row: integer(row.equal_slices)),
+    PageColumn("saved %", lambda row: _saving(row.latency, row.equal_slices)),
+    PageColumn("by", lambda row: row.method, is_text=True),
+)
+
+
+CAPTION = (
+    "The best verified plan of each instance: ticks that each device computes and waits for the "
+    "router, as parts of the latency. What is missing to 100 % is waiting for the slowest device."
+)
+
+
+def load_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return a plot for each cluster; None without any stored plan."""
+    loads = tables["device_loads"]
+    if len(loads) == 0:
+        return None
+    plots = []
+    for number, ((device, parameters), part) in enumerate(
+        loads.groupby(["device", "parameters"], sort=False), 1
+    ):
+        data = load_data(part)
+        plots.append(
+            Plot(
+                f"device_loads_{number}",
+                f"Load of each device, {device or 'costs of the instance'}, {parameters}",
+                CAPTION,
+                data,
+                draw_loads,
+                Panels("instance", str, has_common_x=False),
+                width=max(7.4, 1.6 * data["instance"].nunique() + 1.0),
+            )
+        )
+    return Section("Load of devices", plots=tuple(plots))
+
+
+REPORT = replace(
+    DEFAULT,
+    grouping=Grouping("edge_devices", "number of devices"),
+    tables=tables,
+    sections=(
+        latency_section,
+        gap_section,
+        bound_section,
+        solution_section,
+        load_section,
+        runtime_section,
+        method_section,
+        instance_section,
+    ),
+)
+
+__all__ = ["REPORT"]

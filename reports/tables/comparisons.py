@@ -1,0 +1,297 @@
+"""Methods compared on equal terms: only over instances that all of them treated.
+
+Methods may have been given different instances. Each set of instances that some method treated is a
+comparison of its own, between all methods that treated every one of them; so no mean is over
+instances that one of the compared methods never saw, and none is over an empty set.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from boundmark.reports.dictionary import columns_of
+from boundmark.reports.statistics.integrals import Floats, mean_dual_gaps, mean_primal_gaps
+from boundmark.reports.statistics.means import geometric_mean, geometric_mean_intervals
+from boundmark.reports.statistics.methods import (
+    contributions,
+    holm,
+    par10,
+    signed_rank_p,
+    wins_and_ties,
+)
+from boundmark.reports.tables.parameters import per_instance, with_all
+from boundmark.reports.tables.rows import is_among, places_of_tasks, values_of
+from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
+from boundmark.reports.text import natural_order
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Some instances, and the methods that treated all of them.
+
+    Attributes
+    ----------
+    instances
+        By hash, sorted.
+    methods
+        In no particular order; at least one of them treated no further instance.
+    """
+
+    instances: tuple[str, ...]
+    methods: frozenset[str]
+
+
+def comparisons(tasks: pd.DataFrame) -> Iterator[Comparison]:
+    """Yield the comparisons, those over most instances first.
+
+    Parameters
+    ----------
+    tasks
+        Columns `method`, `instance_sha256`, `status`. A task whose status is `unsupported` treated
+        nothing.
+    """
+    treated = tasks[tasks["status"] != "unsupported"]
+    sets = {
+        str(method): frozenset(values_of(part))
+        for method, part in treated.groupby("method")["instance_sha256"]
+    }
+    for instances in sorted(set(sets.values()), key=lambda one: (-len(one), sorted(one))):
+        methods = frozenset(method for method, own in sets.items() if own >= instances)
+        yield Comparison(tuple(sorted(instances)), methods)
+
+
+# Of each role: the kinds of methods that have it, and the column of what they deliver.
+ROLES = {
+    "solutions": (("heuristic", "exact"), "objective"),
+    "bounds": (("bound", "exact"), "bound_certified"),
+}
+
+# Of tasks; to choose rows takes long where there are forty columns.
+NEEDED = [
+    "dataset",
+    "method",
+    "method_kind",
+    "instance_sha256",
+    "status",
+    "objective",
+    "bound_certified",
+    "wall_seconds",
+    "time_limit_seconds",
+]
+
+
+def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per role, data set (and all), comparison and method.
+
+    Parameters
+    ----------
+    tasks, certified
+        Of one problem.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `role`, ``"solutions"`` or ``"bounds"``; `dataset`; `comparison`, a number, the one
+        over most instances first; `method`; `instances` of the comparison; `delivered`, those of
+        them on which the method has a verified solution or a certified bound above 0; `common`,
+        those on which all methods of the comparison have, methods that have none anywhere left out;
+        `mean_gap`, over these, GM(UB/LB) - 1 of the method's solutions over the best certified
+        bounds, or of the best verified solutions over its bounds, with its bootstrap interval
+        `mean_gap_low` to `mean_gap_high`; `mean_gap_to_best`, the same over the best solutions, or
+        bounds, of all methods; `optimal`, the instances of the comparison where some seed is proven
+        optimal, or some bound proves it; `wins` and `ties` among the methods of the comparison,
+        over its instances; `mean_seconds` over them, see `runtime_by_parameter`; `failed`, tasks
+        on them that did not end `ok`. Seeds are averaged within an instance first.
+    """
+    known = certified.set_index("instance_sha256")
+    best = {
+        "objective": known["objective"].astype("float64"),
+        "bound_certified": known["bound"].astype("float64"),
+    }
+    rows: list[dict[str, Any]] = []
+    tasks = tasks[NEEDED]
+    for role, (kinds, column) in ROLES.items():
+        chosen = tasks[tasks["method_kind"].isin(kinds)]
+        for dataset, part in with_all(chosen).groupby("dataset"):
+            for number, comparison in enumerate(comparisons(part)):
+                common = {"role": role, "dataset": dataset, "comparison": number}
+                rows += [
+                    common | row for row in _compared(part, comparison, column, best)
+                ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns_of("*/method_gaps"))
+
+
+def _compared(
+    tasks: pd.DataFrame, comparison: Comparison, column: str, best: dict[str, "pd.Series[float]"]
+) -> Iterator[dict[str, Any]]:
+    own = tasks[
+        is_among(tasks["method"], comparison.methods)
+        & is_among(tasks["instance_sha256"], comparison.instances)
+    ]
+    places = list(comparison.instances)
+    values = per_instance(own, column).reindex(places)
+    values = values.where(values > 0)
+    upward = column == "objective"
+    other = best["bound_certified" if upward else "objective"].reindex(places)
+    other = other.where(other > 0)
+    gaps = values.div(other, axis=0) if upward else 1 / values.div(other, axis=0)
+    same = best[column].reindex(places)
+    to_best = values.div(same, axis=0) if upward else 1 / values.div(same, axis=0)
+    shared = gaps.dropna(axis=1, how="all").dropna().index
+    members = gaps.loc[shared, gaps.columns[gaps.notna().any()]]
+    intervals = geometric_mean_intervals(members)
+    counts = wins_and_ties(values if upward else -values)
+    seconds = per_instance(own.assign(seconds=charged_seconds(own)), "seconds")
+    proven = own[(own[column] == own["instance_sha256"].map(other)).fillna(False).astype(bool)]
+    common, common_to_best = gaps.loc[shared], to_best.loc[shared]
+    for method in sorted(comparison.methods):
+        delivered = common[method].notna()
+        ratios = common.loc[delivered, method]
+        low, high = intervals.get(method, (float("nan"), float("nan")))
+        statuses = own.loc[own["method"] == method, "status"]
+        yield {
+            "method": method,
+            "instances": len(places),
+            "delivered": int(values[method].notna().sum()),
+            "common": len(ratios),
+            "mean_gap": geometric_mean(ratios) - 1,
+            "mean_gap_low": low - 1,
+            "mean_gap_high": high - 1,
+            "mean_gap_to_best": geometric_mean(common_to_best.loc[delivered, method]) - 1,
+            "optimal": proven.loc[proven["method"] == method, "instance_sha256"].nunique(),
+            "wins": int(counts["wins"][method]),
+            "ties": int(counts["ties"][method]),
+            "mean_seconds": geometric_mean(seconds[method].dropna(), SHIFT_SECONDS),
+            "failed": int((statuses != "ok").sum()),
+        }
+
+
+# Values that differ by a thousandth count as equal.
+TOLERANCE = 0.001
+
+
+def method_statistics(
+    tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame
+) -> pd.DataFrame:
+    """Return one row per role, comparison and method, over all data sets of a problem.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `role`, `comparison`, `method`, `instances` as in `method_gaps`; `par10_seconds`,
+        where a task delivers if it ends `ok` with a solution, or a certified bound;
+        `primal_integral` of solutions and `dual_integral` of bounds, over instances with a
+        solution, of which the best of all methods stands for the optimum, missing without traces
+        or time limits; `best_share`, `only_best`, `virtual_best_loss` at the `tolerance`, see
+        `Contribution`. Seeds are averaged within an instance first.
+    """
+    best = certified.set_index("instance_sha256")["objective"].astype("float64")
+    tasks = tasks[["task_id", *NEEDED]]
+    found: list[dict[str, Any]] = []
+    for role, (kinds, column) in ROLES.items():
+        chosen = tasks[tasks["method_kind"].isin(kinds)]
+        chosen = chosen.assign(progress=_progress(chosen, traces, best, column))
+        for number, comparison in enumerate(comparisons(chosen)):
+            own = chosen[
+                is_among(chosen["method"], comparison.methods)
+                & is_among(chosen["instance_sha256"], comparison.instances)
+            ]
+            common = {"role": role, "comparison": number, "instances": len(comparison.instances)}
+            found += [common | row for row in _of_comparison(own, column)]
+    return pd.DataFrame(found, columns=columns_of("*/method_statistics"))
+
+
+def _of_comparison(tasks: pd.DataFrame, column: str) -> Iterator[dict[str, Any]]:
+    values = per_instance(tasks, column)
+    values = values.where(values > 0)
+    # The larger a bound, the better: its reciprocal is a cost.
+    added = contributions(values if column == "objective" else 1 / values, TOLERANCE)
+    integral = "primal_integral" if column == "objective" else "dual_integral"
+    for method, own in tasks.groupby("method"):
+        delivered = (own["status"] == "ok") & own[column].notna()
+        penalised = par10(
+            own["wall_seconds"].fillna(0.0), own["time_limit_seconds"].fillna(0.0), delivered
+        )
+        contribution = added.get(str(method))
+        yield {
+            "method": method,
+            "par10_seconds": penalised,
+            integral: own.groupby("instance_sha256")["progress"].mean().mean(),
+            "best_share": contribution.best_share if contribution else float("nan"),
+            "only_best": contribution.only_best if contribution else 0,
+            "virtual_best_loss": contribution.loss if contribution else float("nan"),
+            "tolerance": TOLERANCE,
+        }
+
+
+def _progress(
+    tasks: pd.DataFrame, traces: pd.DataFrame, best: "pd.Series[float]", column: str
+) -> Floats:
+    """Return the primal or dual integral of each task, NaN without a reference."""
+    kind = "solution" if column == "objective" else column
+    mean_gaps = mean_primal_gaps if column == "objective" else mean_dual_gaps
+    references = np.asarray(tasks["instance_sha256"].map(best), np.float64)
+    limits = np.asarray(tasks["time_limit_seconds"], np.float64)
+    found = np.full(len(tasks), np.nan)
+    known = (references > 0) & (limits > 0) & (len(traces) > 0)
+    events = traces[traces["kind"] == kind]
+    places = places_of_tasks(events, tasks[known])
+    counts = places >= 0
+    found[known] = mean_gaps(
+        places[counts],
+        events["seconds"].to_numpy(np.float64)[counts],
+        events["value"].to_numpy(np.float64)[counts],
+        references[known],
+        limits[known],
+    )
+    return found
+
+
+def method_pairs(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per role and pair of methods that delivered on common instances.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `role` (see `method_gaps`), `method`, `other`; `instances`, those on which both
+        delivered; `wins`, `ties` and `losses` of the method at the `tolerance`; `mean_ratio`, the
+        geometric mean of the method's value over the other's; `p_value` of Wilcoxon's signed-rank
+        test over these instances, and `p_holm`, corrected for the pairs of the role. Seeds are
+        averaged within an instance first.
+    """
+    rows: list[dict[str, Any]] = []
+    for role, (kinds, column) in ROLES.items():
+        values = per_instance(tasks[tasks["method_kind"].isin(kinds)], column)
+        values = values.where(values > 0)
+        found = [
+            _pair(values, one, other, is_cost=column == "objective")
+            for one, other in combinations(natural_order(values.columns), 2)
+        ]
+        found = [row for row in found if row["instances"]]
+        corrected = holm([row["p_value"] for row in found])
+        rows += [
+            {"role": role, **row, "p_holm": p} for row, p in zip(found, corrected, strict=True)
+        ]
+    return pd.DataFrame(rows, columns=columns_of("*/pairs"))
+
+
+def _pair(values: pd.DataFrame, one: str, other: str, *, is_cost: bool) -> dict[str, Any]:
+    both = values[[one, other]].dropna()
+    ratios = both[one] / both[other]
+    below, above = ratios < 1 / (1 + TOLERANCE), ratios > 1 + TOLERANCE
+    wins, losses = (below, above) if is_cost else (above, below)
+    return {
+        "method": one,
+        "other": other,
+        "instances": len(both),
+        "wins": int(wins.sum()),
+        "ties": int((~below & ~above).sum()),
+        "losses": int(losses.sum()),
+        "mean_ratio": geometric_mean(ratios),
+        "p_value": signed_rank_p(both[one], both[other]),
+        "tolerance": TOLERANCE,
+    }

@@ -1,0 +1,100 @@
+"""Words and numbers as readers see them."""
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+MISSING = "–"
+
+
+def text(value: Any) -> str:
+    """Return a text, empty where it is missing."""
+    return "" if pd.isna(value) else str(value)
+
+
+def integer(value: Any) -> str:
+    """Return an integer with thousands separators."""
+    return MISSING if pd.isna(value) else f"{int(value):,}"
+
+
+def decimal(value: Any, digits: int) -> str:
+    """Return a number with a fixed number of decimals."""
+    return MISSING if pd.isna(value) else f"{value:,.{digits}f}"
+
+
+def percent(ratio: Any) -> str:
+    """Return a ratio such as 0.032 in percent with one decimal, without the sign %."""
+    if pd.isna(ratio):
+        return MISSING
+    if 0 < ratio < 0.0005:
+        return "<0.1"
+    return f"{100 * ratio:,.1f}"
+
+
+def seconds(value: Any) -> str:
+    """Return seconds with three decimals."""
+    if pd.isna(value):
+        return MISSING
+    return "<0.001" if 0 < value < 0.0005 else f"{value:,.3f}"
+
+
+def size(value: Any) -> str:
+    """Return bytes in GiB, or in MiB below one."""
+    if pd.isna(value):
+        return MISSING
+    gib = float(value) / 2**30
+    return f"{gib:.3g} GiB" if gib >= 1 else f"{gib * 1024:.3g} MiB"
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number and its noun: "1 task", "3 tasks"."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def plain(value: Any) -> str:
+    """Return a number without superfluous zeros: 20, 0.5."""
+    if pd.isna(value):
+        return MISSING
+    return f"{value:g}" if math.isfinite(value) else str(value)
+
+
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Return the distinct names, sorted with numbers by value: random-100 before random-10000."""
+    # To go through a column of text one by one takes long.
+    distinct = names.unique() if isinstance(names, pd.Series) else names
+    return sorted(set(distinct), key=_key)
+
+
+def _key(name: str) -> tuple[list[tuple[int, str]], str]:
+    # Digits and other text alternate, so that numbers only ever meet numbers.
+    parts = re.split(r"(\d+)", name)
+    return [(int(x), "") if at % 2 else (0, x) for at, x in enumerate(parts)], name
+
+
+def visible(text: str) -> str:
+    """Return the text with characters that cannot be seen or encoded written as escapes.
+
+    Lines stay lines.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if _is_visible(c) else ascii(c)[1:-1] for c in text)
+
+
+def _is_visible(character: str) -> bool:
+    # Blanks that do not break are the report's own.
+    return character.isprintable() or character in "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+
+
+def file_name(text: str) -> str:
+    """Return letters, digits, dashes and underscores; different texts have different names."""
+    cleaned = re.sub(r"[^A-Za-z0-9_-]+", "_", text)
+    return (
+        cleaned
+        if cleaned == text and text
+        else f"{cleaned}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    )

@@ -1,0 +1,105 @@
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from boundmark.reports.pages.page import Section
+from boundmark.reports.placement.latencies import (
+    fusion_section,
+    fusion_table,
+    latency_section,
+    latency_table,
+    time_section,
+)
+
+
+def task(method: str, objective: int | None, fusion: str | None = None, **other: object) -> dict:
+    """Return a row of tasks, as far as it is read."""
+    return {
+        "dataset": "made", "instance": "up", "device": "pair", "param_transfers": "per-edge",
+        "param_fusion": fusion, "nodes": 10 if fusion is None else 6, "method": method,
+        "method_kind": "heuristic", "objective": objective, "wall_seconds": 2.0, **other,
+    }  # fmt: skip
+
+
+TASKS = pd.DataFrame(
+    [
+        task("single-device", 120),
+        task("heft", 100, wall_seconds=4.0),
+        task("heft", 60, wall_seconds=8.0),
+        task("m-etf", None),
+        task("critical-path", None, method_kind="bound"),
+        task("heft", 90, "backends", wall_seconds=3.0),
+        task("m-etf", 110, "backends"),
+        task("single-device", 80, instance="other"),
+    ]
+)
+CERTIFIED = pd.DataFrame(
+    [
+        {**task("", 60), "bound": 50},
+        {**task("", 90, "backends"), "bound": 75},
+        {**task("", 80, instance="other"), "bound": None},
+    ]
+)
+
+
+def test_latencies_by_hand() -> None:
+    """Means over seeds; everything is compared with the original graph."""
+    table = latency_table(TASKS, CERTIFIED)
+    rows = table.set_index(["instance", "fusion", "method"])
+    heft = rows.loc["up", "none", "heft"]
+    assert (heft["makespan"], heft["seconds"]) == (80.0, 6.0)
+    assert (heft["speedup"], heft["gap"]) == (1.5, pytest.approx(0.6))
+    fused = rows.loc["up", "backends", "heft"]
+    assert (fused["speedup"], fused["bound"]) == (pytest.approx(120 / 90), 50)
+    assert fused["gap"] == pytest.approx(0.8)
+    assert pd.isna(rows.loc["other", "none", "single-device"]["gap"])
+    assert ("up", "none", "m-etf") not in rows.index
+
+
+def test_fusion_by_hand() -> None:
+    """Over the methods that found a placement of both: `m-etf` did not."""
+    (row,) = fusion_table(latency_table(TASKS, CERTIFIED)).to_dict("records")
+    assert (row["operators"], row["fused_operators"], row["methods"]) == (10, 6, 1)
+    assert row["makespan_ratio"] == pytest.approx(90 / 80)
+    assert row["seconds_ratio"] == pytest.approx(3 / 6)
+
+
+def texts(section: Section | None) -> list[list[str]]:
+    """Return the rows of a section's only table, headings among them."""
+    assert section is not None
+    (table,) = section.tables
+    found = [list(table.columns)]
+    for group in table.groups:
+        found.append([group.heading[0].text])
+        found += [[f"{cell.text}|{cell.detail}".rstrip("|") for cell in row] for row in group.rows]
+    return found
+
+
+def test_sections() -> None:
+    """A group per scenario, the original graphs first; a row per model; means below."""
+    latencies = latency_table(TASKS, CERTIFIED)
+    found = {"latencies": latencies, "fusion": fusion_table(latencies)}
+    results: Any = None
+    assert texts(latency_section(results, found)) == [
+        ["model", "heft", "m-etf", "single-device"],
+        ["pair, per-edge, original"],
+        ["other", "–", "–", "1.000"],
+        ["up", "1.500|60.0%", "–", "1.000|140.0%"],
+        ["geometric mean", "1.500", "–", "1.000"],
+        ["pair, per-edge, fusion backends"],
+        ["up", "1.333|80.0%", "1.091|120.0%", "–"],
+    ]
+    assert texts(time_section(results, found))[3] == ["up", "6.000", "–", "2.000"]
+    assert texts(fusion_section(results, found))[2] == ["up", "10", "6|60%", "1.125", "0.50", "1"]
+
+
+def test_without_fusion() -> None:
+    """Results of a folder without fused graphs have no such parameter, and no such section."""
+    tasks = TASKS[TASKS["param_fusion"].isna()].drop(columns="param_fusion")
+    latencies = latency_table(tasks, CERTIFIED.iloc[:1].drop(columns="param_fusion"))
+    assert set(latencies["fusion"]) == {"none"}
+    tables = {"latencies": latencies, "fusion": fusion_table(latencies)}
+    assert fusion_section(None, tables) is None
+    assert latency_section(None, {**tables, "latencies": latencies.iloc[:0]}) is None
+    assert time_section(None, {**tables, "latencies": latencies.iloc[:0]}) is None

@@ -1,0 +1,132 @@
+"""The dictionary of columns."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from documented import append
+from tiny_instances import larger
+
+from boundmark.problems.catalog import problems
+from boundmark.reports.dictionary import about, column_of, columns_of, common, described
+from boundmark.reports.dictionary.page import DECLARED, page
+from boundmark.reports.report import write_report
+from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.store import ResultStore
+
+DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
+
+
+def test_the_page_is_up_to_date() -> None:
+    """Made again, it is the same: `python -m boundmark.reports.dictionary.page docs/tables.md`."""
+    assert DOCS.read_text(encoding="utf-8") == page()
+
+
+@pytest.fixture(scope="module")
+def schemas(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[str, pa.Schema]:
+    """Return the schemas of a report's tables by name."""
+    directory = tmp_path_factory.mktemp("described")
+    store = ResultStore.create_or_open(directory)
+    for row, trace in synthetic(members=1):
+        append(store, row, trace)
+    write_report(directory, ["md"], baseline="uniform")
+    folder = directory / "tables"
+    return {
+        str(path.relative_to(folder).with_suffix("")): pq.read_schema(path)
+        for path in folder.rglob("*.parquet")
+    }
+
+
+def test_every_column_says_what_it_is(schemas: dict[str, pa.Schema]) -> None:
+    """In the file itself, with the table's purpose and problem."""
+    for name, schema in schemas.items():
+        assert schema.metadata[b"about"], name
+        if "/" in name:
+            assert schema.metadata[b"problem"] == b"pipeline"
+        for field in schema:
+            assert (field.metadata or {}).get(b"meaning"), f"{name}.{field.name}"
+    assert schemas["certified"].field("objective").metadata[b"unit"] == b"ticks"
+
+
+@pytest.mark.parametrize("problem", sorted(problems()))
+def test_every_column_of_every_problem_is_known(
+    tmp_path: Path, make_row: Any, problem: str
+) -> None:
+    """Tables have the same columns whatever is in them; so two failures and a bound do."""
+    store = ResultStore.create_or_open(tmp_path)
+    instance = larger(problem)
+    facts = {
+        "problem": problem, "nodes": instance.nodes, "edges": instance.edges,
+        "instance_sha256": write_document(store.instances, instance.to_json()),
+        "instance_params": json.dumps(instance.parameters),
+    }  # fmt: skip
+    found = {"method": "b", "method_kind": "bound", "bound_certified": 1, "bound_kind": "b/1"}
+    for task, values in (("a", {"method": "a"}), ("b", found), ("c", {"method": "c"})):
+        append(store, make_row(task, **facts, **values), [])
+    write_report(tmp_path, ["md"])
+    tables = sorted((tmp_path / "tables" / problem).glob("*.parquet"))
+    assert len(tables) > 5
+    for path in tables:
+        with suppress(KeyError):
+            columns = columns_of(f"{problem}/{path.stem}")
+            assert pq.read_schema(path).names == columns, path.stem
+    unknown = [
+        f"{path.stem}.{field.name}"
+        for path in tables
+        for field in pq.read_schema(path)
+        if not (field.metadata or {}).get(b"meaning")
+    ]
+    assert unknown == []
+    assert [path.stem for path in tables if not about(f"{problem}/{path.stem}")] == []
+
+
+def test_tables_have_the_columns_that_are_declared(schemas: dict[str, pa.Schema]) -> None:
+    """In their order; that of instances has a column for each of their parameters too."""
+    declared = {"certified": 1, "failures": 0, "contradicted_claims": 0}
+    declared |= dict.fromkeys(
+        (f"pipeline/{x}" for x in ("method_gaps", "method_statistics", "pairs", "speedups")), 0
+    )
+    for name, parameters in declared.items():
+        columns = schemas[name].names
+        assert columns[: len(columns) - parameters] == columns_of(name)
+    assert columns_of("microbatch/schedules")[:2] == ["dataset", "instance"]
+    with pytest.raises(KeyError):
+        columns_of("history")
+
+
+def test_no_entry_is_about_nothing(schemas: dict[str, pa.Schema]) -> None:
+    """What any problem's tables have in common is in one of them, or in a stored file."""
+    found = {name for schema in (*schemas.values(), *DECLARED.values()) for name in schema.names}
+    assert [name for name in common()["columns"] if name not in found] == []
+
+
+def test_types_do_not_depend_on_the_data(schemas: dict[str, pa.Schema]) -> None:
+    """Whether values are missing, or there are none at all: the type is the dictionary's."""
+    assert schemas["unsupported"].field("value").type == pa.int64()
+    assert schemas["certified"].field("optimal").type == pa.bool_()
+    assert schemas["pipeline/bounds_by_k"].field("oom").type == pa.int64()
+    for schema in schemas.values():
+        assert not any(pa.types.is_null(field.type) for field in schema)
+
+
+def test_a_word_may_mean_something_else_in_a_table() -> None:
+    """The table's own meaning comes before the common one; parameters are known by their prefix."""
+    usual, own = column_of("pipeline/methods", "bound"), column_of("certified", "optimal")
+    assert usual is not None
+    assert own is not None
+    assert (usual.type, own.type) == ("int64", "bool")
+    parameter = column_of("x/y", "param_devices")
+    assert parameter is not None
+    assert parameter.meaning == "Parameter devices of the instance."
+    assert column_of("x/y", "of my own") is None
+
+
+def test_values_that_do_not_fit_keep_their_type() -> None:
+    """A table of somebody else's problem may use a name for something else."""
+    frame = pd.DataFrame({"value": ["a"], "objective": [1.5], "mine": [1]})
+    assert described("other/table", frame).to_pylist() == frame.to_dict("records")

@@ -1,0 +1,40 @@
+"""Numbers and names as readers see them."""
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boundmark.reports.text import file_name, natural_order, visible
+
+
+def test_plain_names_stay() -> None:
+    """Letters, digits, dashes and underscores say what they said."""
+    assert file_name("gap_by_k-2") == "gap_by_k-2"
+
+
+@given(st.text())
+def test_names_stay_within_their_folder(text: str) -> None:
+    """Whatever the text, nothing in the name leads elsewhere, and it is not hidden."""
+    name = file_name(text)
+    assert Path("folder", name).name == name
+    assert name
+    assert "." not in name
+
+
+@given(st.lists(st.text(), unique=True))
+def test_different_texts_have_different_names(texts: list[str]) -> None:
+    """No file replaces another one."""
+    assert len({file_name(text) for text in texts}) == len(texts)
+
+
+def test_natural_order_compares_numbers_by_value() -> None:
+    """More evaluations come after fewer, and names may begin with a number or be one."""
+    names = ["random-10000", "random-100", "9", "10", "random-100", "mla"]
+    assert natural_order(names) == ["9", "10", "mla", "random-100", "random-10000"]
+
+
+def test_what_cannot_be_seen_is_escaped_and_lines_stay() -> None:
+    """Letters and blanks that do not break stay; control characters and lone surrogates do not."""
+    assert visible("25\xa0% Größe [/b] 東\nx") == "25\xa0% Größe [/b] 東\nx"
+    assert visible("\x1b[31m\x00\ud800\u202e") == r"\x1b[31m\x00\ud800\u202e"
