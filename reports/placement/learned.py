@@ -8,7 +8,7 @@ from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.placement.latencies import MODEL
 from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import looks
+from boundmark.reports.plots.style import looks, plain_log_ticks
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.parameters import json_object
@@ -266,6 +266,7 @@ def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
             color=look.color, alpha=0.15, linewidth=0,
         )  # fmt: skip
     axes.set_xscale("log")
+    plain_log_ticks(axes.xaxis)
     axes.set(xlabel="evaluations", ylabel="makespan (million ticks)")
 
 

@@ -1,17 +1,19 @@
 """Plots as figures, and figures as SVG and PNG."""
 
 import io
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 from matplotlib.figure import Figure, SubplotParams
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter
 
 from boundmark.reports.plots.hints import add_hints
 from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import drawn, settings
+from boundmark.reports.plots.style import settings
 from boundmark.reports.plots.svg_text import page_svg
-from boundmark.reports.text import natural_order
+from boundmark.reports.text import natural_order, visible
 
 # What an entry of a legend takes, at the size of text below.
 LEGEND_MARK_INCHES, LEGEND_LETTER_INCHES, LEGEND_LINE_INCHES = 0.75, 0.075, 0.18
@@ -54,7 +56,6 @@ def figure_of(plot: Plot) -> Figure:
     )  # So that who draws knows how wide the axes will be.
     size = (plot.width, plot.height)
     figure = Figure(figsize=size, layout="constrained", subplotpars=margins)
-    plot = replace(plot, data=plot.data.apply(_plain_texts))
     if plot.panels is None:
         plot.draw(plot.data, figure.subplots())
     else:
@@ -62,17 +63,29 @@ def figure_of(plot: Plot) -> Figure:
     for axes in figure.axes:
         add_hints(axes)
     _add_legend(plot, figure)
+    _make_visible(figure)
     return figure
 
 
-def _plain_texts(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Return a column with plain texts; there may be too many numbers to look at each."""
-    return column if pd.api.types.is_numeric_dtype(column) else column.map(_plain)
+def _make_visible(figure: Figure) -> None:
+    """Write characters that cannot be seen or encoded as escapes, in all that the figure says.
+
+    Data and labels of series stay what they are: names are keys, and texts are for people.
+    """
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            # Names at ticks; the others are numbers.
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, FuncFormatter):
+                axis.set_major_formatter(FuncFormatter(_visibly(formatter.func)))
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_text(visible(text.get_text()))
 
 
-def _plain(value: Any) -> Any:
-    """Return a text such that matplotlib sees no formula in it, and any other value as it is."""
-    return drawn(value) if isinstance(value, str) else value
+def _visibly(name: Callable[..., str]) -> Callable[..., str]:
+    """Return a function that says the same, visibly."""
+    return lambda *args: visible(name(*args))
 
 
 def _draw_panels(plot: Plot, figure: Figure) -> None:

@@ -40,7 +40,8 @@ class Plot:
         Exactly what is drawn. Without rows there is no plot.
     draw
         Draws data into axes, and labels what belongs into the legend. It gets all data, or with
-        `panels` those of one panel.
+        `panels` those of one panel. No text is taken for a formula, so logarithmic axes need
+        `plain_log_ticks`.
     width, height
         Of the figure without its legend, in inches.
     legend_is_above

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-from boundmark.reports.text import visible
-
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#695A1E", "#871E96",
     "#96B43C", "#3C00FF", "#00C300", "#FF005A", "#2D5A5A", "#B4A596", "#B496FF", "#962D2D",
@@ -62,6 +59,8 @@ _SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "boundmark",
     "text.color": INK,
+    # Names may hold dollar signs; no text of a plot is a formula.
+    "text.parse_math": False,
     "xtick.color": INK,
     "ytick.color": INK,
 }
@@ -82,16 +81,6 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     """Return a look for each name; the first 420 differ."""
     cycles = zip(cycle(COLOURS), cycle(MARKERS), cycle(DASHES), strict=False)
     return {name: Look(*look) for name, look in zip(names, islice(cycles, len(names)), strict=True)}
-
-
-def drawn(text: str) -> str:
-    """Return a text as plots hold it: visible, and such that matplotlib sees no formula in it."""
-    return visible(text).replace("$", r"\$")
-
-
-def as_drawn(looks: Looks) -> Looks:
-    """Return looks, which have raw names for keys, by the names as plots hold them."""
-    return {drawn(name): look for name, look in looks.items()}
 
 
 def settings() -> Any:

@@ -8,7 +8,7 @@ import pandas as pd
 from boundmark.reports.pages.page import Section, Table
 from boundmark.reports.plots.hints import hint
 from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import Looks, as_drawn, plain_log_ticks
+from boundmark.reports.plots.style import Looks, plain_log_ticks
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import Shown, methods_by_parameter
@@ -57,7 +57,7 @@ def draw_runtime_scatter(data: pd.DataFrame, axes: "Axes", looks: Looks | None =
         By method, if they are to be those of another plot or panel.
     """
     methods = natural_order(data["method"])
-    looks = as_drawn(looks) if looks else looks_of(methods)
+    looks = looks or looks_of(methods)
     for method in methods:
         look = looks[method]
         chosen = data[data["method"] == method]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
 from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import Looks, as_drawn, plain_log_ticks
+from boundmark.reports.plots.style import Looks, plain_log_ticks
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import COMMON, Shown, methods_by_parameter
@@ -43,7 +43,7 @@ def draw_performance_profile(data: pd.DataFrame, axes: "Axes", looks: Looks | No
         By method, if they are to be those of another plot.
     """
     methods = natural_order(data["method"])
-    looks = as_drawn(looks) if looks else looks_of(methods)
+    looks = looks or looks_of(methods)
     largest = max(float(data["factor"].max()), 1.01)
     for method in methods:
         look = looks[method]

@@ -138,13 +138,17 @@ class SteadyStateModel:
             if blocks[j].memory > 0:
                 earlier = sum(blocks[i].memory * self._before(i, j) for i in holding if i != j)
                 model.add(between + earlier + blocks[j].memory <= peak)
-        # The mean over a period (Little's law): a device holds what a block releases until this
-        # has ended, since nothing can take its place before.
+        # The mean over a period (Little's law). A device holds sum(memory[i] * [phase[i] <= t] -
+        # memory[i] * stage[i]) at phase t, over a period -sum(memory[i] * start[i]) in all, as the
+        # memory of a micro-batch adds up to 0 on it. It holds what a block releases until this has
+        # ended, since nothing can take its place before. So it never holds more than after some
+        # allocation, which is limited above: this row cuts off no steady state, it only speeds up
+        # the search, and is left out where its numbers are too large for the solver. Bounds would
+        # stay true in any case, as fewer rows allow more, and schedules are checked by themselves.
         held = sum(
             blocks[i].memory * -self._start[i] + max(0, -blocks[i].memory) * blocks[i].duration
             for i in holding
         )
-        # It follows from the rest, and is left out where its numbers are too large for the solver.
         held_at_most = sum(abs(blocks[i].memory) for i in holding) + capacity
         if held_at_most * self._latest < LARGEST_SUM:
             model.add(held <= capacity * self._period)

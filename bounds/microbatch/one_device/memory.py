@@ -17,7 +17,8 @@ from boundmark.problems.solver_module import require_module
 
 KIND = "memory-latency/1"
 
-# The solver adds up amounts times latencies in 64 bits.
+# The solver adds up amounts times latencies in 64 bits. Where that may be too little, it gets
+# latencies in coarser units: whichever pairs it then prefers prove exactly what they add up to.
 LARGEST_COST = 2**60
 
 
@@ -76,8 +77,7 @@ def longest_holding(paths: LongestPaths, device: int) -> Holding | None:
 
     Returns
     -------
-    None if some release cannot be paired with an allocation that it waits for, or if the costs are
-    too large for the solver.
+    None if some release cannot be paired with an allocation that it waits for.
 
     Raises
     ------
@@ -91,8 +91,7 @@ def longest_holding(paths: LongestPaths, device: int) -> Holding | None:
     flow = SimpleMinCostFlow()
     arcs = []
     total = sum(change for change in changes.values() if change > 0)
-    if total * int(paths.duration.sum()) >= LARGEST_COST:
-        return None
+    ticks_per_unit = 1 + total * int(paths.duration.sum()) // LARGEST_COST
     for first, change in changes.items():
         flow.set_node_supply(first, change)
         if change < 0:
@@ -101,12 +100,16 @@ def longest_holding(paths: LongestPaths, device: int) -> Holding | None:
         for last, released in changes.items():
             latency = between[last]
             if released < 0 and latency is not None:
-                flow.add_arc_with_capacity_and_unit_cost(first, last, total, -latency)
+                cost = -(latency // ticks_per_unit)
+                flow.add_arc_with_capacity_and_unit_cost(first, last, total, cost)
                 arcs.append((first, last, latency + int(paths.duration[last])))
     if not arcs:
         return None if changes else Holding(device, [], 0)
-    if flow.solve() != flow.OPTIMAL:
+    status = flow.solve()
+    if status == flow.INFEASIBLE:
         return None
+    if status != flow.OPTIMAL:
+        raise RuntimeError(f"allocations were not paired with releases: {status}")
     amounts = [flow.flow(arc) for arc in range(len(arcs))]
     return Holding(
         device,

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from boundmark.reports.plots.drawing import drawing_of, figure_of
 from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import include_zero, plain_log_ticks
+from boundmark.reports.plots.style import include_zero, looks, names_below, plain_log_ticks
 
 DATA = pd.DataFrame(
     {"panel": ["v10", "v9", "v9"], "series": ["one", "two", "one"], "x": [1, 2, 3], "y": [5, 6, 7]}
@@ -36,6 +36,29 @@ def test_panels_side_by_side() -> None:
     assert [len(axes.lines) for axes in figure.axes] == [2, 1]
     assert [axes.get_ylabel() for axes in figure.axes] == ["height", ""]
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+
+
+def test_names_are_data_and_shown_as_they_are() -> None:
+    """Looks are found by raw names; no sign makes a formula, and what is invisible is seen."""
+    name, hidden = "a$b_c|d<e>&%#$", "z\u200b\x00"
+    known = looks([name, hidden])
+    rows = [(panel, series, 1) for panel in (name, hidden) for series in (name, hidden)]
+
+    def draw_named(data: pd.DataFrame, axes: Axes) -> None:
+        for series in data["series"]:
+            axes.plot([0, 1], [1, 2], color=known[series].color, label=series)
+        names_below(axes, [name, hidden])
+
+    given = Plot(
+        "p", "T", "C", pd.DataFrame(rows, columns=["panel", "series", "x"]), draw_named,
+        Panels("panel", str),
+    )  # fmt: skip
+    drawing = drawing_of(given, "a.p", with_png=True)
+    texts = [element.text for element in ET.fromstring(drawing.svg).iter() if element.text]
+    shown = r"z\u200b\x00"
+    # Two titles of panels, two names below each, and the legend; then the hints at four lines.
+    assert texts.count(name) == texts.count(shown) == 4 + 2
+    assert not any("$" in text and text != name for text in texts)
 
 
 @pytest.mark.parametrize("panels", [None, Panels("panel", str)])

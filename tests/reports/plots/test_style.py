@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from boundmark.reports.plots.style import COLOURS, GLYPHS, MARKERS, as_drawn, looks
+from boundmark.reports.plots.style import COLOURS, GLYPHS, MARKERS, looks
 
 WHITE, DARK = "#ffffff", "#14171a"
 
@@ -50,14 +50,3 @@ def test_markers_differ() -> None:
     assert len(set(MARKERS)) == len(MARKERS) == len(set(GLYPHS)) == len(GLYPHS) == 21
     names = [str(at) for at in range(420)]
     assert len({(look.color, look.marker) for look in looks(names).values()}) == 420
-
-
-def test_looks_of_names_with_signs_of_formulas() -> None:
-    """Plots hold names that matplotlib takes as they are, and find the looks of the raw ones."""
-    names = ["a$b_c|d<e>&%#", "a\u200bb", "plain"]
-    known = looks(names)
-    assert as_drawn(known) == {
-        r"a\$b_c|d<e>&%#": known[names[0]],
-        r"a\u200bb": known[names[1]],
-        "plain": known["plain"],
-    }
