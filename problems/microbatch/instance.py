@@ -19,6 +19,7 @@ from boundmark.problems.stored_fields import (
     check_format,
     check_lists,
 )
+from boundmark.problems.ticks import LARGEST_TOTAL
 
 # Methods and checkers keep an entry for every block of every micro-batch.
 MOST_MICRO_BATCHES = 2**16
@@ -54,14 +55,22 @@ class MicrobatchInstance:
                 f"expected one for each of the {layout.devices} devices."
             )
         for device, capacity in enumerate(self.capacity):
-            if type(capacity) is not int or not 0 <= capacity < 2**53:
+            if type(capacity) is not int or not 0 <= capacity < LARGEST_TOTAL:
                 raise InvalidInputError(
-                    f"capacity of device {device} is {capacity!r}; expected a non-negative integer."
+                    f"capacity of device {device} is {capacity!r}; "
+                    "expected a non-negative integer below 2^53."
                 )
         if type(self.micro_batches) is not int or not 0 <= self.micro_batches <= MOST_MICRO_BATCHES:
             raise InvalidInputError(
                 f"micro_batches is {self.micro_batches!r}; "
                 f"expected 0, for the period, or up to {MOST_MICRO_BATCHES}."
+            )
+        # As long as everything one after another; what devices hold is limited by the capacity.
+        total = sum(block.duration for block in layout.blocks) * max(1, self.micro_batches)
+        if total > LARGEST_TOTAL:
+            raise InvalidInputError(
+                f"the blocks of {self.micro_batches} micro-batches take {total:.3g} ticks; "
+                "expected at most 2^53, so use a coarser tick or fewer micro-batches."
             )
         for block in layout.blocks:
             for device in block.devices:

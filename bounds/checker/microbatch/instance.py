@@ -9,6 +9,7 @@ from ..values import Rejected, fields, integer, integers, pairs, quoted
 
 LARGEST_AMOUNT = 2**32
 LARGEST_CAPACITY = 2**53
+LARGEST_TOTAL = 2**53
 MOST_MICRO_BATCHES = 2**16
 MOST_BLOCKS = 2**12
 
@@ -74,8 +75,13 @@ def read_instance(document: dict[str, Any]) -> Instance:
     spend(4 * len(edges))
     if topological_order(edges) is None:
         raise Rejected("the instance's blocks wait for each other in a cycle")
+    micro_batches = integer(
+        document["micro_batches"], "micro_batches of the instance", 0, MOST_MICRO_BATCHES
+    )
+    if sum(duration) * max(1, micro_batches) > LARGEST_TOTAL:
+        raise Rejected("the blocks of all micro-batches of the instance take more than 2^53 ticks")
     return Instance(
-        integer(document["micro_batches"], "micro_batches of the instance", 0, MOST_MICRO_BATCHES),
+        micro_batches,
         capacity,
         duration,
         memory,

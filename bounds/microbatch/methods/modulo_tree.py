@@ -31,11 +31,16 @@ def run(
         If the makespan counts, or if periods are too long.
     """
     if instance.micro_batches:
-        raise UnsupportedError("the number of micro-batches is given; only periods are refuted")
+        raise UnsupportedError(
+            f"micro_batches is {instance.micro_batches}; expected 0: only periods are refuted."
+        )
     known = load.certificate(instance, "modulo-tree")
     progress.bound(known)
     if known.bound >= LONGEST_TREE_PERIOD:
-        raise UnsupportedError(f"periods have {known.bound:,} ticks or more; phases are too many")
+        raise UnsupportedError(
+            f"periods have {known.bound:,} ticks or more; expected fewer than "
+            f"{LONGEST_TREE_PERIOD:,}, since all phases are tried."
+        )
     paths = LongestPaths(instance.layout)
     found = [longest_holding(paths, device) for device in range(instance.layout.devices)]
     pairs = [holding.pairs if holding is not None else [] for holding in found]

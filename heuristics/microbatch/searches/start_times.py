@@ -161,7 +161,7 @@ def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any
 
     if question.horizon > LONGEST_TIMELINE:
         raise UnsupportedError(
-            f"the timeline has {question.horizon} slots; expected at most {LONGEST_TIMELINE}, "
+            f"the timeline has {question.horizon:,} slots; expected at most {LONGEST_TIMELINE:,}, "
             "or memory = pairs."
         )
     zero, room = (z3.IntVal(value, ctx=starts[0].ctx) for value in (0, question.room[device]))

@@ -336,6 +336,8 @@ def test_refused_in_bounded_time_and_memory(name: str, tmp_path: Path) -> None:
         (chain(3, k=10**200), "k of the instance is not an integer from 1 to 9007199254740992"),
         (chain(3, k="\x1b[31mred\n"), r"but '\x1b[31mred\n'"),
         (pipeline(3, [[0, "1"], [1, "x" * 9999]]), f"but '{'x' * 40}'..."),
+        (microbatch(33, duration=[2**32] * 33, micro_batches=2**16),
+         "the blocks of all micro-batches of the instance take more than 2^53 ticks"),
         (microbatch(1, device_sets=[[0.0]]), "the number '0.0', which is not an integer"),
         (microbatch(1, device_sets=[[True]]), "device_sets of the instance is not an integer"),
         (microbatch(1, device_sets=[[None]]), "device_sets of the instance is not an integer"),
@@ -345,7 +347,7 @@ def test_refused_in_bounded_time_and_memory(name: str, tmp_path: Path) -> None:
          "the instance's graph has a cycle"),
         (pipeline(1_100_000, []), "the check takes more than 512 MiB of memory"),
     ],
-    ids=range(12),
+    ids=range(13),
 )  # fmt: skip
 def test_hostile_instances(instance: Document, reason: str, tmp_path: Path) -> None:
     """Nothing is said about other files if the instance is not one."""

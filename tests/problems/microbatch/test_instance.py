@@ -2,12 +2,19 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from brute_force_microbatch import instances, layout, v_shape
 from hypothesis import given
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch import PROBLEM, Block, BlockLayout, MicrobatchInstance
+from boundmark.problems.microbatch import (
+    PROBLEM,
+    Block,
+    BlockLayout,
+    MicrobatchInstance,
+    Schedule,
+)
 
 V = v_shape()
 
@@ -77,6 +84,7 @@ def test_loads_count_blocks_on_several_devices_everywhere() -> None:
         (lambda: Block("F", "sideways", 1, 0, (0,)), "kind of block 'F' is 'sideways'"),  # type: ignore[arg-type]
         (lambda: MicrobatchInstance(V, (2,)), "capacity has 1 values; expected one for each"),
         (lambda: MicrobatchInstance(V, (2, -1)), "capacity of device 1 is -1"),
+        (lambda: MicrobatchInstance(V, (2, 2**53)), "expected a non-negative integer below 2.53"),
         (lambda: MicrobatchInstance(V, (2, 2), -1), "micro_batches is -1; expected 0"),
         (lambda: MicrobatchInstance(V, (2, 2), 2**17), "micro_batches is 131072"),
         (lambda: PROBLEM.check_parameters({"k": 3}), "k is no parameter of problem 'microbatch'"),
@@ -86,6 +94,19 @@ def test_bad_input_is_refused(make: Callable[[], Any], reason: str) -> None:
     """What cannot be scheduled is refused, with the field and what was expected."""
     with pytest.raises(InvalidInputError, match=reason):
         make()
+
+
+def test_ticks_of_all_micro_batches_stay_exact_everywhere() -> None:
+    """They add up to 2^53 at most, as the costs of other problems do."""
+    layouts = [layout([("F", 2**32, 0, (0,))] * blocks, [], 1) for blocks in (2**5, 2**5 + 1)]
+    last = MicrobatchInstance(layouts[0], (0,), 2**16)
+    starts = 2**32 * np.arange(2**16 * 2**5).reshape(2**16, 2**5)
+    assert last.objective(Schedule(starts)) == 2**53
+    # The period is the time of one micro-batch.
+    assert MicrobatchInstance(layouts[1], (0,)).micro_batches == 0
+    expected = "blocks of 65536 micro-batches take 9.29e.15 ticks; expected at most 2.53, so use a"
+    with pytest.raises(InvalidInputError, match=expected):
+        MicrobatchInstance(layouts[1], (0,), 2**16)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_z3_stops_in_time() -> None:
 def test_a_long_timeline_is_not_for_it() -> None:
     """The published encoding needs a term for each tick; the other one does not."""
     long = replace(SAMPLE, durations=(1, 1, LONGEST_TIMELINE), horizon=LONGEST_TIMELINE + 2)
-    with pytest.raises(UnsupportedError, match="4098 slots; expected at most 4096"):
+    with pytest.raises(UnsupportedError, match="4,098 slots; expected at most 4,096"):
         finder(Budget(60), 1, "timeline")(long)
     assert finder(Budget(60), 1, "pairs")(long) == [0, 4097, 1]
 
