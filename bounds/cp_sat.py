@@ -31,3 +31,24 @@ def new_solver(seconds: float, threads: int) -> "cp_model.CpSolver":
     solver.parameters.num_workers = threads
     solver.parameters.random_seed = 1
     return solver
+
+
+def solve(
+    solver: "cp_model.CpSolver",
+    model: "cp_model.CpModel",
+    report: "cp_model.CpSolverSolutionCallback | None" = None,
+) -> "cp_model.CpSolverStatus":
+    """Search, and return the solver's status.
+
+    Raises
+    ------
+    AssertionError
+        If the solver refuses the model, as it does with sums beyond 64 bits: it finds nothing then,
+        as if there were nothing.
+    """
+    from ortools.sat.python import cp_model
+
+    status = solver.solve(model, report)
+    if status == cp_model.MODEL_INVALID:
+        raise AssertionError(model.validate())
+    return status

@@ -26,6 +26,12 @@ def decimal(value: Any, digits: int) -> str:
     return MISSING if pd.isna(value) else f"{value:,.{digits}f}"
 
 
+def amount(value: float) -> str:
+    """Return a number: whole and large ones to the last digit, others with four digits."""
+    is_long = float(value).is_integer() or abs(value) >= 1000
+    return f"{value:,.0f}" if is_long else f"{value:,.4g}"
+
+
 def percent(ratio: Any) -> str:
     """Return a ratio such as 0.032 in percent with one decimal, without the sign %."""
     if pd.isna(ratio):

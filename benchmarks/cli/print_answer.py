@@ -80,10 +80,13 @@ def print_losses(answer: Answer) -> None:
     unit = presentation.unit(answer)
     total = max(1, sum(loss.ticks for loss in losses))
     width = max(len(loss.name) for loss in losses)
+    digits = max(14, *(len(f"{loss.ticks:,}") for loss in losses))
     _print("where it is lost", losses[0].where)
     for loss in losses:
         click.echo(
-            printable(f"  {loss.name:{width}}  {loss.ticks:>14,}{unit}  {loss.ticks / total:6.1%}")
+            printable(
+                f"  {loss.name:{width}}  {loss.ticks:>{digits},}{unit}  {loss.ticks / total:6.1%}"
+            )
         )
 
 

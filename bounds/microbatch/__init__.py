@@ -16,6 +16,7 @@ MEMORY_LATENCY = Method(
     kind="bound",
     summary="What a device holds for the longest path from allocation to release (Little's law).",
     run=Deferred("boundmark.bounds.microbatch.methods.memory_latency:run"),
+    version=2,
     warm=("ortools.graph.python.min_cost_flow",),
 )
 
@@ -25,6 +26,7 @@ MODULO = Method(
     kind="exact",
     summary="Modulo scheduling with CP-SAT: least period, then memory, then warm-up and cool-down.",
     run=Deferred("boundmark.bounds.microbatch.methods.modulo:run"),
+    version=2,
     warm=("ortools.sat.python.cp_model",),
 )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from boundmark.reports.text import visible
+from boundmark.reports.text import amount, visible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -58,7 +58,9 @@ def _extent(bar: Any, orientation: str | None) -> str:
     start, length = (
         (bar.get_x(), bar.get_width()) if horizontal else (bar.get_y(), bar.get_height())
     )
-    return f"{start:,g} to {start + length:,g}" if horizontal and start else f"{length:,.4g}"
+    if horizontal and start:
+        return f"{amount(start)} to {amount(start + length)}"
+    return amount(length)
 
 
 def _marks(line: Any, name: str) -> Sequence[str]:
@@ -66,4 +68,4 @@ def _marks(line: Any, name: str) -> Sequence[str]:
     is_marked = line.get_marker() not in (None, "None", "", " ")
     if not is_marked or line.get_markevery() is not None or len(values) > MOST_MARKS:
         return ()
-    return [f"{name}: {value:,.4g}" for value in values]
+    return [f"{name}: {amount(value)}" for value in values]

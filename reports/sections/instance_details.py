@@ -22,6 +22,7 @@ from boundmark.reports.tables.rows import (
     values_of,
 )
 from boundmark.reports.text import (
+    amount,
     count,
     decimal,
     integer,
@@ -116,7 +117,7 @@ def curve_svg(steps: Sequence[Steps], reference: float, time_limit: float) -> st
         path += "".join(f"H{x}V{y}" for x, y in places[1:]) + f"H{WIDTH - RIGHT}"
         t, value = one.points[-1]
         what = "bound" if one.is_bound else "cost"
-        hint = escape(visible(f"{one.name}: {what} {value:,.10g} after {t:.3g} s"))
+        hint = escape(visible(f"{one.name}: {what} {amount(value)} after {t:.3g} s"))
         colour, glyph = one.look % len(COLOURS), GLYPHS[one.look % len(GLYPHS)]
         kind = " lower" if one.is_bound else ""
         lines.append(

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.text import file_name, natural_order, visible
+from boundmark.reports.text import amount, file_name, natural_order, visible
 
 
 def test_plain_names_stay() -> None:
@@ -38,3 +38,16 @@ def test_what_cannot_be_seen_is_escaped_and_lines_stay() -> None:
     """Letters and blanks that do not break stay; control characters and lone surrogates do not."""
     assert visible("25\xa0% Größe [/b] 東\nx") == "25\xa0% Größe [/b] 東\nx"
     assert visible("\x1b[31m\x00\ud800\u202e") == r"\x1b[31m\x00\ud800\u202e"
+
+
+def test_amounts_are_told_to_the_last_tick() -> None:
+    """Up to 2^53, whose floating-point numbers are exact; ratios have four digits."""
+    assert amount(2.0**53 - 1) == "9,007,199,254,740,991"
+    assert [amount(x) for x in (0, 7.0, 6.25, 1 / 3, 12345.6)] == [
+        "0",
+        "7",
+        "6.25",
+        "0.3333",
+        "12,346",
+    ]
+    assert amount(float("inf")) == "inf"

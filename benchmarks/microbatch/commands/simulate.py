@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.argument("solution", type=click.Path(path_type=Path))
 @click.option("--micro-batches", type=click.IntRange(min=1), help="How many, if not as stored.")
 @click.option(
-    "--transfer", type=click.IntRange(min=0), default=0, show_default=True, metavar="TICKS",
+    "--transfer", type=click.IntRange(0, 2**53), default=0, show_default=True, metavar="TICKS",
     help="Ticks that a tensor takes from a device to another one.",
 )  # fmt: skip
 @click.option("--blocking", is_flag=True, help="Devices wait while they send and receive.")
@@ -40,9 +40,11 @@ def simulate(
     """
     from boundmark.benchmarks.microbatch.commands.schedule_files import read_schedule
     from boundmark.problems.canonical import canonical_json
+    from boundmark.problems.errors import InvalidInputError
     from boundmark.problems.microbatch.measures import makespan
     from boundmark.problems.microbatch.runtime import program_of
     from boundmark.problems.microbatch.runtime import simulate as simulate_program
+    from boundmark.problems.ticks import LARGEST_TOTAL
     from boundmark.reports.stored.durable import write_durably
 
     layout, starts = read_schedule(instance, solution, micro_batches)
@@ -51,6 +53,11 @@ def simulate(
         write_durably(instructions, (canonical_json(program.to_json()) + "\n").encode())
     done = simulate_program(layout, program, [transfer] * len(layout.blocks))
     scheduled = makespan(layout, starts)
+    if done.makespan > LARGEST_TOTAL:
+        raise InvalidInputError(
+            f"the simulation takes {done.makespan:.3g} ticks; expected at most 2^53, which every "
+            "reader of JSON keeps, so use shorter transfers."
+        )
     if as_json:
         click.echo(
             json.dumps(
@@ -71,7 +78,7 @@ def simulate(
     kind = "blocking" if blocking else "beside blocks"
     click.echo(f"micro-batches    {len(starts)}")
     click.echo(f"scheduled        {scheduled:,}, with transfers that take no time")
-    click.echo(f"makespan         {done.makespan:,}, with transfers of {transfer} ticks, {kind}")
+    click.echo(f"makespan         {done.makespan:,}, with transfers of {transfer:,} ticks, {kind}")
 
 
 def _print(program: "Program", done: "Simulation") -> None:

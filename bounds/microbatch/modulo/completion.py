@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.cp_sat import new_model, new_solver
+from boundmark.bounds.cp_sat import new_model, new_solver, solve
 from boundmark.bounds.microbatch.modulo.steady_state import SteadyState
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
@@ -138,7 +138,7 @@ class _CompletionModel:
         from ortools.sat.python import cp_model
 
         solver = new_solver(seconds, threads)
-        if solver.solve(self._model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        if solve(solver, self._model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None
         starts = np.array([[solver.value(start) for start in self._first]] * self._count)
         for (m, i), start in self._free.items():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from boundmark.bounds.cp_sat import new_model, new_solver
+from boundmark.bounds.cp_sat import new_model, new_solver, solve
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.problems.microbatch.earliest_starts import left_shifted
@@ -75,6 +75,6 @@ def minimise(
 
     solver = new_solver(seconds, threads)
     solver.best_bound_callback = lambda value: on_bound(round(value))
-    status = solver.solve(model, Report())
+    status = solve(solver, model, Report())
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         on_bound(round(solver.best_objective_bound))

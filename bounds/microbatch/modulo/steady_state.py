@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from boundmark.bounds.cp_sat import new_model, new_solver
+from boundmark.bounds.cp_sat import new_model, new_solver, solve
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
 
@@ -209,9 +209,7 @@ class SteadyStateModel:
         solver.parameters.use_strong_propagation_in_disjunctive = True
         if not is_linear:
             solver.parameters.linearization_level = 0
-        status = solver.solve(self._model)
-        if status == cp_model.MODEL_INVALID:
-            raise AssertionError(self._model.validate())
+        status = solve(solver, self._model)
         if status == cp_model.INFEASIBLE:
             return Outcome("impossible", None, self._shortest)
         bound = self._shortest

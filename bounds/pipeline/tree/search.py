@@ -31,7 +31,8 @@ Multipliers: TypeAlias = dict[str, list[int]]
 # Multipliers are rounded to multiples of 1 / MULTIPLIER_UNITS.
 MULTIPLIER_UNITS = 2**24
 
-# In ticks: from here on, costs are in units of the threshold for the solver.
+# In ticks: from here on, costs are in units of the threshold for the solver. Below, nothing depends
+# on it, so that methods kept their versions when it came.
 LARGE_THRESHOLD = 2**32
 
 # In thresholds: enough for an impossible leaf to be above its threshold.

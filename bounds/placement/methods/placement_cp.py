@@ -3,7 +3,7 @@
 from typing import Any
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.cp_sat import new_solver
+from boundmark.bounds.cp_sat import new_solver, solve
 from boundmark.bounds.placement.programs.constraints import ConstraintProgram
 from boundmark.bounds.placement.programs.sequences import quick_schedule
 from boundmark.bounds.placement.programs.twins import relabelled
@@ -53,7 +53,7 @@ def run(
     solver = new_solver(budget.remaining(), budget.threads)
     solver.parameters.random_seed = seed % 2**31
     solver.best_bound_callback = on_bound
-    status = solver.solve(program.model, Report())
+    status = solve(solver, program.model, Report())
     if status == cp_model.INFEASIBLE:
         raise UnsupportedError("the operators do not fit into the devices' memory.")
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):

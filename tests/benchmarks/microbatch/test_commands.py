@@ -75,6 +75,8 @@ def test_mistakes_are_sentences(boundmark: Boundmark, schedule: tuple[Path, Path
     instance, solution = schedule
     for arguments, text in (
         (("simulate", solution, instance), "expected 'boundmark-instance/1'"),
+        (("simulate", instance, solution, "--transfer", 2**53), "ticks; expected at most 2^53"),
+        (("simulate", instance, solution, "--transfer", 2**53 + 1), "not in the range"),
         (("execute", instance, solution, "--micro-batches", 1), "at least"),
         (("from-pipeline", instance, solution, "x.json"), "expected a PipelineInstance"),
         (("from-pipeline", instance, solution, "x.json", "--backward", "much"), "such as 2, 2.5"),

@@ -39,11 +39,12 @@ def test_bars_tell_where_they_are() -> None:
     """What stands on the axis its length, and what lies along time its start and its end."""
 
     def draw(data: pd.DataFrame, axes: Axes) -> None:
-        axes.barh([0, 1], [3, 4], left=[0, 1000], label="run")
+        axes.barh([0, 1], [3, 4], left=[0, 2**53 - 5], label="run")
         axes.bar(data["x"], data["y"], label="load")
 
     assert titles(draw)["g"] == [
-        "run: 3", "run: 1,000 to 1,004", "load: 5", "load: 6.25", "load: 7",
+        "run: 3", "run: 9,007,199,254,740,987 to 9,007,199,254,740,991",
+        "load: 5", "load: 6.25", "load: 7",
     ]  # fmt: skip
 
 
