@@ -60,7 +60,12 @@ def test_gigabytes_behind_a_small_file() -> None:
         decompressed(small, 2**20)
 
 
-@pytest.mark.parametrize("content", [b"abc", gzip.compress(bytes(100))[:-9], b"\x1f\x8b"])
+@pytest.mark.parametrize(
+    "content",
+    [b"abc", gzip.compress(bytes(100))[:-9], b"\x1f\x8b"],
+    # The time is in the compressed bytes.
+    ids=["plain", "truncated", "head only"],
+)
 def test_what_is_damaged(content: bytes) -> None:
     """A sentence, whatever gzip raises."""
     with pytest.raises(RefusedFileError, match="it cannot be decompressed"):
