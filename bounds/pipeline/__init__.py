@@ -94,7 +94,7 @@ IDEAL_DP = Method(
     problem="pipeline",
     kind="exact",
     summary="The optimum by dynamic programming over down-sets, for graphs that have few of them.",
-    run=Deferred("boundmark.bounds.pipeline.methods.ideal_dp:run"),
+    run=Deferred("boundmark.bounds.pipeline.plain_ideals:run"),
     params={"ideals": 200_000},
 )
 

@@ -1,6 +1,7 @@
 """Heuristics for `placement`: they choose devices, and list scheduling does the rest."""
 
-from boundmark.problems.method import Deferred, Method, ParameterValue
+from boundmark.problems.method import Deferred, Method
+from boundmark.problems.problem import ParameterValue
 
 SINGLE_DEVICE = Method(
     name="single-device",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from boundmark.problems.arrays import frozen
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph
 
@@ -56,3 +56,13 @@ def without(graph: PipelineGraph, nodes: Sequence[int]) -> tuple[PipelineGraph, 
         ),
         kept,
     )
+
+
+def with_pendants(
+    stages: Sequence[int], kept: Sequence[int], removed: Sequence[tuple[int, int]]
+) -> IntArray:
+    """Return the stages of all nodes, given those of the nodes that `without` keeps."""
+    stage = dict(zip(kept, stages, strict=True))
+    for v, neighbour in reversed(removed):
+        stage[v] = stage[neighbour]
+    return frozen([stage[v] for v in range(len(stage))])

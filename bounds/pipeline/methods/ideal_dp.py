@@ -10,9 +10,8 @@ threshold can be met, and thresholds are bisected.
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.ideals.lattice import lattice
-from boundmark.bounds.pipeline.ideals.pendants import pendants, without
+from boundmark.bounds.pipeline.ideals.pendants import pendants, with_pendants, without
 from boundmark.bounds.pipeline.ideals.search import BudgetSpentError, IdealSearch
-from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -68,7 +67,7 @@ def run(
             lower = search.next_threshold
             report(lower)
         else:
-            partition = Partition(_with_pendants(stages, kept, removed))
+            partition = Partition(with_pendants(stages.tolist(), kept, removed))
             upper = instance.objective(partition)
             progress.solution(partition)
         if upper is None:
@@ -77,11 +76,3 @@ def run(
             stride = max(1, lower // 256, 2 * stride)
         else:
             threshold = (lower + upper) // 2
-
-
-def _with_pendants(stages: IntArray, kept: list[int], removed: list[tuple[int, int]]) -> IntArray:
-    """Return the stages of all nodes, given those of the nodes kept."""
-    stage = dict(zip(kept, stages.tolist(), strict=True))
-    for v, neighbour in reversed(removed):
-        stage[v] = stage[neighbour]
-    return frozen([stage[v] for v in range(len(stage))])
