@@ -12,10 +12,15 @@ from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome, Task
-from boundmark.benchmarks.instance_files import read_instance, store_instance, store_labels
 from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
-from boundmark.benchmarks.rows import RowWriter, store_environment
+from boundmark.benchmarks.rows import (
+    RowWriter,
+    read_instance,
+    store_environment,
+    store_instance,
+    store_labels,
+)
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems import catalog
 from boundmark.problems.canonical import canonical_json

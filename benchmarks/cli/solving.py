@@ -213,7 +213,7 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
-    from boundmark.benchmarks.cli.round_lines import live_lines
+    from boundmark.benchmarks.cli.print_answer import live_lines
     from boundmark.benchmarks.solve import SolvingOptions, solve
 
     console = request.console()
@@ -273,7 +273,7 @@ def files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
     StoreError
         If it cannot be stored.
     """
-    from boundmark.benchmarks.grading.named_solution import write_named_solution
+    from boundmark.benchmarks.grading.solution_file import write_named_solution
     from boundmark.reports.stored.documents import write_document
     from boundmark.reports.stored.store import ResultStore
 

@@ -1,5 +1,6 @@
 """A placement: a line for every device, and a drawing."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,20 +8,25 @@ from rich.console import Console
 from rich.table import Table
 
 from boundmark.benchmarks.answer import Answer
-from boundmark.benchmarks.placement.list_scheduled import COMPLETION, with_times
-from boundmark.benchmarks.placement.unfused import unfused
 from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.bounds.checker import printable
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import memory_held
+from boundmark.problems.placement.feasibility import check_devices, memory_held
 from boundmark.problems.placement.measures import (
     busy_ticks,
     idle_while_receiving,
     moved_ticks,
 )
+from boundmark.problems.problem import Solution
 from boundmark.reports.placement.gantt import draw_placement, schedule_spans
 from boundmark.reports.text import integer
+
+COMPLETION = (
+    "operators and transfers start when list scheduling has them start, most urgent first, "
+    "because the table says only where operators run"
+)
 
 
 def objective_name(answer: Answer) -> str:
@@ -131,6 +137,56 @@ def _instance(answer: Answer) -> PlacementInstance:
     instance = answer.source.instance
     assert isinstance(instance, PlacementInstance)
     return instance
+
+
+@dataclass
+class _Into:
+    """Keeps solutions."""
+
+    found: list[Any]
+
+    def solution(self, solution: Solution) -> None:
+        self.found.append(solution)
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        raise AssertionError("heuristics have no bounds")
+
+
+def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementSchedule:
+    """Return the schedule of a placement by the simulator that all heuristics use.
+
+    Raises
+    ------
+    InvalidInputError
+        If a device does not support its operators or has no room for them.
+    """
+    # Imports what is compiled.
+    from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+
+    check_devices(instance.graph, devices)
+    found: list[PlacementSchedule] = []
+    Incumbent(instance, _Into(found)).offer(devices.copy())
+    return found[-1]
+
+
+def with_times(instance: PlacementInstance, schedule: PlacementSchedule) -> PlacementSchedule:
+    """Return the schedule of the same placement; raises as `list_scheduled` does."""
+    return list_scheduled(instance, schedule.devices)
+
+
+def unfused(
+    instance: PlacementInstance, schedule: PlacementSchedule
+) -> tuple[PlacementInstance, PlacementSchedule]:
+    """Return the instance without fusion, and the placement there: simulated anew, if better.
+
+    Operators may start before all inputs of their chain are there, so it may be better. The result
+    is never worse than the schedule given.
+    """
+    assert instance.coarse is not None
+    original = instance.with_parameters({"fusion": "none"})
+    expanded = instance.coarse.expanded(schedule, instance.transfers)
+    candidates = [expanded, list_scheduled(original, expanded.devices)]
+    return original, min(candidates, key=original.objective)
 
 
 PRESENTATION = Presentation(

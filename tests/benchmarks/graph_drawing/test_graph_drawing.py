@@ -2,9 +2,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from boundmark.benchmarks.graph_drawing.dot import to_dot
-from boundmark.benchmarks.graph_drawing.picture import MOST_KINDS, OTHER, Picture, kinds
-from boundmark.benchmarks.graph_drawing.svg import to_svg
+from boundmark.benchmarks.graph_drawing import MOST_KINDS, OTHER, Picture, kinds, to_dot, to_svg
 from boundmark.problems.dag import Dag
 from boundmark.problems.graph_layout import LEVELS_PER_STRIP, layered
 
