@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.parameter_options import ParameterCommand
+from boundmark.benchmarks.cli.options import ParameterCommand
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,

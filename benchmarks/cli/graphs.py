@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from boundmark.benchmarks.cli.dimensions import dim_option
 from boundmark.benchmarks.cli.listing import as_json
+from boundmark.benchmarks.cli.options import dim_option
 
 LABEL_WIDTH = 12
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from boundmark.benchmarks.cli.parameter_options import ParameterCommand
+from boundmark.benchmarks.cli.options import ParameterCommand
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.dimensions import dim_option
+from boundmark.benchmarks.cli.options import dim_option
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.benchmarks.execution import frames, processes
-from boundmark.benchmarks.execution.text import printable
+from boundmark.benchmarks.execution.frames import printable
 from boundmark.problems.errors import BoundmarkError, UnsupportedError
 
 # What a child tells its server when its job starts and ends, so that what comes before and after is

@@ -14,12 +14,11 @@ from typing import Any
 from boundmark.benchmarks.execution import verification, verification_job
 from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL, describe_error
 from boundmark.benchmarks.execution.ending import Ending
-from boundmark.benchmarks.execution.frames import Frame
+from boundmark.benchmarks.execution.frames import Frame, printable
 from boundmark.benchmarks.execution.method_job import StreamedProgress
 from boundmark.benchmarks.execution.reports import Reports
 from boundmark.benchmarks.execution.supervisor import outcome_of
 from boundmark.benchmarks.execution.task import Outcome, Task
-from boundmark.benchmarks.execution.text import printable
 from boundmark.bounds import checker
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import UnsupportedError

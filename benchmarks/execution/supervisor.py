@@ -16,9 +16,9 @@ from boundmark.benchmarks.execution.fork_server import (
     ServerDiedError,
     ServerStoppedError,
 )
+from boundmark.benchmarks.execution.frames import printable
 from boundmark.benchmarks.execution.reports import Reports
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
-from boundmark.benchmarks.execution.text import printable
 from boundmark.benchmarks.execution.verification import Verified
 
 # Between a method's soft budget and its death: enough to notice, too little to profit.

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from layouts import reported, shape
 
-from boundmark.benchmarks.microbatch.schedule_execution.execution import (
+from boundmark.benchmarks.microbatch.execution import (
     Execution,
     ExecutionError,
     check,
     execute,
+    weight_gradients,
 )
-from boundmark.benchmarks.microbatch.schedule_execution.single_process import weight_gradients
 from boundmark.heuristics.microbatch import (
     GPIPE,
     ONE_FORWARD_ONE_BACKWARD,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from boundmark.benchmarks.microbatch.schedule_execution.network import (
+from boundmark.benchmarks.microbatch.network import (
     Array,
     Shard,
     backward_input,

@@ -1,14 +1,40 @@
-"""Options for the parameters that problems declare."""
+"""Options that several commands share, and those that problems declare."""
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from boundmark.reports.stored.statuses import FAILURES
+
 if TYPE_CHECKING:
     from boundmark.problems.parameter import Parameter
     from boundmark.problems.problem import Problem
+
+
+def read_dims(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> dict[str, int]:
+    """Return the sizes of open dimensions by name."""
+    found: dict[str, int] = {}
+    for text in value:
+        name, separator, size = text.rpartition("=")
+        if not separator or not name or not size.isascii() or not size.isdecimal():
+            raise click.BadParameter(f"{text!r}; expected NAME=SIZE, e.g. batch=8.")
+        if len(size) > 10:
+            raise click.BadParameter(f"{text!r:.80}; expected a size of at most ten digits.")
+        if name in found:
+            raise click.BadParameter(f"{name!r} is given twice; expected one size.")
+        found[name] = int(size)
+    return found
+
+
+dim_option = click.option(
+    "--dim", "dims", multiple=True, metavar="NAME=SIZE", callback=read_dims,
+    help="Size of a dimension that the model leaves open, 1 if not given; may be repeated.",
+)  # fmt: skip
 
 
 class ParameterCommand(click.Command):
@@ -61,3 +87,38 @@ def _option(name: str, uses: "list[tuple[str, Parameter]]") -> click.Option:
     return click.Option(
         [name, *spellings], metavar="|".join(metavars), help="; ".join(clauses) + "."
     )
+
+
+def statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Read a list of statuses with commas between them.
+
+    Raises
+    ------
+    click.BadParameter
+        If one is no status of a task that failed.
+    """
+    chosen = tuple(part.strip() for part in value.split(",") if part.strip())
+    for status in chosen:
+        if status not in FAILURES:
+            raise click.BadParameter(f"{status!r} is not one of {', '.join(FAILURES)}.")
+    return chosen
+
+
+fail_on_option = click.option(
+    "--fail-on", default="", metavar="STATUS,...", callback=statuses,
+    help=f"Exit with 1 if a task has one of these statuses ({', '.join(FAILURES)}).",
+)  # fmt: skip
+
+
+def fail_over(chosen: tuple[str, ...], counts: Mapping[Any, int]) -> None:
+    """End the command with exit code 1 if any task has one of the chosen statuses.
+
+    Parameters
+    ----------
+    counts
+        Number of tasks by status.
+    """
+    found = [f"{counts[status]} {status}" for status in chosen if counts.get(status)]
+    if found:
+        click.echo(f"failed: {', '.join(found)}", err=True)
+        sys.exit(1)

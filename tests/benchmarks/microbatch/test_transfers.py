@@ -4,7 +4,7 @@ from multiprocessing import Pipe
 import numpy as np
 import pytest
 
-from boundmark.benchmarks.microbatch.schedule_execution.transfers import (
+from boundmark.benchmarks.microbatch.device_process import (
     BackgroundTransfers,
     receive,
     send,

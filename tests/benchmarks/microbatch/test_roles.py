@@ -1,7 +1,7 @@
 import pytest
 from layouts import shape
 
-from boundmark.benchmarks.microbatch.schedule_execution.roles import Role, roles_of
+from boundmark.benchmarks.microbatch.network import Role, roles_of
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import Block, BlockLayout
 
