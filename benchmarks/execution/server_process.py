@@ -204,10 +204,6 @@ def _watch(
     }
 
 
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
-
-
 def stand_guard(lifeline: int, *others: int) -> None:
     """Fork; return in the new process, and stay as its guard in this one.
 
@@ -236,3 +232,7 @@ def stand_guard(lifeline: int, *others: int) -> None:
     poller.poll()
     processes.end_children()
     os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""`boundmark microbatch`: simulate and execute schedules, and make layouts of a pipeline's stages."""
+"""`boundmark microbatch`: simulate and execute schedules; layouts of a pipeline's stages."""
 
 import json
 from collections.abc import Iterable
