@@ -2,7 +2,7 @@
 
 import itertools
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -109,7 +109,8 @@ def solve(
     rows = rows[
         (rows["instance_sha256"] == source.instance.sha256) & rows["method"].isin(going.tried)
     ]
-    answer = _best(source, rows, directory, going.clock.spent(), given)
+    tried_first = [choice.method.name for choice in options.plan.immediate]
+    answer = _best(source, rows, directory, going.clock.spent(), given, tried_first)
     unfinished = [f"{name}: not run, because {why}" for name, why in going.not_run()]
     if late:
         unfinished += [f"{name}: {late}" for name in going.running]
@@ -175,6 +176,7 @@ def _best(
     directory: Path,
     seconds: float,
     given: GivenSolution | None,
+    tried_first: Collection[str],
 ) -> Answer:
     solved = best_rows(rows, "objective")
     bounded = best_rows(rows, "bound_certified", highest=True)
@@ -203,7 +205,7 @@ def _best(
         method=method,
         bound_method=None if lower is None else str(lower["method"]),
         seconds=seconds,
-        failures=_failures(rows),
+        failures=_failures(rows, tried_first),
         warnings=warnings_about(source),
     )
 
@@ -212,9 +214,13 @@ def _ended_because(why: str) -> str:
     return f"ended because {why}"
 
 
-def _failures(rows: pd.DataFrame) -> tuple[str, ...]:
-    """Return a sentence for each method whose latest attempt did not end well."""
+def _failures(rows: pd.DataFrame, tried_first: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each method whose latest attempt did not end well.
+
+    That an immediate method does not suit an instance is no failure: it is tried on all.
+    """
     latest = rows.sort_values("started_at").drop_duplicates("method", keep="last")
+    latest = latest[~(latest["method"].isin(tried_first) & (latest["status"] == "unsupported"))]
     is_failed = (latest["status"] != "ok") & (latest["status_detail"] != _ended_because(PROVEN))
     failed = latest[is_failed]
     return tuple(

@@ -51,9 +51,9 @@ PROBLEM = Problem(
     instance=PlacementInstance.of,
     instance_from_json=PlacementInstance.from_json,
     solution_from_json=PlacementSchedule.from_json,
+    immediate={"critical-path": {}},
     rounds=(
         (
-            "critical-path",
             "assignment-load",
             "interval-load",
             "single-device",

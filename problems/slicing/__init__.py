@@ -36,8 +36,9 @@ PROBLEM = Problem(
     instance=SlicingInstance.of,
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
+    immediate={"slice-compute": {}},
     rounds=(
-        ("one-device", "equal-slices", "speed-slices", "slice-compute", "slice-potentials"),
+        ("one-device", "equal-slices", "speed-slices", "slice-potentials"),
         ("slice-search",),
     ),
     precedence=50,
