@@ -10,12 +10,15 @@ from boundmark.benchmarks import kernels
 
 
 def test_found_beside_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each folder needs a compiled one, no older than its source; elsewhere, all are."""
+    """Each folder needs a compiled one, no older than its source; elsewhere, all are there."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     package = tmp_path / "methods"
-    caches = [package / name / "kernels" / "__pycache__" for name in ("a", "b")]
-    for cache in caches:
+    caches = [package / name / "__pycache__" for name in ("a", "b")]
+    for cache, name, decorator in zip(caches, ("one", "other"), ("njit", "compiled"), strict=True):
         cache.mkdir(parents=True)
+        (cache.parent / f"{name}.py").write_text(f"@{decorator}([])\ndef f(): pass\n")
+        (cache.parent / "plain.py").write_text("def f(): pass\n")
+        os.utime(cache.parent / f"{name}.py", (0, 0))
     (package / "__init__.py").write_text("")
     point = importlib.metadata.EntryPoint("x", "boundmark.methods_of_a_test:M", "boundmark.methods")
     monkeypatch.setattr(kernels, "entry_points_of", lambda group: [point])
@@ -25,21 +28,22 @@ def test_found_beside_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(kernels.importlib.util, "find_spec", lambda name: Spec)
     assert not kernels.are_compiled()
-    (caches[0] / "one.nbi").touch()
+    one, other = caches[0] / "one.f-1.py311.nbi", caches[1] / "other.f-1.py311.nbi"
+    one.touch()
     assert not kernels.are_compiled()
-    (caches[1] / "other.nbi").touch()
+    other.touch()
     assert kernels.are_compiled()
+    changed = one.stat().st_mtime + 1
     source = caches[0].parent / "one.py"
-    source.write_text("")
-    changed = (caches[0] / "one.nbi").stat().st_mtime + 1
     os.utime(source, (changed, changed))
     assert not kernels.are_compiled()
     past = changed - 10
     os.utime(source, (past, past))
-    os.utime(caches[0] / "one.nbi", (past - 1, past - 1))
+    os.utime(one, (past - 1, past - 1))
     assert not kernels.are_compiled()
     kernels.mark_compiled()
     assert kernels.are_compiled()
-    (caches[1] / "other.nbi").unlink()
+    other.unlink()
+    assert not kernels.are_compiled()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert kernels.are_compiled()
