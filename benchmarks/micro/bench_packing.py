@@ -4,10 +4,10 @@ import numpy as np
 
 from boundmark.bounds.pipeline import PACKING
 from boundmark.bounds.pipeline.packing.pool import Front, unit_of
-from boundmark.bounds.pipeline.packing.refutation import attempt
+from boundmark.bounds.pipeline.packing.search import attempt
 from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.bounds.pipeline.packing.weighing import Weigher, whole_of
-from boundmark.bounds.pipeline.shares.table import share_table
+from boundmark.bounds.pipeline.share import share_table
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.problems.certificate import Certificate, Claim

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from boundmark.bounds.checker.pipeline.limits import MOST_PACKING_UNITS
-from boundmark.bounds.pipeline.kernels import set_growth
+from boundmark.bounds.pipeline.packing import growth
 from boundmark.bounds.pipeline.packing.tensors import bits_of
 from boundmark.problems.arrays import IntArray, frozen
 
@@ -87,8 +87,8 @@ class Front:
         """Pack sets of up to so many units of cost."""
         front, heaviest, packed, last = (np.zeros(units + 1, dtype=np.int64) for _ in range(4))
         costs = frozen(pool.arrays()[0] // unit)
-        set_growth.heaviest_by_unit(costs, frozen(pool.weights(weights)), front, heaviest)
-        set_growth.pack(front, packed, last)
+        growth.heaviest_by_unit(costs, frozen(pool.weights(weights)), front, heaviest)
+        growth.pack(front, packed, last)
         return cls(front, heaviest, packed, last)
 
     @property

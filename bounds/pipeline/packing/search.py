@@ -1,4 +1,8 @@
-"""Searches all connected convex sets for those that weigh more than a front allows."""
+"""Proofs that no stage weighs more than 1: a search of all connected convex sets of nodes.
+
+The sets that weigh more than a front allows, by their cost, are looked for. If there are none, no
+packing of sets that costs at most the threshold weighs too much.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from boundmark.bounds.checker.pipeline.limits import SPLIT, flow_steps, plan_steps
-from boundmark.bounds.pipeline.kernels import set_flow, set_search
-from boundmark.bounds.pipeline.kernels.set_search import BitSets, Rule, Stack, TensorGraph
+from boundmark.bounds.pipeline.packing import growth, set_flow, set_search
+from boundmark.bounds.pipeline.packing.pool import Front, Pool, unit_of
+from boundmark.bounds.pipeline.packing.set_search import BitSets, Rule, Stack, TensorGraph
 from boundmark.bounds.pipeline.packing.tensors import (
     Tensors,
     bits_of,
@@ -18,6 +23,13 @@ from boundmark.bounds.pipeline.packing.tensors import (
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
+
+# Of what the heaviest packing may gain in weight, the part that sets of half a stage's cost or less
+# may: then none that is new is much of a problem, and larger ones hardly lose by it.
+PART_FOR_SMALL_SETS = 0.5
+
+# Of a tick, as a multiple of a stage's weight by a stage's cost, where a search begins to look.
+USUAL_PRICE = 1.1
 
 # Sets found after which a search stops: the weights have to change anyway.
 MOST_FOUND = 500
@@ -40,6 +52,99 @@ PRICE_STEP = 0.1
 # No price is larger than the first one by more than this factor, so that prices of all costs stay
 # within 64 bits (see `whole_of`).
 LARGEST_PRICE_FACTOR = 4
+
+
+def allowance(front: Front, most: int) -> IntArray | None:
+    """Return the most that sets may weigh, by units of cost; None if known ones exceed it.
+
+    Sets of at most half the units may weigh a little more than those that are known; larger ones,
+    as much as is left by the heaviest packing beside them.
+
+    Parameters
+    ----------
+    front
+        Of the sets that are known.
+    most
+        The most that a packing may weigh.
+    """
+    units = len(front.weights) - 1
+    half = units // 2
+    known = np.maximum.accumulate(front.weights)
+    more = PART_FOR_SMALL_SETS * max(0.0, most / front.most - 1.0)
+    small = known.copy()
+    small[half + 1 :] = 0
+    small += (small * more).astype(np.int64)
+    packed, last = np.zeros_like(small), np.zeros_like(small)
+    growth.pack(small, packed, last)
+    large = most - packed[::-1]
+    if known[0] or packed[units] > most or (large < known)[half + 1 :].any():
+        return None
+    small[half + 1 :] = large[half + 1 :]
+    return small
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """The result of trying a proof.
+
+    Attributes
+    ----------
+    payload
+        The proof, but for threshold and whether parameters are loaded; None if there is none.
+    found
+        Sets that were not known, and are heavier than the proof allows.
+    steps
+        Of the search through all sets, as the checker counts them; if it was not ended, about.
+    """
+
+    payload: dict[str, Any] | None
+    found: list[tuple[int, int]]
+    steps: int
+
+
+def attempt(
+    tensors: Tensors,
+    pool: Pool,
+    weights: IntArray,
+    k: int,
+    limit: int,
+    budget: Budget,
+    most_steps: int,
+) -> Attempt | None:
+    """Try to prove a threshold; return None if sets that are known make that impossible.
+
+    Sets that cost half the limit or less come first: they decide what larger ones may weigh.
+
+    Parameters
+    ----------
+    pool
+        The sets that are known.
+    limit
+        What a stage costs at most.
+    """
+    unit = unit_of(limit)
+    units = limit // unit
+    most = (int(weights.sum()) - 1) // k
+    front = allowance(Front.of(pool, weights, unit, units), most)
+    if front is None:
+        return None
+    price = max(1, int(USUAL_PRICE * most / max(1, limit)))
+    half = units // 2
+    small = Task(tensors, weights, front[: half + 1], unit, (half + 1) * unit - 1)
+    whole = Task(tensors, weights, front, unit, limit)
+    for task in (small, whole):
+        outcome = search(task, price, budget, most_steps)
+        if outcome.found or not outcome.has_ended:
+            return Attempt(None, outcome.found, outcome.estimate)
+    payload = {
+        "unit": unit,
+        "weights": weights.tolist(),
+        "front": front.tolist(),
+        "order": outcome.order,
+        "flows": outcome.flows,
+        "plan": outcome.plan,
+    }
+    return Attempt(payload, [], outcome.steps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,15 +12,12 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline.reach.closure import Closure
-from boundmark.bounds.pipeline.reach.prefixes import Prefixes, Step
-from boundmark.bounds.pipeline.reach.program import Program
+from boundmark.bounds.pipeline.reach.prefixes import Closure, Prefixes, Step, Weights, scaled
 from boundmark.bounds.pipeline.reach.proof import Effort, Proof, Prover, proof_without_search
-from boundmark.bounds.pipeline.reach.search import Search
-from boundmark.bounds.pipeline.reach.weights import Weights, scaled
-from boundmark.bounds.pipeline.shares.table import ShareTable
-from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, shares
+from boundmark.bounds.pipeline.reach.search import Program, Search
+from boundmark.bounds.pipeline.share import ShareTable
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, shares
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget

@@ -12,12 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.bounds.pipeline.reach.attempt import Setting
-from boundmark.bounds.pipeline.reach.prefixes import Side
-from boundmark.bounds.pipeline.reach.program import Program
-from boundmark.bounds.pipeline.reach.search import Search
-from boundmark.bounds.pipeline.reach.weights import scaled
-from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows
+from boundmark.bounds.pipeline.reach.prefixes import Side, scaled
+from boundmark.bounds.pipeline.reach.search import Program, Search
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, PrefixWeights, Superblocks
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.objective import stage_costs

@@ -1,14 +1,131 @@
-"""Bounds on the weights of a pipeline's prefixes."""
+"""What the prefixes of a pipeline weigh: weights of nodes, bounds, and the windows that follow.
 
+Weights are the nodes' work, partly moved along the tensors. A prefix that cuts expensive tensors is
+worth less than its work says, because the stages to come have to read them. Weights that are moved
+from producers to consumers say so: of each edge that a prefix cuts, they lack what was moved along
+it. If no tensor takes more than its transfer, a stage still weighs at most its cost: what has come
+to its nodes from elsewhere came with tensors that enter it.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from boundmark.bounds.pipeline.reach.closure import Closure
-from boundmark.bounds.pipeline.shares.windows import Windows
 from boundmark.bounds.pipeline.tree.superblocks import PrefixWeights, Superblocks
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+# Of a tensor's transfer, how much is moved along it, if its producer has as much.
+MOVED_PART = 0.3
+
+# Rows that are taken at a time, since products convert them to eight times their size.
+ROWS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights, in units of 1 / SHARE_UNITS, of which no stage has more than SHARE_UNITS.
+
+    Attributes
+    ----------
+    nodes
+        Weight of each node, shape (n,).
+    moves
+        What is moved along each edge, from producer to consumer, shape (m,).
+    """
+
+    nodes: IntArray
+    moves: IntArray
+
+    @classmethod
+    def unmoved(cls, graph: PipelineGraph, shares: IntArray) -> "Weights":
+        """Return the shares as they are."""
+        return cls(shares, np.zeros(graph.dag.edges, dtype=np.int64))
+
+    @classmethod
+    def moved(cls, graph: PipelineGraph, threshold: int) -> "Weights":
+        """Return work in parts of a threshold, moved to the consumers."""
+        dag = graph.dag
+        weights = scaled(graph.work, threshold).tolist()
+        most = (scaled(graph.transfer, threshold) * MOVED_PART).astype(np.int64).tolist()
+        moves = np.zeros(dag.edges, dtype=np.int64)
+        start = dag.consumer_start.tolist()
+        for u in dag.topological_order.tolist():
+            edges = range(start[u], start[u + 1])
+            if not edges:
+                continue
+            each = min(weights[u], most[u]) // len(edges)
+            weights[u] -= each * len(edges)
+            for e in edges:
+                moves[e] = each
+                weights[int(dag.targets[e])] += each
+        return cls(np.array(weights), moves)
+
+    def moves_to_json(self) -> list[int]:
+        """Return the moves as certificates hold them: an edge's number and its amount."""
+        used = np.flatnonzero(self.moves)
+        pairs: list[int] = np.stack([used, self.moves[used]], axis=1).ravel().tolist()
+        return pairs
+
+
+def scaled(ticks: IntArray, threshold: int) -> IntArray:
+    """Return ticks as parts of a threshold, in units of 1 / SHARE_UNITS, rounded down."""
+    result: IntArray = (ticks.astype(object) * SHARE_UNITS // max(threshold, 1)).astype(np.int64)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """The reflexive and transitive closure of a graph.
+
+    Attributes
+    ----------
+    before
+        Whether the row's node is the column's, or depends on it, shape (n, n).
+    """
+
+    before: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, dag: Dag) -> "Closure":
+        """Return the closure of a graph."""
+        before = np.eye(dag.nodes, dtype=np.bool_)
+        for node in dag.topological_order.tolist():
+            before[node] |= before[dag.producers_of(node)].any(axis=0)
+        return cls(before)
+
+    def weights_before(self, weights: IntArray) -> IntArray:
+        """Return what each node and all that it depends on weigh together, shape (n,)."""
+        return np.concatenate([self.before[rows] @ weights for rows in self._rows()])
+
+    def weights_after(self, weights: IntArray) -> IntArray:
+        """Return what each node and all that depends on it weigh together, shape (n,)."""
+        total = np.zeros(len(weights), dtype=np.int64)
+        for rows in self._rows():
+            total += weights[rows] @ self.before[rows]
+        return total
+
+    def _rows(self) -> Iterator[slice]:
+        for first in range(0, len(self.before), ROWS):
+            yield slice(first, first + ROWS)
+
+    def branch(self, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:
+        """Return the windows if the node is in `stage` or earlier, and if it is later.
+
+        The windows given respect the edges already, so only what the node depends on, or what
+        depends on it, can change.
+        """
+        last, first = windows.last.copy(), windows.first.copy()
+        earlier, later = self.before[node], self.before[:, node]
+        last[earlier] = np.minimum(last[earlier], stage)
+        first[later] = np.maximum(first[later], stage + 1)
+        return Windows(windows.first, last), Windows(first, windows.last)
+
 
 Side = Literal["upper", "lower"]
 

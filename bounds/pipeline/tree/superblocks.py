@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.shares.table import ShareTable
-from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows, shares
+from boundmark.bounds.pipeline.share import ShareTable
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows, shares
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline.graph import PipelineGraph
 

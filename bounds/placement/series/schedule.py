@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boundmark.bounds.checker.placement.paths import OUTSIDE
-from boundmark.bounds.placement.series.adding_up import Durations, shortest_way
+from boundmark.bounds.placement.series.certificate import Durations, shortest_way
 from boundmark.bounds.placement.series.parts import Pair, Part
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule

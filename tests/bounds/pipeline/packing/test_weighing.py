@@ -9,11 +9,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
-from boundmark.bounds.pipeline.packing.master import Master, Packings
 from boundmark.bounds.pipeline.packing.pool import Pool
 from boundmark.bounds.pipeline.packing.tensors import Tensors
-from boundmark.bounds.pipeline.packing.weighing import LARGEST_SUM, PRECISION, Weigher, whole_of
+from boundmark.bounds.pipeline.packing.weighing import (
+    LARGEST_SUM,
+    PRECISION,
+    Master,
+    Packings,
+    Weigher,
+    whole_of,
+)
+from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 

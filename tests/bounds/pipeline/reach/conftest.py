@@ -4,7 +4,7 @@ import pytest
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.reach.attempt import Setting
-from boundmark.bounds.pipeline.reach.closure import Closure
+from boundmark.bounds.pipeline.reach.prefixes import Closure
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 

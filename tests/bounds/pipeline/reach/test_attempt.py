@@ -17,7 +17,7 @@ from boundmark.bounds.checker import budget
 from boundmark.bounds.pipeline.reach import attempt as attempts
 from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Setting
 from boundmark.bounds.pipeline.reach.prefixes import Step
-from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS
+from boundmark.bounds.pipeline.windows import SHARE_UNITS
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
