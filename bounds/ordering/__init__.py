@@ -2,6 +2,14 @@
 
 from boundmark.problems.method import Deferred, Method
 
+OPERATOR_MEMORY = Method(
+    name="operator-memory",
+    problem="ordering",
+    kind="bound",
+    summary="What each operator needs in memory while it runs, whatever the order.",
+    run=Deferred("boundmark.bounds.ordering.operator_memory:run"),
+)
+
 LIVE_CUT = Method(
     name="live-cut",
     problem="ordering",
@@ -29,6 +37,7 @@ BTSEARCH = Method(
 )
 
 METHODS: tuple[Method, ...] = (
+    OPERATOR_MEMORY,
     LIVE_CUT,
     DOWNSET_DP,
     BTSEARCH,

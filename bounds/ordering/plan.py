@@ -16,7 +16,6 @@ from boundmark.bounds.checker.ordering.section import (
     may_overwrite,
     section,
 )
-from boundmark.bounds.ordering.section_network import SectionNetwork
 
 
 class Plan:
@@ -100,6 +99,9 @@ class Plan:
         for v, overwritten in enumerate(part.overwrites):
             if overwritten and may_overwrite(part, v) and not always_overwrites(part, v):
                 return []
+        # Imports what is compiled, and forced stops need nothing of it.
+        from boundmark.bounds.ordering.section_network import SectionNetwork
+
         run, rise = end - begin, self._live[end] - self._live[begin]
         _, side, prices = SectionNetwork(part, run).lowest_below_slope(rise)
         size = int(side.sum())

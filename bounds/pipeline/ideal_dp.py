@@ -2,9 +2,9 @@
 
 A partition whose quotient graph is acyclic is a chain of at most k ideals. Models are long and
 narrow, and many have little more ideals than nodes, where the dynamic program over pairs of ideals
-is quick. [TARNAWSKI20] proposed such a program, with other costs. Here, one search decides whether a
-threshold can be met, and thresholds are bisected. Few hundred ideals are searched in plain Python,
-which takes less time than importing the compiled search in `ideals`.
+is quick. [TARNAWSKI20] proposed such a program, with other costs. Here, one search decides whether
+a threshold can be met, and thresholds are bisected. Few hundred ideals are searched in plain
+Python, which takes less time than importing the compiled search in `ideals`.
 """
 
 from bisect import bisect_left
@@ -113,11 +113,11 @@ def _solve_plainly(
     core, kept = without(instance.graph, [v for v, _ in removed])
     if len(kept) >= ideals:
         raise too_many
-    search = PlainIdealSearch(core, _cost_of_even_work(core, instance.k))
-    if not search.list_stages(ideals, budget):
-        if budget.is_spent():
-            return
-        raise too_many
+    search = PlainIdealSearch(core, _cost_of_even_work(core, instance.k), ideals)
+    if not search.list_stages(budget):
+        if search.has_too_many:
+            raise too_many
+        return
     chain = search.best(instance.k)
     if chain is None:
         return
@@ -224,12 +224,15 @@ class PlainIdealSearch:
     ----------
     most_cost
         Cost of a known partition, in ticks: no stage that costs more is of interest.
+    most_ideals
+        Number of down-sets up to which to try.
     """
 
-    def __init__(self, graph: PipelineGraph, most_cost: int) -> None:
+    def __init__(self, graph: PipelineGraph, most_cost: int, most_ideals: int) -> None:
         dag = graph.dag
         self._graph = graph
         self._most_cost = most_cost
+        self._most_ideals = most_ideals
         self._work, self._load = graph.work.tolist(), graph.param_load.tolist()
         self._producers = [dag.producers_of(v).tolist() for v in range(dag.nodes)]
         self._consumers = [dag.consumers_of(v).tolist() for v in range(dag.nodes)]
@@ -244,29 +247,27 @@ class PlainIdealSearch:
         # By down-set: cost and end of each stage that may begin there.
         self._stages: dict[int, list[tuple[int, int]]] = {}
 
-    def list_stages(self, most_ideals: int, budget: Budget) -> bool:
-        """List the stages; return whether there are few enough, and time enough, to do so.
+    @property
+    def has_too_many(self) -> bool:
+        """Whether more down-sets were found than it should try."""
+        return len(self._ready) > self._most_ideals
 
-        Parameters
-        ----------
-        most_ideals
-            Number of down-sets up to which to try.
-        """
-        waiting, seen, pairs = [0], {0}, 0
+    def list_stages(self, budget: Budget) -> bool:
+        """List the stages; return whether there were few enough down-sets, and time enough."""
+        waiting, seen, listed = [0], {0}, 0
         while waiting:
             first = waiting.pop()
-            stages = []
+            stages = self._stages[first] = []
             for cost, end in self._stages_from(first):
                 stages.append((cost, end))
                 if end not in seen:
                     seen.add(end)
                     waiting.append(end)
-            self._stages[first] = stages
-            if len(self._ready) > most_ideals:
+            if self.has_too_many:
                 return False
-            pairs += len(stages)
-            if pairs > STAGES_AT_A_TIME:
-                pairs = 0
+            listed += len(stages)
+            if listed > STAGES_AT_A_TIME:
+                listed = 0
                 if budget.is_spent():
                     return False
         return True
@@ -287,6 +288,8 @@ class PlainIdealSearch:
         stack = [(first, 0, 0, 0, 0, first)]
         while stack:
             ideal, work, load, entering, leaving, unread = stack.pop()
+            if self.has_too_many:
+                return
             for v in self._ready[ideal]:
                 after = ideal | 1 << v
                 if after in seen:

@@ -59,12 +59,20 @@ def test_any_number_of_stages(k: int) -> None:
     assert sample.objective(plain.solutions[-1]) == sample.objective(compiled.solutions[-1])
 
 
-@pytest.mark.parametrize("nodes", [12, 5000])
-def test_too_many_down_sets(nodes: int) -> None:
-    """It says so at once; the compiled search may try."""
-    wide = brute_force.instance([1] * nodes, [], 3)
+WIDE = {
+    "without edges": brute_force.instance([1] * 60, [], 3),
+    "more nodes than down-sets to try": brute_force.instance([1] * 5000, [], 3),
+    "stages cost more than they may": brute_force.instance(
+        [1] * 61, [(v, 60) for v in range(60)], 3, transfer=[90] * 61
+    ),
+}
+
+
+@pytest.mark.parametrize("sample", WIDE.values(), ids=WIDE)
+def test_too_many_down_sets(sample: PipelineInstance) -> None:
+    """It says so at once, before it has listed what it could never hold."""
     with pytest.raises(UnsupportedError, match="more than 1,000 down-sets"):
-        solved(wide)
+        solved(sample)
 
 
 def test_no_time_is_no_answer() -> None:
