@@ -44,6 +44,7 @@ def _is_fresh(folder: Path) -> bool:
 
 
 def _folders(problem: str | None) -> list[Path]:
+    """Return the folders named kernels, and those with a module whose name ends in that word."""
     points = entry_points_of("boundmark.methods")
     if problem is not None:
         points = [point for point in points if may_treat(point.name, problem)]
@@ -52,5 +53,7 @@ def _folders(problem: str | None) -> list[Path]:
         if point.module.startswith("boundmark."):
             spec = importlib.util.find_spec(point.module)
             if spec is not None and spec.origin is not None:
-                folders += Path(spec.origin).parent.rglob("kernels")
+                package = Path(spec.origin).parent
+                folders += package.rglob("kernels")
+                folders += sorted({path.parent for path in package.rglob("*kernels.py")})
     return folders

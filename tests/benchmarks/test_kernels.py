@@ -13,9 +13,10 @@ def test_found_beside_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Each folder needs a compiled one, no older than its source; elsewhere, all are."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     package = tmp_path / "methods"
-    caches = [package / name / "kernels" / "__pycache__" for name in ("a", "b")]
+    caches = [package / "a" / "kernels" / "__pycache__", package / "b" / "__pycache__"]
     for cache in caches:
         cache.mkdir(parents=True)
+    (package / "b" / "move_kernels.py").write_text("")
     (package / "__init__.py").write_text("")
     point = importlib.metadata.EntryPoint("x", "boundmark.methods_of_a_test:M", "boundmark.methods")
     monkeypatch.setattr(kernels, "entry_points_of", lambda group: [point])

@@ -2,7 +2,7 @@
 
 from boundmark.heuristics.evolution import evolve
 from boundmark.heuristics.ordering.orders.incumbent import Incumbent
-from boundmark.heuristics.pipeline.orders.priorities import Priorities, topological_order
+from boundmark.heuristics.priority_order import Priorities, topological_order
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
 
