@@ -11,7 +11,7 @@ not decoded again, there are in fact 124 generations.
 
 from functools import partial
 
-from boundmark.heuristics.evolution import evolve
+from boundmark.heuristics.evolution import BrkgaSettings, evolve
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.heuristics.priority_order import Priorities, topological_order
@@ -30,14 +30,14 @@ def run(
 ) -> None:
     """Search for priorities whose order has the cheapest segmentation."""
     best: Incumbent[Partition] = Incumbent(progress)
-    evolve_segmentations(instance, best, population, population * generations, seed, budget)
+    settings = BrkgaSettings(population, population * generations)
+    evolve_segmentations(instance, best, settings, seed, budget)
 
 
 def evolve_segmentations(
     instance: PipelineInstance,
     best: Incumbent[Partition],
-    population: int,
-    evaluations: int,
+    settings: BrkgaSettings,
     seed: int,
     budget: Budget,
 ) -> None:
@@ -49,4 +49,4 @@ def evolve_segmentations(
         best.offer(cost, partial(Partition.from_slices, order, ends))
         return cost
 
-    evolve(instance.nodes, sort_and_segment, population, evaluations, seed, budget)
+    evolve(instance.nodes, sort_and_segment, settings, seed, budget)

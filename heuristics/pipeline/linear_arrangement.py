@@ -7,7 +7,7 @@ only its best order is segmented: these are heuristics for a graph, whatever k.
 
 import numpy as np
 
-from boundmark.heuristics.evolution import evolve
+from boundmark.heuristics.evolution import BrkgaSettings, evolve
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.heuristics.priority_order import Priorities, topological_order
 from boundmark.problems.arrays import IntArray
@@ -39,7 +39,8 @@ def run(
             best, best_order = cost, order
         return cost
 
-    evolve(instance.nodes, arrange, population, population * generations, seed, budget)
+    settings = BrkgaSettings(population, population * generations)
+    evolve(instance.nodes, arrange, settings, seed, budget)
     _, ends = segment_order(instance, best_order)
     progress.solution(Partition.from_slices(best_order, ends))
 

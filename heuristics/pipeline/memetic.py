@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from boundmark.heuristics.evolution import BrkgaSettings
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline.annealing import AnnealingSettings, refine
 from boundmark.heuristics.pipeline.brkga import evolve_segmentations
@@ -74,6 +75,7 @@ def run(
         evolved = math.ceil(settings.evolved_share * (evaluations - len(starts)))
         left = evaluations - len(starts) - evolved
         evolution_budget = budget
-    evolve_segmentations(instance, best, settings.population, evolved, seed, evolution_budget)
+    evolution = BrkgaSettings(settings.population, evolved)
+    evolve_segmentations(instance, best, evolution, seed, evolution_budget)
     generator = np.random.default_rng(seed)
     refine(instance, best, budget, left, generator, settings.annealing)

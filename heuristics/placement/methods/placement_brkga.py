@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.evolution import Keys, evolve
+from boundmark.heuristics.evolution import BrkgaSettings, Keys, evolve
 from boundmark.heuristics.placement.kernels.simulation import time_to_end
 from boundmark.heuristics.placement.schedules.incumbent import NO_MAKESPAN, Incumbent
 from boundmark.heuristics.placement.searches.keys import KeyCode
@@ -48,8 +48,7 @@ def run(
         devices, priority = code.decoded(keys)
         return NO_MAKESPAN if devices is None else best.offer(np.array(devices), priority)
 
-    evolve(
-        2 * instance.nodes, makespan, population, population * generations, seed, budget, initial
-    )
+    settings = BrkgaSettings(population, population * generations)
+    evolve(2 * instance.nodes, makespan, settings, seed, budget, initial)
     if best.makespan == NO_MAKESPAN:
         raise UnsupportedError("no placement was found for which the devices have room.")

@@ -1,7 +1,7 @@
 """`brkga-orders`: genetic search over priorities of operators ([BRKGA11])."""
 
-from boundmark.heuristics.evolution import evolve
-from boundmark.heuristics.ordering.orders.incumbent import Incumbent
+from boundmark.heuristics.evolution import BrkgaSettings, evolve
+from boundmark.heuristics.ordering.incumbent import OrderIncumbent
 from boundmark.heuristics.priority_order import Priorities, topological_order
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
@@ -17,9 +17,10 @@ def run(
     generations: int,
 ) -> None:
     """Minimise the memory of the order that always takes the operator of highest priority."""
-    best = Incumbent(instance, progress)
+    best = OrderIncumbent(instance, progress)
 
     def cost(priorities: Priorities) -> int:
-        return best.offer(topological_order(instance.graph.dag, priorities))
+        return best.evaluate(topological_order(instance.graph.dag, priorities))
 
-    evolve(instance.nodes, cost, population, population * generations, seed, budget)
+    settings = BrkgaSettings(population, population * generations)
+    evolve(instance.nodes, cost, settings, seed, budget)

@@ -1,12 +1,27 @@
-"""Orders that are built operator by operator."""
+"""Orders that are built operator by operator, and the methods that report one of them.
+
+`default-order` reports the model file's own order, as far as that is topological ([KAHN62]).
+"""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from boundmark.heuristics.ordering.incumbent import OrderIncumbent
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
-from boundmark.problems.ordering.graph import OrderingGraph
+
+
+def _reporting(
+    construct: Callable[[OrderingInstance], IntArray],
+) -> Callable[[OrderingInstance, Budget, int, Progress], None]:
+    """Return the method that reports the order that a function constructs."""
+
+    def run(instance: OrderingInstance, budget: Budget, seed: int, progress: Progress) -> None:
+        OrderIncumbent(instance, progress).evaluate(construct(instance))
+
+    return run
 
 
 def breadth_first(dag: Dag) -> IntArray:
@@ -17,7 +32,7 @@ def breadth_first(dag: Dag) -> IntArray:
 def depth_first(dag: Dag) -> IntArray:
     """Return the order that always takes the operator that became executable last.
 
-    Of those that became so together, the one with the smallest number comes first.
+    Of those that became executable together, the one with the smallest number comes first.
     """
     return _by_turn(dag, is_last=True)
 
@@ -40,9 +55,10 @@ def _by_turn(dag: Dag, *, is_last: bool) -> IntArray:
 
 
 def smallest_increase(instance: OrderingInstance) -> IntArray:
-    """Return the order that always takes the operator after which least is in memory.
+    """Return the order that always takes the operator after which memory holds least.
 
-    Of equal ones, that which takes least while it runs comes first, then the smallest number.
+    Of equal ones, the operator that needs least while it runs comes first, then the smallest
+    number.
     """
     graph = instance.graph
     size, kept = graph.size.tolist(), set(graph.kept)
@@ -75,8 +91,14 @@ def smallest_increase(instance: OrderingInstance) -> IntArray:
 
 def constructed(instance: OrderingInstance) -> Iterator[IntArray]:
     """Yield the orders of all simple methods."""
-    graph: OrderingGraph = instance.graph
-    yield graph.dag.topological_order
-    yield depth_first(graph.dag)
-    yield breadth_first(graph.dag)
+    dag = instance.graph.dag
+    yield dag.topological_order
+    yield depth_first(dag)
+    yield breadth_first(dag)
     yield smallest_increase(instance)
+
+
+run_default_order = _reporting(lambda instance: instance.graph.dag.topological_order)
+run_bfs_order = _reporting(lambda instance: breadth_first(instance.graph.dag))
+run_dfs_order = _reporting(lambda instance: depth_first(instance.graph.dag))
+run_greedy_order = _reporting(smallest_increase)

@@ -1,11 +1,12 @@
-"""Memory of an order, and steps of a search that exchanges neighbouring runs of operators."""
+"""Compiled: the memory of an order, and annealing that exchanges runs of operators."""
 
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
+from boundmark.heuristics.compiling import INTEGERS, compiled, internal
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.ordering import OrderingInstance
 from boundmark.problems.ordering.graph import INPUT
@@ -25,10 +26,10 @@ class Tensors(NamedTuple):
     size, readers
         Of each tensor; the number of readers has one more for a tensor that is kept.
     running, written, leaves
-        What each operator takes beside what is there, its part that an overwritten tensor saves,
-        and what it leaves behind.
+        Bytes that each operator needs beside the tensors in memory; the part of them that it saves
+        by overwriting a tensor; and the bytes that it leaves in memory.
     first
-        What is there from the start, shape (1,).
+        Bytes in memory before the first operator, shape (1,).
     """
 
     read_start: IntArray
@@ -69,15 +70,14 @@ def tensors_of(instance: OrderingInstance) -> Tensors:
 FloatArray = npt.NDArray[np.float64]
 
 _INT = types.int64
-_INPUT = types.Array(types.int64, 1, "C", readonly=True)
 _VECTOR = types.Array(types.int64, 1, "C")
 _TABLE = types.Array(types.int64, 2, "C")
 _FLOATS = types.Array(types.float64, 1, "C")
-_TENSORS = types.NamedUniTuple(_INPUT, 10, Tensors)  # type: ignore[no-untyped-call]
+_TENSORS = types.NamedUniTuple(INTEGERS, 10, Tensors)  # type: ignore[no-untyped-call]
 _TWO = types.UniTuple(_INT, 2)  # type: ignore[no-untyped-call]
 
 
-@njit([_TWO(_INPUT, _TENSORS)], cache=True, nogil=True)
+@compiled([_TWO(INTEGERS, _TENSORS)])
 def peak_and_sum(order: IntArray, g: Tensors) -> tuple[int, int]:
     """Return the largest memory while an operator of an order runs, and the sum over all."""
     left = g.readers.copy()
@@ -100,11 +100,13 @@ def peak_and_sum(order: IntArray, g: Tensors) -> tuple[int, int]:
     return peak, total
 
 
-@njit([types.boolean(_VECTOR, _INT, _INT, _INT, _VECTOR, _TENSORS)], cache=True, nogil=True)
+@internal([types.boolean(_VECTOR, _INT, _INT, _INT, _VECTOR, _TENSORS)])
 def _exchange(
     order: IntArray, begin: int, middle: int, end: int, position: IntArray, g: Tensors
 ) -> bool:
-    """Let two neighbouring runs of an order change places, unless one waits for the other.
+    """Exchange two neighbouring runs of an order, unless one depends on the other.
+
+    Return whether they were exchanged.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ def _exchange(
     return True
 
 
-@njit([_INT(_INT, _VECTOR, _VECTOR, _TABLE, _FLOATS, _TENSORS)], cache=True, nogil=True)
+@compiled([_INT(_INT, _VECTOR, _VECTOR, _TABLE, _FLOATS, _TENSORS)])
 def anneal(
     peak_weight: int,
     order: IntArray,
@@ -136,16 +138,16 @@ def anneal(
     allowed: FloatArray,
     g: Tensors,
 ) -> int:
-    """Exchange neighbouring runs of an order at random; return the least cost that was seen.
+    """Exchange neighbouring runs of an order at random; return the least cost found.
 
-    The cost is the sum over operators and so many times the peak.
+    The cost is the sum over operators plus `peak_weight` times the peak.
 
     Parameters
     ----------
     order
-        Where the search stands, changed by it.
+        The current order, changed in place.
     best
-        On return the order of the least cost, if that is less than the first order's.
+        Overwritten with the cheapest order, if it costs less than the first one.
     moves
         Begin, middle and end of the runs for each step, shape (steps, 3).
     allowed
