@@ -99,9 +99,8 @@ def evolve(
         lambda rank: settings.from_elite_parent if rank == 1 else 1 - settings.from_elite_parent
     )
     if initial:
-        search.set_initial_population(
-            [vector.tolist() for vector in initial[: settings.population]]
-        )
+        first = initial[: settings.population]
+        search.set_initial_population([vector.tolist() for vector in first])
     try:
         search.initialize()
         while decoder.left > 0:

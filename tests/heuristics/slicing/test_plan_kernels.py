@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from random_slicing import instances, plans
 from tiny_slicing import LARGER
 
-from boundmark.heuristics.slicing.kernels.arrays import slicing_arrays
-from boundmark.heuristics.slicing.kernels.plans import (
+from boundmark.heuristics.slicing.plan_kernels import (
     all_ticks,
     anneal,
     evaluate_all,
     excess_memory,
     fit_pattern,
+    slicing_arrays,
 )
-from boundmark.heuristics.slicing.plans.simple import patterns
+from boundmark.heuristics.slicing.simple_plans import patterns
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import memory_taken, plan_times

@@ -1,10 +1,13 @@
-"""Plans that follow a rule."""
+"""Plans that follow a rule, and the methods that report them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boundmark.heuristics.slicing.kernels.plans import fit_pattern
+from boundmark.heuristics.slicing.incumbent import PlanIncumbent
+from boundmark.heuristics.slicing.plan_kernels import fit_pattern
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 Fractions = NDArray[np.float64]
@@ -55,8 +58,8 @@ def patterns(instance: SlicingInstance) -> Fractions:
 def layers(instance: SlicingInstance) -> IntArray:
     """Return the plan that gives each device a run of whole operators, by its speed.
 
-    An operator is on the device within whose share the middle of its work lies, if all work is laid
-    out in the order of operators.
+    All work is laid out in the order of operators and divided by the devices' speeds; an operator
+    is on the device in whose share the middle of its work lies.
     """
     graph = instance.graph
     work = graph.work.mean(axis=1)
@@ -64,3 +67,43 @@ def layers(instance: SlicingInstance) -> IntArray:
     ends = shares_pattern(speeds(instance))[1:-1]
     device = np.searchsorted(ends, middle, side="right")
     return np.where(np.arange(graph.devices + 1) > device[:, None], graph.length[:, None], 0)
+
+
+def run_one_device(
+    instance: SlicingInstance, budget: Budget, seed: int, progress: Progress
+) -> None:
+    """Report the whole model on each device that is better than those before."""
+    best, devices = PlanIncumbent(instance, progress), instance.graph.devices
+    fits = [
+        best.evaluate(divided(instance, one_device_pattern(devices, device)))
+        for device in range(devices)
+    ]
+    if not any(fits):
+        raise UnsupportedError("no device has memory for the whole model.")
+
+
+def run_equal_slices(
+    instance: SlicingInstance, budget: Budget, seed: int, progress: Progress
+) -> None:
+    """Report every operator in equal parts on all devices."""
+    vectors = divided(instance, shares_pattern(np.ones(instance.graph.devices)))
+    PlanIncumbent(instance, progress).require(vectors, "a division in equal parts")
+
+
+def run_speed_slices(
+    instance: SlicingInstance, budget: Budget, seed: int, progress: Progress
+) -> None:
+    """Report every operator on all devices, in parts proportional to their speeds."""
+    vectors = divided(instance, shares_pattern(speeds(instance)))
+    PlanIncumbent(instance, progress).require(vectors, "a division by speeds")
+
+
+def run_layer_pipeline(
+    instance: SlicingInstance, budget: Budget, seed: int, progress: Progress
+) -> None:
+    """Report whole operators, a run of them on each device, as a pipeline has its stages.
+
+    The plan needs the least memory, and never computes on two devices at once.
+    """
+    vectors = layers(instance)
+    PlanIncumbent(instance, progress).require(vectors, "a run of whole operators per device")

@@ -4,14 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.slicing.kernels.arrays import SlicingArrays
-from boundmark.heuristics.slicing.kernels.plans import (
+from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.slicing.incumbent import PlanIncumbent
+from boundmark.heuristics.slicing.plan_kernels import (
+    SlicingArrays,
     excess_memory,
     fit_pattern,
     operator_ticks,
 )
-from boundmark.heuristics.slicing.plans.incumbent import NO_LATENCY, Incumbent
-from boundmark.heuristics.slicing.plans.simple import (
+from boundmark.heuristics.slicing.simple_plans import (
     Fractions,
     divided,
     layers,
@@ -31,7 +32,7 @@ def best_responses(
 ) -> None:
     """Improve vectors in place until no operator has a better one, or the time is up.
 
-    An operator tries the fractions given and those of the operators that it reads.
+    An operator tries the given fractions and those of the operators that it reads.
     """
     operators = range(len(arrays.length))
     is_better = True
@@ -69,14 +70,14 @@ def _respond(
 def run(
     instance: SlicingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the best of some simple plans, then what responses make of it."""
-    best, devices = Incumbent(instance, progress), instance.graph.devices
-    best.offer(divided(instance, one_device_pattern(devices, int(speeds(instance).argmax()))))
-    best.offer(divided(instance, shares_pattern(speeds(instance))))
-    if best.latency == NO_LATENCY:
-        best.offer(layers(instance))
-    if best.latency == NO_LATENCY:
+    """Report the best of some simple plans, then improve it by best responses."""
+    best, devices = PlanIncumbent(instance, progress), instance.graph.devices
+    best.evaluate(divided(instance, one_device_pattern(devices, int(speeds(instance).argmax()))))
+    best.evaluate(divided(instance, shares_pattern(speeds(instance))))
+    if best.cost == NO_COST:
+        best.evaluate(layers(instance))
+    if best.cost == NO_COST:
         raise UnsupportedError("no simple plan fits into the devices' memory.")
-    vectors = best.vectors.copy()
+    vectors = best.solution.vectors.copy()
     best_responses(best.arrays, patterns(instance), vectors, budget)
-    best.offer(vectors)
+    best.evaluate(vectors)

@@ -5,15 +5,17 @@ an operator like one that it reads, or moves a boundary in a run of operators. R
 operator on other devices than its neighbours mostly pays for communication twice.
 """
 
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.slicing.kernels.plans import anneal
-from boundmark.heuristics.slicing.methods.best_response import best_responses
-from boundmark.heuristics.slicing.plans.incumbent import NO_LATENCY, Incumbent
-from boundmark.heuristics.slicing.plans.simple import (
+from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.slicing.best_response import best_responses
+from boundmark.heuristics.slicing.incumbent import PlanIncumbent
+from boundmark.heuristics.slicing.plan_kernels import anneal
+from boundmark.heuristics.slicing.simple_plans import (
     divided,
     layers,
     one_device_pattern,
@@ -26,15 +28,34 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 from boundmark.problems.slicing.graph import tensor_bytes
 
-# In units of the best latency, at the first and the last step of a round. Rounds with high ones get
-# from one device to many and back, those with low ones move single boundaries.
-HOTTEST, COLDEST = (0.01, 0.1, 0.001), 0.00001
 
-# Steps of the first round, and how many times more each further one has, up to a limit.
-FIRST_STEPS, GROWTH, MOST_STEPS = 20_000, 2, 2_000_000
+@dataclass(frozen=True)
+class SliceSearchSettings:
+    """Settings of `slice-search`.
 
-# Of the steps for which there seems to be time, so many are a round.
-AFFORDED = 0.5
+    Attributes
+    ----------
+    hottest
+        Initial temperatures of the rounds in turn, in units of the best latency. Hot rounds get
+        from one device to many and back, cold ones move single boundaries.
+    coldest
+        Final temperature of every round, in units of the best latency.
+    first_steps, growth, most_steps
+        Steps of the first round, the factor by which each round has more than the one before, and
+        the largest number of steps.
+    afforded
+        Largest length of a round, as a fraction of the steps for which there seems to be time.
+    """
+
+    hottest: tuple[float, ...] = (0.01, 0.1, 0.001)
+    coldest: float = 0.00001
+    first_steps: int = 20_000
+    growth: int = 2
+    most_steps: int = 2_000_000
+    afforded: float = 0.5
+
+
+DEFAULTS = SliceSearchSettings()
 
 
 def run(
@@ -43,43 +64,44 @@ def run(
     seed: int,
     progress: Progress,
     evaluations: int,
+    settings: SliceSearchSettings = DEFAULTS,
     **params: Any,
 ) -> None:
-    """Report simple plans, what responses make of them, and what rounds of annealing find."""
-    best = Incumbent(instance, progress)
+    """Report simple plans, then best responses, then what rounds of annealing find."""
+    best = PlanIncumbent(instance, progress)
     devices, fractions = instance.graph.devices, patterns(instance)
     starts = [divided(instance, one_device_pattern(devices, d)) for d in range(devices)]
     starts += [divided(instance, shares_pattern(speeds(instance))), layers(instance)]
-    fits = [best.offer(start) for start in starts]
+    fits = [best.evaluate(start) for start in starts]
     if devices == 1 or budget.is_spent():
         _require(best)
         return
-    if best.latency < NO_LATENCY:
-        vectors = best.vectors.copy()
+    if best.cost < NO_COST:
+        vectors = best.solution.vectors.copy()
         best_responses(best.arrays, fractions, vectors, budget)
-        best.offer(vectors)
+        best.evaluate(vectors)
     generator, vectors = np.random.default_rng(seed), starts[-1].copy()
-    steps, done, hottest = FIRST_STEPS, 0, cycle(HOTTEST)
-    while not budget.is_spent() and best.latency and (not evaluations or done < evaluations):
+    steps, done, hottest = settings.first_steps, 0, cycle(settings.hottest)
+    while not budget.is_spent() and best.cost and (not evaluations or done < evaluations):
         steps = min(steps, evaluations - done) if evaluations else steps
         began = budget.remaining()
-        # As long as none fits into memory, the last one is as good as any.
-        vectors = best.vectors.copy() if best.latency < NO_LATENCY else vectors
-        scale = min(best.latency, int(instance.graph.work.sum()) + 1)
-        # Whoever exceeds the memory by a byte shall gain nothing by it.
+        # As long as no plan fits into memory, go on from the last one.
+        vectors = best.solution.vectors.copy() if best.cost < NO_COST else vectors
+        scale = min(best.cost, int(instance.graph.work.sum()) + 1)
+        # Exceeding the memory by a byte must not pay.
         penalty = _penalty(instance, scale) if all(fits) else scale // 1000 + 1
         anneal(
             best.arrays, fractions, vectors, steps, max(1.0, next(hottest) * scale),
-            COLDEST * scale, penalty,
+            settings.coldest * scale, penalty,
             int(generator.integers(2**31)),
         )  # fmt: skip
-        best.offer(vectors)
+        best.evaluate(vectors)
         done += steps
         affordable = steps * budget.remaining() / max(began - budget.remaining(), 1e-9)
-        steps = min(MOST_STEPS, GROWTH * steps)
+        steps = min(settings.most_steps, settings.growth * steps)
         if not evaluations:
             # The machine may become slower.
-            steps = max(1, min(steps, int(AFFORDED * affordable)))
+            steps = max(1, min(steps, int(settings.afforded * affordable)))
     _require(best)
 
 
@@ -92,6 +114,6 @@ def _penalty(instance: SlicingInstance, scale: int) -> int:
     return 0 if most <= int(graph.capacity.min()) else scale // 1000 + 1
 
 
-def _require(best: Incumbent) -> None:
-    if best.latency == NO_LATENCY:
+def _require(best: PlanIncumbent) -> None:
+    if best.cost == NO_COST:
         raise UnsupportedError("no plan was found that fits into the devices' memory.")

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.slicing.kernels.plans import evaluate_all
-from boundmark.heuristics.slicing.plans.incumbent import NO_LATENCY, Incumbent
-from boundmark.heuristics.slicing.plans.simple import divided, one_device_pattern, shares_pattern
+from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.slicing.incumbent import PlanIncumbent
+from boundmark.heuristics.slicing.plan_kernels import evaluate_all
+from boundmark.heuristics.slicing.simple_plans import divided, one_device_pattern, shares_pattern
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -43,7 +44,7 @@ def _first_genes(instance: SlicingInstance, population: int, seed: int) -> IntAr
     return np.array(rows, dtype=np.int64)
 
 
-def _evolution(instance: SlicingInstance, best: Incumbent, population: int, seed: int) -> Any:
+def _evolution(instance: SlicingInstance, best: PlanIncumbent, population: int, seed: int) -> Any:
     """Return pymoo's algorithm, ready to ask for chromosomes, and its problem."""
     require_module("pymoo")
     from pymoo.algorithms.soo.nonconvex.ga import GA
@@ -99,7 +100,7 @@ def run(
     UnsupportedError
         If no generation has a plan that fits into memory.
     """
-    best = Incumbent(instance, progress)
+    best = PlanIncumbent(instance, progress)
     if instance.graph.devices == 1:
         best.require(divided(instance, np.array([0.0, 1.0])), "the model")
         return
@@ -111,7 +112,7 @@ def run(
         algorithm.evaluator.eval(problem, offspring)
         algorithm.tell(infills=offspring)
         fittest = algorithm.opt[0]
-        if fittest.CV[0] <= 0 and fittest.F[0] < best.latency:
-            best.offer(_with_ends(instance, np.asarray([fittest.X], dtype=np.int64))[0])
-    if best.latency == NO_LATENCY:
+        if fittest.CV[0] <= 0 and fittest.F[0] < best.cost:
+            best.evaluate(_with_ends(instance, np.asarray([fittest.X], dtype=np.int64))[0])
+    if best.cost == NO_COST:
         raise UnsupportedError("no generation has a plan that fits into the devices' memory.")

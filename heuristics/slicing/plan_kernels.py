@@ -1,30 +1,108 @@
 """Compiled evaluation of partition vectors, and simulated annealing over them.
 
-`boundmark.problems.slicing.latency` says in plain Python what latency and memory are. One module,
-since numba does not notice when a function that is called from another file changes.
+`boundmark.problems.slicing.latency` says in plain Python what latency and memory are; tests compare
+the two.
 """
 
 # ruff: noqa: NPY002 - the generator of compiled code, which the caller gives a seed.
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 
-from boundmark.heuristics.slicing.kernels.arrays import ARRAYS, SlicingArrays
-from boundmark.heuristics.slicing.kernels.compiling import compiled, internal
-from boundmark.problems.arrays import IntArray
+from boundmark.heuristics.compiling import compiled, internal
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.slicing import CHANNELS, SlicingInstance
+
+
+class SlicingArrays(NamedTuple):
+    """Fields of a `SlicingGraph` as contiguous arrays.
+
+    Attributes
+    ----------
+    edges
+        A row per edge, sorted by consumer: the fields of `Edge`, and 1 if producer and consumer are
+        sliced in different dimensions, shape (m, 10).
+    start
+        Operator i's inputs are ``edges[start[i]:start[i + 1]]``, shape (N + 1,).
+    readers, reader_start
+        The operators that read i's output: ``readers[reader_start[i]:reader_start[i + 1]]``.
+    router
+        Ticks and bytes point to point, ticks and bytes by broadcast, and the delay, shape (5,).
+    last_use
+        The last operator that reads each output, or the operator itself, shape (N,).
+    freed
+        All operators in the order of their last use, shape (N,).
+    is_shared
+        1 where parameters are divided among devices, 0 where they are copied, shape (N,).
+    """
+
+    length: IntArray
+    work: IntArray
+    launch: IntArray
+    edges: IntArray
+    start: IntArray
+    readers: IntArray
+    reader_start: IntArray
+    router: IntArray
+    weights: IntArray
+    output: IntArray
+    last_use: IntArray
+    freed: IntArray
+    capacity: IntArray
+    is_shared: IntArray
+
+
+def _readonly(axes: int) -> types.Array:
+    return types.Array(types.int64, axes, "C", readonly=True)
+
+
+ARRAYS = types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_readonly(2 if field in ("work", "edges") else 1) for field in SlicingArrays._fields],
+    SlicingArrays,
+)
+
+
+def slicing_arrays(instance: SlicingInstance) -> SlicingArrays:
+    """Return the arrays of an instance."""
+    graph = instance.graph
+    rows = [
+        (*edge, int(graph.axis[edge.producer] != graph.axis[edge.consumer]))
+        for inputs in graph.inputs
+        for edge in inputs
+    ]
+    edges = frozen(np.array(rows, dtype=np.int64).reshape(-1, 10))
+    return SlicingArrays(
+        length=graph.length,
+        work=graph.work,
+        launch=graph.launch,
+        edges=edges,
+        start=frozen(np.searchsorted(edges[:, 1], np.arange(graph.nodes + 1))),
+        readers=frozen(graph.dag.targets),
+        reader_start=frozen(graph.dag.consumer_start),
+        router=frozen([*graph.point_to_point, *graph.broadcast, graph.delay]),
+        weights=graph.weights,
+        output=graph.output,
+        last_use=graph.last_use,
+        freed=frozen(np.argsort(graph.last_use, kind="stable")),
+        capacity=graph.capacity,
+        is_shared=frozen((graph.axis == CHANNELS).astype(np.int64)),
+    )
+
 
 _ROW = types.int64[::1]
 _TABLE = types.int64[:, ::1]
 _REALS = types.float64[:, ::1]
 _PAIR = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
 
-# Shares of the kinds of steps: a pattern for a run of operators; like an input; one boundary.
+# Probabilities of the kinds of steps: a pattern for a run of operators; like an input; one boundary.
 _PATTERN, _LIKE_INPUT, _ONE_BOUNDARY = 0.35, 0.25, 0.2
 
 
 @internal([types.int64(ARRAYS, _TABLE, types.int64, types.int64, types.int64)])
 def _missing(net: SlicingArrays, vectors: IntArray, row: int, operator: int, device: int) -> int:
-    """Return the bytes of an edge's tensor that a device needs and does not hold."""
+    """Return the bytes of an edge's tensor that a device needs and does not have."""
     begin, end = vectors[operator, device], vectors[operator, device + 1]
     edge = net.edges[row]
     producer, unit, extent = edge[0], edge[2], edge[3]
@@ -137,7 +215,7 @@ def _change(
     patterns: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
     vectors: IntArray,
 ) -> tuple[int, int]:
-    """Change some vectors at random; return the first operator of the run, and how many."""
+    """Change the vectors of a run of operators at random; return its first operator and length."""
     operators, devices = net.length.size, net.capacity.size
     operator = np.random.randint(operators)
     kind = np.random.random()
@@ -183,7 +261,7 @@ def _affected(
     stamp: IntArray,
     found: IntArray,
 ) -> int:
-    """Fill in the operators whose ticks may have changed, and return how many these are."""
+    """List the operators whose ticks may have changed; return their number."""
     size = 0
     for operator in range(first, first + count):
         is_same = True
@@ -229,9 +307,9 @@ def anneal(
     penalty: int,
     seed: int,
 ) -> None:
-    """Improve vectors in place, by so many steps, to the best ones found that fit into memory.
+    """Replace vectors by the best ones that annealing finds and that fit into memory.
 
-    As long as none does, to those that cost least with the penalty.
+    If none fit, replace them by those with the least cost and penalty.
 
     Parameters
     ----------
@@ -240,7 +318,7 @@ def anneal(
     hot, cold
         Temperature at the first and the last step, in ticks.
     penalty
-        Ticks for each byte beyond the memory; 0 if memory need not be looked at.
+        Ticks for each byte beyond the memory; 0 if all plans fit.
     """
     np.random.seed(seed)
     operators = net.length.size
