@@ -96,7 +96,7 @@ _TABLE = types.int64[:, ::1]
 _REALS = types.float64[:, ::1]
 _PAIR = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
 
-# Probabilities of the kinds of steps: a pattern for a run of operators; like an input; one boundary.
+# Probabilities of steps: a pattern for a run of operators; like an input; one boundary.
 _PATTERN, _LIKE_INPUT, _ONE_BOUNDARY = 0.35, 0.25, 0.2
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from boundmark.heuristics.microbatch.searches.repetend import held_before
-from boundmark.heuristics.microbatch.searches.start_times import Find, Question
+from boundmark.heuristics.microbatch.repetend import held_before
+from boundmark.heuristics.microbatch.start_times import Find, Question
 from boundmark.problems.microbatch import BlockLayout
 from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts
 

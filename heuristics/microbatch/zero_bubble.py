@@ -1,11 +1,11 @@
 """`zb-h1`: split backward blocks fill the bubbles of 1F1B ([ZEROBUBBLE24])."""
 
-from boundmark.heuristics.microbatch.constructors.device_orders import peak_memory
-from boundmark.heuristics.microbatch.constructors.in_flight import count_in_flight
-from boundmark.heuristics.microbatch.constructors.pattern import Pattern
-from boundmark.heuristics.microbatch.constructors.reporting import report_pattern
-from boundmark.heuristics.microbatch.constructors.stages import (
+from boundmark.heuristics.microbatch.device_orders import peak_memory
+from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.reporting import report_pattern
+from boundmark.heuristics.microbatch.stages import (
     Stage,
+    count_in_flight,
     find_stages,
     require_one_stage_per_device,
 )

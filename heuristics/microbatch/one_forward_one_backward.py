@@ -1,19 +1,18 @@
-"""`1f1b-plus`: 1F1B with blocks on several devices in between ([TESSEL24], Section VI-A)."""
+"""`1f1b`: one forward and one backward block in turn ([DAPPLE21])."""
 
-from boundmark.heuristics.microbatch.constructors.device_orders import fits
-from boundmark.heuristics.microbatch.constructors.in_flight import (
-    count_in_flight,
-    order_stages_alone,
-)
-from boundmark.heuristics.microbatch.constructors.merging import has_chain, merge_orders
-from boundmark.heuristics.microbatch.constructors.pattern import Pattern, mean_period
-from boundmark.heuristics.microbatch.constructors.reporting import report_orders, report_pattern
-from boundmark.heuristics.microbatch.constructors.stages import (
+from boundmark.heuristics.microbatch.device_orders import fits
+from boundmark.heuristics.microbatch.merging import has_chain, merge_orders
+from boundmark.heuristics.microbatch.pattern import Pattern, mean_period
+from boundmark.heuristics.microbatch.reporting import report_orders, report_pattern
+from boundmark.heuristics.microbatch.stages import (
     Stage,
     backward_blocks,
+    count_in_flight,
     find_stages,
     forward_blocks,
+    order_stages_alone,
     require_one_stage_per_device,
+    stage_turns,
 )
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -21,6 +20,25 @@ from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Report 1F1B on a layout with one stage per device.
+
+    Raises
+    ------
+    UnsupportedError
+        If the layout has another form, or a micro-batch does not fit.
+    """
+    layout = instance.layout
+    stages = find_stages(layout)
+    require_one_stage_per_device(stages)
+    if any(stage.weight is not None for stage in stages):
+        raise UnsupportedError("backward blocks are split; expected whole ones, or method zb-h1.")
+    turns: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]
+    for stage, in_flight in zip(stages, count_in_flight(instance, stages), strict=True):
+        turns[stage.device] = stage_turns(stage, in_flight)
+    report_pattern(instance, Pattern.aligned(layout, turns), progress)
+
+
+def run_plus(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report 1F1B with distributed blocks "inserted closely to their neighbouring operators".
 
     If the period counts, the pattern is the one into which the middle of many micro-batches

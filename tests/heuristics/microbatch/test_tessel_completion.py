@@ -4,9 +4,9 @@ from brute_force_microbatch import layouts, v_shape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.microbatch.searches.completion import complete, shorten
-from boundmark.heuristics.microbatch.searches.repetend import assignments, shortest_repetend
-from boundmark.heuristics.microbatch.searches.start_times import Find
+from boundmark.heuristics.microbatch.repetend import assignments, shortest_repetend
+from boundmark.heuristics.microbatch.start_times import Find
+from boundmark.heuristics.microbatch.tessel import complete, shorten
 from boundmark.problems.microbatch import BlockLayout
 from boundmark.problems.microbatch.feasibility import check_for_every_count
 from boundmark.problems.microbatch.measures import makespan

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from recording import Recorder, record
 
 from boundmark.datasets.microbatch.shapes import load
-from boundmark.heuristics.microbatch.searches.repetend import assignments
+from boundmark.heuristics.microbatch.repetend import assignments
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import makespan

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from boundmark.heuristics.microbatch.searches.start_times import Find, Question
+from boundmark.heuristics.microbatch.start_times import Find, Question
 from boundmark.problems.dag import Dag
 from boundmark.problems.microbatch import BlockLayout
 

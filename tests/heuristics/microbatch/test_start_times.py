@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.microbatch.searches.start_times import (
+from boundmark.heuristics.microbatch.start_times import (
     LONGEST_TIMELINE,
     OutOfTimeError,
     Question,

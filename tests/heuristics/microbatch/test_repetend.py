@@ -7,7 +7,7 @@ from brute_force import all_dags
 from brute_force_microbatch import layout, v_shape
 
 from boundmark.datasets.microbatch.shapes import load
-from boundmark.heuristics.microbatch.searches.repetend import (
+from boundmark.heuristics.microbatch.repetend import (
     assignments,
     held_before,
     longest_path,
@@ -15,7 +15,7 @@ from boundmark.heuristics.microbatch.searches.repetend import (
     period_of,
     shortest_repetend,
 )
-from boundmark.heuristics.microbatch.searches.start_times import Find
+from boundmark.heuristics.microbatch.start_times import Find
 from boundmark.problems.dag import Dag
 from boundmark.problems.microbatch import MicrobatchInstance
 

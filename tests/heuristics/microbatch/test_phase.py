@@ -3,8 +3,8 @@
 from brute_force_microbatch import instances, optimal_makespan, v_shape
 from hypothesis import given, settings
 
-from boundmark.heuristics.microbatch.searches.phase import Phase
-from boundmark.heuristics.microbatch.searches.start_times import Find
+from boundmark.heuristics.microbatch.phase import Phase
+from boundmark.heuristics.microbatch.start_times import Find
 from boundmark.problems.microbatch import MicrobatchInstance
 
 MEMBERS = (2, 1, 1, 0)

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from boundmark.heuristics.microbatch.constructors.device_orders import (
+from boundmark.heuristics.microbatch.device_orders import (
     DeviceOrders,
     find_earliest_starts,
     fits,
     peak_memory,
 )
-from boundmark.heuristics.microbatch.constructors.pattern import Pattern
-from boundmark.heuristics.microbatch.constructors.repetition import repeating_schedule
+from boundmark.heuristics.microbatch.pattern import Pattern, repeating_schedule
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Progress
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule

@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from boundmark.heuristics.microbatch.constructors.first_fit import (
+from boundmark.heuristics.microbatch.first_fit import (
     add_up_slots,
     round_to_slots,
     schedule_first_fit,
 )
-from boundmark.heuristics.microbatch.constructors.in_flight import order_stages_alone
-from boundmark.heuristics.microbatch.constructors.merging import merge_orders
-from boundmark.heuristics.microbatch.constructors.pattern import Pattern
-from boundmark.heuristics.microbatch.constructors.reporting import report_best, report_pattern
-from boundmark.heuristics.microbatch.constructors.stages import (
+from boundmark.heuristics.microbatch.merging import merge_orders
+from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.reporting import report_best, report_pattern
+from boundmark.heuristics.microbatch.stages import (
     Stage,
     backward_blocks,
     find_stages,
     forward_blocks,
+    order_stages_alone,
     require_one_stage_per_device,
 )
 from boundmark.problems.errors import UnsupportedError

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders, fits
-from boundmark.heuristics.microbatch.constructors.reporting import report_orders
+from boundmark.heuristics.microbatch.device_orders import DeviceOrders, fits
+from boundmark.heuristics.microbatch.reporting import report_orders
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance

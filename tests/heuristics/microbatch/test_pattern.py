@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from layouts import shape
 
 from boundmark.datasets.microbatch.layout_shapes import SHAPES, Costs
-from boundmark.heuristics.microbatch.constructors.device_orders import find_earliest_starts
-from boundmark.heuristics.microbatch.constructors.pattern import Pattern
-from boundmark.heuristics.microbatch.constructors.repetition import (
+from boundmark.heuristics.microbatch.device_orders import find_earliest_starts
+from boundmark.heuristics.microbatch.pattern import (
+    Pattern,
     repeating_schedule,
     shortest_period,
 )

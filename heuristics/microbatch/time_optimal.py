@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.searches.phase import Phase
-from boundmark.heuristics.microbatch.searches.start_times import OutOfTimeError, finder
+from boundmark.heuristics.microbatch.phase import Phase
+from boundmark.heuristics.microbatch.start_times import OutOfTimeError, finder
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError

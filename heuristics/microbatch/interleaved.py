@@ -3,15 +3,15 @@
 import itertools
 from collections.abc import Sequence
 
-from boundmark.heuristics.microbatch.constructors.device_orders import DeviceOrders, fits
-from boundmark.heuristics.microbatch.constructors.first_fit import (
+from boundmark.heuristics.microbatch.device_orders import DeviceOrders, fits
+from boundmark.heuristics.microbatch.first_fit import (
     add_up_slots,
     round_to_slots,
     schedule_first_fit,
 )
-from boundmark.heuristics.microbatch.constructors.pattern import Pattern
-from boundmark.heuristics.microbatch.constructors.reporting import report_best, report_pattern
-from boundmark.heuristics.microbatch.constructors.stages import (
+from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.reporting import report_best, report_pattern
+from boundmark.heuristics.microbatch.stages import (
     Stage,
     backward_blocks,
     find_stages,
