@@ -1,4 +1,4 @@
-"""Schedules for `microbatch`: published searches and hand-made schedules."""
+"""Heuristics for `microbatch`: published searches and hand-made schedules."""
 
 from boundmark.problems.method import Deferred, Method
 

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from boundmark.problems.microbatch import BlockLayout
 
-# The busiest device needs about this many slots for one micro-batch.
-SLOTS = 32
-
 
 def round_to_slots(layout: BlockLayout) -> list[int]:
-    """Return the duration of each block in slots, rounded up."""
-    ticks = -(-max(layout.loads) // SLOTS)
+    """Return the duration of each block in slots, rounded up.
+
+    The busiest device needs about 32 slots for one micro-batch.
+    """
+    ticks = -(-max(layout.loads) // 32)
     return [-(-block.duration // ticks) for block in layout.blocks]
 
 
 def add_up_slots(layout: BlockLayout, slots: Sequence[int]) -> list[int]:
-    """Return for how many slots each device computes for one micro-batch."""
+    """Return the number of slots in which each device computes for one micro-batch."""
     return [sum(slots[i] for i in members) for members in layout.on_device]
 
 

@@ -46,7 +46,7 @@ def merge_orders(
 
 
 class _Turn(NamedTuple):
-    """A block whose turn it is in one of the parts; of several, the least one goes first."""
+    """The next block of a part on a device; of several, the least one goes first."""
 
     is_forward: bool
     micro_batch: int
@@ -55,7 +55,7 @@ class _Turn(NamedTuple):
 
 
 class _Simulation:
-    """The state of all devices at some time; the end of a block that has not started is -1."""
+    """Simulate all devices; the end of a block that has not started is -1."""
 
     def __init__(
         self, layout: BlockLayout, parts: Sequence[DeviceOrders], micro_batches: int
@@ -73,7 +73,7 @@ class _Simulation:
         self.next_number = {i: 0 for i, block in enumerate(layout.blocks) if len(block.devices) > 1}
 
     def start_blocks(self, now: int) -> bool:
-        """Start what can start at this time; return whether anything did."""
+        """Start the blocks that can start at this time; return whether any did."""
         has_started = False
         reserved: set[int] = set()
         due = [(number, i) for i, number in self.next_number.items() if self._is_due(i, now)]
@@ -109,7 +109,7 @@ class _Simulation:
             self.orders[device].append((i, number))
 
     def _turns(self, device: int) -> list[_Turn]:
-        """Return the next block of each part that is not over on a device."""
+        """Return the next block on a device of each part that has one."""
         turns = []
         for part, orders in enumerate(self.parts):
             order, at = orders[device], self.position[part][device]
@@ -129,7 +129,7 @@ class _Simulation:
         return all(0 <= self.ends[number][producer] <= now for producer in self.producers[i])
 
     def _is_wanted(self, i: int, number: int, now: int) -> bool:
-        """Whether it is the turn of a block that needs the result."""
+        """Whether the next block on some device needs the result."""
         for consumer in self.consumers[i]:
             if consumer in self.next_number:
                 if self._is_wanted(consumer, number, now):

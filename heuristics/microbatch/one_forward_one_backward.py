@@ -1,4 +1,4 @@
-"""`1f1b`: one forward and one backward block in turn ([DAPPLE21])."""
+"""`1f1b`: one forward and one backward block in turn ([DAPPLE21]); `1f1b-plus` ([TESSEL24])."""
 
 from boundmark.heuristics.microbatch.device_orders import fits
 from boundmark.heuristics.microbatch.merging import has_chain, merge_orders

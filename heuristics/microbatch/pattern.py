@@ -1,4 +1,11 @@
-"""Patterns: what each device repeats, with every block of its own once per repetition."""
+"""Patterns: the order of blocks that each device repeats, and the schedules that follow.
+
+The schedule that repeats a pattern in the shortest period is found exactly. Each condition on start
+times says that one start is at least another plus a constant, which a longer period may make
+smaller. So the conditions can be kept if and only if no cycle of them adds up to more than 0; if
+they can with some period, they can with every longer one; and the longest paths are the earliest
+start times.
+"""
 
 import itertools
 import math
@@ -74,11 +81,11 @@ class Pattern:
 
     @property
     def micro_batches(self) -> int:
-        """The least number of micro-batches with which a repetition is complete."""
+        """The smallest number of micro-batches with a complete repetition."""
         return 1 + max(lag for order in self.turns for _, lag in order)
 
     def orders(self, micro_batches: int) -> DeviceOrders:
-        """Return the device orders for a number of micro-batches, others left out."""
+        """Return the device orders for a number of micro-batches."""
         return [
             [
                 (block, repetition + lag)

@@ -91,7 +91,7 @@ class Phase:
 
     @cached_property
     def orders(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of jobs of which the second waits for the first.
+        """Pairs of jobs where the second waits for the first.
 
         Micro-batches are alike, so that a block may have them in ascending order (Property IV.1).
         """

@@ -90,7 +90,7 @@ def assignments(dag: Dag, micro_batches: int) -> Iterator[tuple[int, ...]]:
 
 
 def held_before(layout: BlockLayout, members: Sequence[int]) -> tuple[int, ...]:
-    """Return what each device holds when its first block of a repetend starts.
+    """Return the memory in use on each device when its first block of a repetend starts.
 
     Each block has run with all micro-batches before its member of the repetend.
     """

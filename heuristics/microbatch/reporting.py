@@ -16,7 +16,7 @@ from boundmark.problems.microbatch.measures import makespan
 
 
 def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Progress) -> None:
-    """Report the schedule of a pattern: a repeating one, or for the instance's micro-batches.
+    """Report the schedule of a pattern, a repeating one unless the instance has micro-batches.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: 
 def report_best(
     instance: MicrobatchInstance, candidates: Sequence[DeviceOrders], progress: Progress
 ) -> None:
-    """Report the shortest schedule among several orders, of those that fit into memory.
+    """Report the shortest schedule of those orders that fit into memory.
 
     Raises
     ------

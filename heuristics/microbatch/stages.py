@@ -1,4 +1,4 @@
-"""The stages of a pipeline among the blocks of a layout."""
+"""The stages of a pipeline in a layout, and how many micro-batches each has in flight."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -138,7 +138,7 @@ def count_in_flight(
 
 
 def stage_turns(stage: Stage, in_flight: int) -> list[tuple[int, int]]:
-    """Return what a stage's device repeats, pairs (block, lag): forward, then any backward."""
+    """Return the turns of a stage's device, pairs (block, lag): forward, then any backward."""
     if stage.backward is None:
         return [(stage.forward, 0)]
     return [(stage.forward, in_flight - 1), (stage.backward, 0)]

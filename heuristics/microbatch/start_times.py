@@ -8,16 +8,13 @@ from typing import Any, TypeAlias
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget
 
-# Beyond it, Z3 would be given millions of terms before it can begin.
+# Largest horizon of a timeline, in ticks; beyond it, Z3 would start with millions of terms.
 LONGEST_TIMELINE = 4096
-
-# Between two calls to stop, in seconds.
-INTERRUPT_AGAIN = 0.05
 
 
 @dataclass(frozen=True)
 class Question:
-    """Jobs and constraints, for which start times from 0 on are asked.
+    """Jobs and constraints; the answer is a start time, at least 0, for each job.
 
     Attributes
     ----------
@@ -120,7 +117,7 @@ def _check(solver: Any, budget: Budget) -> Any:
     """Return Z3's answer, or raise `OutOfTimeError`.
 
     Z3 has a timeout of its own, but on a busy machine it misses one in about a hundred and goes on
-    for ever. So it is told to stop again and again.
+    for ever. So it is interrupted again and again.
     """
     has_answered, is_stopped = threading.Event(), False
 
@@ -128,7 +125,7 @@ def _check(solver: Any, budget: Budget) -> Any:
         nonlocal is_stopped
         if not has_answered.wait(min(budget.remaining(), threading.TIMEOUT_MAX)):
             is_stopped = True
-            while not has_answered.wait(INTERRUPT_AGAIN):
+            while not has_answered.wait(timeout=0.05):
                 solver.interrupt()
 
     watch = threading.Thread(target=stop_in_time, daemon=True)
@@ -156,7 +153,7 @@ def _unordered(question: Question) -> list[tuple[int, int]]:
 
 
 def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any]) -> Iterator[Any]:
-    """Add up what changes in each time slot ([TESSEL24], Section V)."""
+    """Bound the memory in each time slot ([TESSEL24], Section V)."""
     import z3
 
     if question.horizon > LONGEST_TIMELINE:
@@ -174,7 +171,7 @@ def _timeline(question: Question, device: int, jobs: list[int], starts: list[Any
 
 
 def _pairs(question: Question, device: int, jobs: list[int], starts: list[Any]) -> Iterator[Any]:
-    """Add up, for each job that allocates, what started before it on the device."""
+    """Bound, for each job that allocates, the memory of the jobs that started before it."""
     import z3
 
     for i in jobs:

@@ -30,7 +30,7 @@ def run(
     instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, *,
     lazy: bool, largest_repetend: int, only_repetend: int, memory: str,
 ) -> None:  # fmt: skip
-    """Report every schedule that is better than those before.
+    """Report each schedule that is better than the last one.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Completion:
 
     @property
     def schedule(self) -> Schedule:
-        """The three parts, put together."""
+        """The schedule of all three parts."""
         return concatenate(
             self.layout,
             self.repetend,
@@ -124,7 +124,7 @@ class Completion:
 def complete(
     layout: BlockLayout, capacity: Sequence[int], repetend: TimedRepetend, find: Find
 ) -> Completion | None:
-    """Return a completion by one satisfiability check per phase, None if there is none."""
+    """Return a completion from one satisfiability check per phase, None if there is none."""
     warm_up = Phase.warm_up(layout, capacity, repetend.members)
     warm_up_starts = warm_up.any_starts(find)
     if warm_up_starts is None:

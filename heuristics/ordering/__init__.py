@@ -1,4 +1,4 @@
-"""Heuristics for `ordering`: topological orders, and searches among them."""
+"""Heuristics for `ordering`."""
 
 from boundmark.problems.method import Deferred, Method
 

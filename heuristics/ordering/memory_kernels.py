@@ -1,4 +1,4 @@
-"""Compiled: the memory of an order, and annealing that exchanges runs of operators."""
+"""Compiled evaluation of an order's memory, and annealing that exchanges runs of operators."""
 
 from typing import NamedTuple
 
@@ -79,7 +79,7 @@ _TWO = types.UniTuple(_INT, 2)  # type: ignore[no-untyped-call]
 
 @compiled([_TWO(INTEGERS, _TENSORS)])
 def peak_and_sum(order: IntArray, g: Tensors) -> tuple[int, int]:
-    """Return the largest memory while an operator of an order runs, and the sum over all."""
+    """Return the peak of the memory while operators run, and the sum over all operators."""
     left = g.readers.copy()
     live = g.first[0]
     peak = total = 0

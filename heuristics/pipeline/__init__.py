@@ -1,4 +1,4 @@
-"""Heuristics for `pipeline`: they find partitions, hence upper bounds."""
+"""Heuristics for `pipeline`."""
 
 from boundmark.problems.method import Deferred, Method
 

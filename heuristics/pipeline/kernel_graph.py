@@ -1,4 +1,4 @@
-"""A graph and its costs as the kernels read them."""
+"""The arrays of a graph as compiled kernels read them."""
 
 from typing import NamedTuple
 

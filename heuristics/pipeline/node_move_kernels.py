@@ -52,13 +52,13 @@ def draw_bits(state: State) -> int:
 
 @inlined([types.int64(types.uint64, types.int64)])
 def high_below(bits: int, end: int) -> int:
-    """Return a number from 0 to end - 1, end below 2^32, that follows from the higher 32 bits."""
+    """Map the higher 32 bits to an integer from 0 to end - 1, for end below 2^32."""
     return np.int64(((bits >> _HALF) * np.uint64(end)) >> _HALF)  # type: ignore[return-value]
 
 
 @inlined([types.float64(types.uint64)])
 def low_fraction(bits: int) -> float:
-    """Return a number from 0 to 1, 1 excluded, that follows from the lower 32 bits."""
+    """Map the lower 32 bits to a number from 0 to 1, 1 excluded."""
     return np.float64(bits & _LOW) * 2.0**-32
 
 
@@ -107,7 +107,7 @@ def count_readers(graph: Graph, stages: IntArray, readers: npt.NDArray[np.int32]
 
 @inlined([_TWO_INTEGERS(GRAPH, _ROW, _INT, _INT)])
 def possible_range(graph: Graph, stages: IntArray, node: int, last: int) -> tuple[int, int]:
-    """Return the first and the final stage in which a node may be."""
+    """Return the first and the last stage in which a node may be."""
     first, final = 0, last
     for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
         first = max(first, stages[graph.producers[edge]])
@@ -129,7 +129,7 @@ def cost_changes(graph: Graph, walk: Walk, node: int, to: int) -> tuple[int, int
         amount, home = graph.transfer[producer], walk.stages[producer]
         degree = graph.consumer_start[producer + 1] - graph.consumer_start[producer]
         if home == at:
-            # Nobody else sends it out of its stage.
+            # Its tensor did not leave the stage before.
             leaving += amount * (readers[producer, at] == degree)
         else:
             leaving -= amount * (readers[producer, at] == 1)
@@ -146,7 +146,7 @@ def cost_changes(graph: Graph, walk: Walk, node: int, to: int) -> tuple[int, int
 
 @inlined([types.void(GRAPH, WALK, *(_INT,) * 4)])
 def move(graph: Graph, walk: Walk, node: int, to: int, leaving: int, entering: int) -> None:
-    """Move a node to another stage, which raises the costs of both by so much."""
+    """Move a node to another stage; add `leaving` and `entering` to the costs of the two."""
     at, load = walk.stages[node], graph.param_load[node]
     walk.stages[node] = to
     walk.costs[at] += leaving
@@ -167,13 +167,13 @@ def cost_of(walk: Walk, stage: int, cache: int) -> int:
 
 @inlined([_INT(WALK, _INT, _INT, _INT)])
 def excess(walk: Walk, stage: int, level: int, cache: int) -> int:
-    """Return by how much a stage costs more than a level."""
+    """Return the excess of a stage's cost over a level, at least 0."""
     return max(0, cost_of(walk, stage, cache) - level)
 
 
 @inlined([_INT(WALK, *(_INT,) * 5)])
 def excess_after(walk: Walk, stage: int, cost: int, load: int, level: int, cache: int) -> int:
-    """Return by how much a stage would exceed a level with so much more cost and param_load."""
+    """Return the excess of a stage over a level after changes of its cost and param_load."""
     overflow = max(0, walk.loads[stage] + load - cache)
     return max(0, walk.costs[stage] + cost + overflow - level)  # type: ignore[no-any-return]
 
@@ -191,9 +191,9 @@ MOST_CARRIED = 32
 
 @inlined([_INT(_INT, _INT, _INT, types.float64)])
 def _target(first: int, final: int, at: int, draw: float) -> int:
-    """Return another stage of a range that has at least two.
+    """Draw another stage of a range that has at least two.
 
-    Four times out of five that is an end of the range, where most tensors are saved.
+    Four times out of five it is an end of the range, where most tensors are saved.
     """
     if draw < 0.4:
         to = first
@@ -274,18 +274,18 @@ def _move_second(
 
 
 class Group(NamedTuple):
-    """Room for nodes that move together.
+    """Buffers for nodes that move together.
 
     Attributes
     ----------
     nodes
         In the order in which each of them can move, shape (MOST_CARRIED,).
     path, edges
-        Nodes on the way to the one that is looked at, and the next edge of each, the same shape.
+        Stack of the depth-first search: nodes, and the next edge of each, the same shape.
     leaving, entering
         Changes of costs by each move, the same shape.
     seen
-        The last round in which a node was met, shape (n,).
+        The last round in which a node was visited, shape (n,).
     """
 
     nodes: IntArray
@@ -301,7 +301,7 @@ _GROUP = types.NamedUniTuple(_ROW, 6, Group)  # type: ignore[no-untyped-call]
 
 @compiled([_GROUP(_INT)])
 def _no_group(nodes: int) -> Group:
-    """Return room for nodes of a graph of some size."""
+    """Allocate a group for a graph."""
     return Group(
         np.empty(MOST_CARRIED, np.int64),
         np.empty(MOST_CARRIED, np.int64),
@@ -318,11 +318,11 @@ def _gather(
 ) -> int:
     """Collect a node and all that depends on it in its stage, consumers before producers.
 
-    With producers as `others` it is all that it depends on, producers first.
+    With producers as `others`, collect all that the node depends on, producers first.
 
     Returns
     -------
-    How many they are, 0 if they are too many.
+    Their number, 0 if there are too many.
     """
     count, depth = 0, 1
     group.path[0], group.edges[0], group.seen[node] = node, start[node], stamp
@@ -359,7 +359,7 @@ def _move_group(
     scale: float,
     luck: float,
 ) -> bool:
-    """Move a node and what has to move with it to a stage beside its own, if that is accepted."""
+    """Move a node, and the nodes that have to move with it, to a neighbouring stage if accepted."""
     stages, cache, at = walk.stages, graph.cache, walk.stages[node]
     if to > at:
         count = _gather(graph.consumer_start, graph.consumers, stages, node, stamp, group)
@@ -389,22 +389,22 @@ def anneal(
     best: int,
     best_stages: IntArray,
 ) -> int:
-    """Try to move a node, a pair or a group so many times, by the rule of [METROPOLIS53].
+    """Try moves of a node, a pair or a group, accepted by the rule of [METROPOLIS53].
 
-    What is minimised is the sum over stages of their excess over a level a little below the best
-    cost known. The bottleneck stage alone would be a poor guide: most moves do not touch it.
+    The objective is the sum over stages of their excess over a level a little below the best cost.
+    The bottleneck stage alone would be a poor guide: most moves do not touch it.
 
     Parameters
     ----------
     state
-        Of the random numbers; it moves on.
+        Of the random numbers; updated.
     temperature, margin
-        In units of the best cost: the scale of increases that are accepted, and how far the level
-        lies below.
+        In units of the best cost: the scale of the increases that are accepted, and how far the
+        level lies below the best cost.
     best
-        Cost of the best partition known.
+        Cost of the best partition so far.
     best_stages
-        Overwritten when a better partition is found.
+        Overwritten when a better partition is found, shape (n,).
 
     Returns
     -------

@@ -29,15 +29,15 @@ def noisy_order(
 
 
 def fewest_open_order(graph: PipelineGraph, transfers: IntArray | None = None) -> IntArray:
-    """Return the order that always takes the available node that opens least and closes most.
+    """Return the order that always takes the node whose execution leaves the least transfer open.
 
-    Of several such nodes, it is the one that became available last, so that a chain once begun goes
-    on.
+    Of several such nodes, it takes the one that became executable last, so that a chain once begun
+    goes on.
 
     Parameters
     ----------
     transfers
-        What counts instead of the graph's own, shape (n,).
+        Transfers that replace the graph's own, shape (n,).
     """
     dag = graph.dag
     nodes, transfer = dag.nodes, (graph.transfer if transfers is None else transfers).tolist()
@@ -55,7 +55,7 @@ def fewest_open_order(graph: PipelineGraph, transfers: IntArray | None = None) -
     while available:
         opened, _, node = heapq.heappop(available)
         if is_taken[node] or opened != opens[node]:
-            # It has been entered anew since, because it closes more.
+            # The node has been pushed again since, with less.
             continue
         is_taken[node] = True
         order.append(node)

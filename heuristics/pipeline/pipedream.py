@@ -1,6 +1,6 @@
 """`pipedream`: the planner of PipeDream ([PIPEDREAM19], Section 3.1) as a baseline.
 
-[MTPP24], Section 6, names its differences; here they mean:
+[MTPP24], Section 6, names how it differs from max-throughput partitioning:
 
 1. One topological order, and stages that form a path. Data only flows between neighbours, so a
    tensor that is needed further on is handed from stage to stage and costs something at every cut
@@ -34,7 +34,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
 
 
 def crossing_transfer(graph: PipelineGraph, order: IntArray) -> IntArray:
-    """Return ticks for the tensors that cross the cut before each position, shape (n + 1,)."""
+    """Return the ticks of the tensors that cross the cut before each position, shape (n + 1,)."""
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
     last_use = position.copy()
@@ -71,7 +71,7 @@ def _fewest_stages(
 
 @compiled([_ROW(INTEGERS, INTEGERS, types.int64)])
 def best_relayed_segmentation(work: IntArray, crossing: IntArray, k: int) -> IntArray:
-    """Return the ends of the segmentation into at most k stages whose bottleneck stage is cheapest.
+    """Return the ends of the best segmentation into at most k stages that relay their data.
 
     Parameters
     ----------

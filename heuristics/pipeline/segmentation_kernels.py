@@ -29,9 +29,9 @@ from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
 
 _UNREACHED = 2**40
-# Up to here the dynamic program is the best way out when lists grow too long.
+# Largest k for which the dynamic program is the best choice when lists grow too long.
 _FEW_STAGES = 8
-# Up to here, that many vectorised subtractions are faster than one running sum.
+# Largest number of vectorised subtractions that are faster than one running sum.
 _FEW_CORRECTIONS = 12
 
 
@@ -132,21 +132,21 @@ def segments_of(order: IntArray, graph: Graph) -> Segments:
 
 @inlined([_INT(_SEGMENTS, _INT, _INT)])
 def _overflow(segments: Segments, first: int, end: int) -> int:
-    """Return the ticks to stream what does not fit of the positions first .. end - 1."""
+    """Return the overflow of the stage of positions first .. end - 1."""
     load = segments.load_before[end] - segments.load_before[first]
     return max(0, int(load) - segments.cache)
 
 
 @inlined([_INT(_SEGMENTS, _INT, _INT)])
 def _floor(segments: Segments, first: int, end: int) -> int:
-    """Return work + overflow of the positions first .. end - 1: at most their cost, monotone."""
+    """Return work + overflow of positions first .. end - 1: at most their cost, and monotone."""
     work = segments.work_before[end] - segments.work_before[first]
     return int(work + _overflow(segments, first, end))
 
 
 @inlined([_INT(_SEGMENTS, _INT, _INT)])
 def _increment(segments: Segments, first: int, index: int) -> int:
-    """Return what position `index` adds to the cost of first .. index - 1, without overflow."""
+    """Return by how much position `index` raises the cost of first .. index - 1, less overflow."""
     increment = segments.gain_before[index + 1] - segments.gain_before[index]
     for event in range(segments.event_start[index], segments.event_start[index + 1]):
         if segments.event_bound[event] >= first:
@@ -158,10 +158,7 @@ def _increment(segments: Segments, first: int, index: int) -> int:
 def _correct_in_one_go(
     bounds: IntArray, amounts: IntArray, costs: IntArray, first: int, end: int
 ) -> None:
-    """Apply many corrections to the costs of stages that begin at first .. end - 1.
-
-    They are added up from right to left.
-    """
+    """Apply many corrections to the costs of stages that begin at first .. end - 1, in one pass."""
     pending = np.zeros(end - first, np.int64)
     for event in range(len(bounds)):
         if bounds[event] >= first:
@@ -219,7 +216,7 @@ def _fewest_before(
 def fewest_stages(
     segments: Segments, k: int, threshold: int, until_refuted: bool, fewest: IntArray
 ) -> int:
-    """Return how few stages of cost <= threshold the order can be cut into.
+    """Return the smallest number of stages of cost <= threshold into which the order can be cut.
 
     `fewest`, shape (n + 1,), is filled with the answer for every prefix, `_UNREACHED` or more if
     there is none. If `until_refuted`, stop and return k + 1 as soon as it cannot be k or fewer.

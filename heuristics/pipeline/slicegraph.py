@@ -1,4 +1,4 @@
-"""The best segmentation of an order ([MTPP24], Section 4.1), and methods that only need that.
+"""The best segmentation of an order ([MTPP24], Section 4.1), and methods that need only that.
 
 `slicegraph`, `balanced-work` and `uniform` cut the graph's own topological order, `random-T` tries
 T random ones (Appendix C.1).

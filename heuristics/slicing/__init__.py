@@ -1,4 +1,4 @@
-"""Heuristics for `slicing`: they choose partition vectors, which compiled code evaluates."""
+"""Heuristics for `slicing`."""
 
 from boundmark.problems.method import Deferred, Method
 

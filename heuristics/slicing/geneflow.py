@@ -45,7 +45,7 @@ def _first_genes(instance: SlicingInstance, population: int, seed: int) -> IntAr
 
 
 def _evolution(instance: SlicingInstance, best: PlanIncumbent, population: int, seed: int) -> Any:
-    """Return pymoo's algorithm, ready to ask for chromosomes, and its problem."""
+    """Return pymoo's algorithm, set up, and its problem."""
     require_module("pymoo")
     from pymoo.algorithms.soo.nonconvex.ga import GA
     from pymoo.core.problem import Problem
@@ -93,7 +93,7 @@ def run(
     generations: int,
     **params: Any,
 ) -> None:
-    """Report the best plan of each generation that has a better one.
+    """Report the best plan of each generation that improves on the incumbent.
 
     Raises
     ------

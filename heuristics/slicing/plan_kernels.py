@@ -152,7 +152,7 @@ def operator_ticks(net: SlicingArrays, vectors: IntArray, operator: int) -> int:
 
 @compiled([types.int64(ARRAYS, _TABLE, _ROW)])
 def all_ticks(net: SlicingArrays, vectors: IntArray, ticks: IntArray) -> int:
-    """Fill in the ticks of each operator, and return their sum."""
+    """Compute the ticks of each operator into `ticks`; return their sum."""
     total = np.int64(0)
     for operator in range(net.length.size):
         ticks[operator] = operator_ticks(net, vectors, operator)
@@ -193,7 +193,7 @@ def excess_memory(net: SlicingArrays, vectors: IntArray) -> int:
 def evaluate_all(
     net: SlicingArrays, population: IntArray, latency: IntArray, excess: IntArray
 ) -> None:
-    """Fill in latency and excess memory of each of several plans, shape (p, N, n + 1)."""
+    """Compute the latency and the excess memory of each plan, shape (p, N, n + 1)."""
     ticks = np.empty(net.length.size, np.int64)
     for number in range(len(population)):
         latency[number] = all_ticks(net, population[number], ticks)
@@ -204,7 +204,7 @@ def evaluate_all(
 def fit_pattern(
     length: int, pattern: "np.ndarray[tuple[int], np.dtype[np.float64]]", vector: IntArray
 ) -> None:
-    """Fill in the vector that divides an operator at these fractions, to the nearest indices."""
+    """Compute the vector that divides an operator at these fractions, to the nearest indices."""
     for device in range(vector.size):
         vector[device] = np.int64(np.floor(pattern[device] * length + 0.5))
 
