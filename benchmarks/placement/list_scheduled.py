@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
@@ -39,7 +39,7 @@ def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementS
     """
     check_devices(instance.graph, devices)
     found: list[PlacementSchedule] = []
-    Incumbent(instance, _Into(found)).offer(devices.copy())
+    PlacementIncumbent(instance, _Into(found)).evaluate(devices.copy())
     return found[-1]
 
 
