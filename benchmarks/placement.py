@@ -161,11 +161,11 @@ def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementS
         If a device does not support its operators or has no room for them.
     """
     # Imports what is compiled.
-    from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+    from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 
     check_devices(instance.graph, devices)
     found: list[PlacementSchedule] = []
-    Incumbent(instance, _Into(found)).offer(devices.copy())
+    PlacementIncumbent(instance, _Into(found)).evaluate(devices.copy())
     return found[-1]
 
 

@@ -14,7 +14,7 @@ from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-# Orders sliced by the heuristic whose cost the bound is compared with.
+# Orders segmented by the heuristic whose cost the bound is compared with.
 EVALUATIONS = 2000
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from boundmark.heuristics.placement.schedules.incumbent import NO_MAKESPAN, Incumbent
-from boundmark.heuristics.placement.schedules.room import with_room
+from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.room import with_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -25,7 +26,7 @@ class Evaluations:
         self, instance: PlacementInstance, budget: Budget, progress: Progress, most: int
     ) -> None:
         self.instance = instance
-        self.best = Incumbent(instance, progress)
+        self.best = PlacementIncumbent(instance, progress)
         self.done = 0
         self._budget = budget
         self._most = most
@@ -47,9 +48,9 @@ class Evaluations:
         """
         self.done += 1
         placed = with_room(self.instance, np.asarray(devices, dtype=np.int64))
-        return float("inf") if placed is None else float(self.best.offer(placed))
+        return float("inf") if placed is None else float(self.best.evaluate(placed))
 
     def require_solution(self) -> None:
         """Raise `UnsupportedError` unless there is a placement."""
-        if self.best.makespan == NO_MAKESPAN:
+        if self.best.cost == NO_COST:
             raise UnsupportedError("no placement was found for which the devices have room.")

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from boundmark.heuristics.placement.learned.colocation import ColocatedGraph
-from boundmark.heuristics.placement.learned.fractal import fractal_dimensions
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement.graph import PlacementGraph
 
@@ -107,6 +109,40 @@ def layout_of(
     )
 
 
+# Those of at least two graphs of the zoo or of onnx-light; others share one column.
+OP_TYPES = (
+    *("Add", "Attention", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Conv"),
+    *("Div", "Dropout", "Einsum", "Expand", "Flatten", "Gather", "GatherGrad", "Gelu", "Gemm"),
+    *("GlobalAveragePool", "GroupNormalization", "IsInf", "LRN", "LayerNormalization"),
+    *("LayerNormalizationGrad", "LogSoftmax", "LogSoftmaxGrad", "MatMul", "MaxPool", "Mul", "Neg"),
+    *("NegativeLogLikelihoodLoss", "NegativeLogLikelihoodLossGrad", "Pad", "Pow", "ReduceL2"),
+    *("ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Rsqrt", "Sigmoid"),
+    *("Slice", "Softmax", "SoftmaxGrad", "Split", "Squeeze", "Sum", "Swish", "Tanh", "TanhGrad"),
+    *("Transpose", "Unsqueeze", "Where"),
+)
+
+# Numbers of producers and of consumers; more of them share one column.
+DEGREES = tuple(range(9))
+
+# Of outputs; fewer than one in a thousand tensors of the zoo and of onnx-light has more dimensions.
+RANK = 6
+
+
+def shared_layout(choice: FeatureChoice, raw_shapes: bool) -> FeatureLayout:
+    """Return the layout that all graphs have in common."""
+    degrees = DEGREES if choice.structure else ()
+    return FeatureLayout(
+        op_types=OP_TYPES if choice.types else (),
+        in_degrees=degrees,
+        out_degrees=degrees,
+        rank=RANK if choice.shapes else 0,
+        fractal=choice.structure,
+        positions=POSITION_WIDTH if choice.positions else 0,
+        raw_shapes=raw_shapes,
+        has_others=True,
+    )
+
+
 def feature_matrix(
     layout: FeatureLayout, graph: PlacementGraph, sets: ColocatedGraph
 ) -> FloatTable:
@@ -189,3 +225,37 @@ def _shapes(
             )
         table[row, : len(shape)] = shape[: layout.rank]
     return table if layout.raw_shapes else np.log1p(table)
+
+
+# Rows of distances that are held at a time.
+ROWS = 512
+
+
+def fractal_dimensions(dag: Dag) -> npt.NDArray[np.float64]:
+    """Return the fractal dimension of each node, shape (n,).
+
+    It is the slope of log N(v, r) over log r, by least squares, for the distances r = 1, 2, ...
+    from v to other nodes, where N(v, r) counts the nodes within r, v among them. Distances are
+    numbers of edges, whichever way these point. The paper says neither; nor what nodes have for
+    which there is no slope, with fewer than two distances: here 0.
+    """
+    ones = np.ones(dag.edges)
+    graph = csr_array((ones, (dag.sources, dag.targets)), shape=(dag.nodes, dag.nodes))
+    found = np.zeros(dag.nodes)
+    for begin in range(0, dag.nodes, ROWS):
+        rows = np.arange(begin, min(begin + ROWS, dag.nodes))
+        distance = dijkstra(graph, directed=False, indices=rows, unweighted=True)
+        for node, row in zip(rows.tolist(), distance, strict=True):
+            reached = row[np.isfinite(row)].astype(np.int64)
+            found[node] = _slope(np.cumsum(np.bincount(reached)))
+    return found
+
+
+def _slope(within: npt.NDArray[np.int64]) -> float:
+    """Return the slope for the numbers of nodes within distances 0, 1, ..."""
+    if len(within) < 3:
+        return 0.0
+    x = np.log(np.arange(1, len(within)))
+    y = np.log(within[1:])
+    x -= x.mean()
+    return float((x * (y - y.mean())).sum() / (x * x).sum())

@@ -15,7 +15,8 @@ import numpy as np
 from jax.example_libraries import optimizers
 
 from boundmark.heuristics.placement.learned.graph_arrays import GraphArrays
-from boundmark.heuristics.placement.learned.network import (
+from boundmark.heuristics.placement.learned.neural_layers import (
+    NEVER,
     Array,
     Parameters,
     added_up,
@@ -24,9 +25,6 @@ from boundmark.heuristics.placement.learned.network import (
     mean_entropy,
     perceptron,
 )
-
-# In place of the logit of a device that a group cannot be on.
-NEVER = -1e9
 
 
 class Buffer(NamedTuple):
@@ -156,17 +154,6 @@ def _shared_update(
     _, change, parameters_of = optimizers.adam(lambda _: rate)
     slope = jax.grad(shared_loss)(parameters_of(moments), graph, buffer, entropy)
     return change(number, slope, moments)
-
-
-def adam_state(parameters: Parameters) -> Array:
-    """Return parameters with Adam's moments, which are 0."""
-    return optimizers.adam(0.0)[0](parameters)
-
-
-def parameters_of(moments: Array) -> Parameters:
-    """Return the parameters within what `adam_state` and updates return."""
-    found: Parameters = optimizers.adam(0.0)[2](moments)
-    return found
 
 
 # Compiled once for each size of a graph.

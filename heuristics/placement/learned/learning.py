@@ -1,19 +1,34 @@
-"""Run learned methods: count evaluations, prepare JAX, keep checkpoints."""
+"""Run a learned method: count its evaluations, and set JAX up before it is imported."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable
 
 import numpy as np
 
 from boundmark.heuristics.placement.learned.evaluations import Evaluations
-from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
-from boundmark.heuristics.placement.learned.settings import Settings
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
-if TYPE_CHECKING:
-    # It needs JAX.
-    from boundmark.heuristics.placement.learned.hsdag_agent import Agent
+
+def prepare_jax(threads: int) -> None:
+    """Set up JAX before it is imported; call this before importing a module that needs it.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is not installed.
+    """
+    import importlib.util
+
+    if importlib.util.find_spec("jax") is None:
+        raise UnsupportedError("jax is not installed; expected it, as in boundmark[learned].")
+    if threads == 1:
+        # The second one is no flag of its own, but read from the same text.
+        os.environ.setdefault(
+            "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+        )
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
 def learn(
@@ -23,7 +38,7 @@ def learn(
     most: int,
     train: Callable[[Evaluations], None],
 ) -> None:
-    """Train with so many evaluations at most, and report each better placement.
+    """Train with at most `most` evaluations, and report each better placement.
 
     Parameters
     ----------
@@ -42,35 +57,3 @@ def learn(
         prepare_jax(budget.threads)
         train(evaluations)
     evaluations.require_solution()
-
-
-def learn_groups(
-    instance: PlacementInstance,
-    budget: Budget,
-    seed: int,
-    progress: Progress,
-    params: Mapping[str, Any],
-    train: "Callable[[Agent, Evaluations], None]",
-) -> None:
-    """Train HSDAG's network in some way, from a checkpoint and into one if they are named.
-
-    Raises
-    ------
-    UnsupportedError
-        As `learn` does.
-    InvalidInputError
-        If a parameter or the checkpoint is not what it should be.
-    """
-    settings = Settings.of(params)
-
-    def train_agent(evaluations: Evaluations) -> None:
-        from boundmark.heuristics.placement.learned.hsdag_agent import Agent
-
-        agent = Agent(instance, settings, np.random.default_rng(seed))
-        if settings.load:
-            evaluations.latency(agent.greedy())
-        train(agent, evaluations)
-        evaluations.require_solution()
-        agent.save()
-
-    learn(instance, budget, progress, settings.evaluations, train_agent)
