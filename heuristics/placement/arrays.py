@@ -1,4 +1,4 @@
-"""An instance as the kernels read it."""
+"""The arrays of an instance as compiled kernels read them."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from boundmark.problems.placement.feasibility import PER_TENSOR
 
 
 class PlacementArrays(NamedTuple):
-    """Operators, tensors and costs.
+    """Operators, tensors and costs of an instance.
 
     Compiled code knows fields by position. Whoever reorders them has to clear numba's cache, which
     only notices changes of the kernels' own files.

@@ -1,7 +1,7 @@
-"""`fill-devices`: devices get as much as they hold, one after another in topological order.
+"""`fill-devices`: fill the memory of one device after another in topological order.
 
-As `m-topo`, which gives all devices about the same, but fast devices can be full and slow ones
-empty: where memory is short and transfers are slow, that is mostly what is needed.
+`m-topo` gives all devices about the same; here, fast devices can be full and slow ones empty. That
+is mostly better where memory is short and transfers are slow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,19 +38,12 @@ def run(
         raise UnsupportedError("filled one after another, the devices do not hold all operators.")
 
 
-# How often each device gets a segment.
-ROUNDS = (2, 3, 4, 6, 8, 12, 16, 32, 64)
-
-# Up to so many devices, all sequences of them are tried.
-MOST_PERMUTED = 4
-
-
 def filled_in_turn(instance: PlacementInstance) -> Iterator[IntArray]:
     """Yield placements in which each device of a sequence gets what its memory holds.
 
-    Operators come in topological order, so that few tensors are moved. Sequences are all that there
-    are of up to `MOST_PERMUTED` devices; of more devices, those that begin anywhere in the order of
-    speed. What has no room in the end is left out.
+    Operators come in topological order, so that few tensors are moved. Up to 4 devices are tried in
+    every sequence, more devices in the rotations of their order by speed. Placements without room
+    are left out.
     """
     for sequence in _sequences(instance):
         devices = _filled(instance, sequence)
@@ -58,12 +51,20 @@ def filled_in_turn(instance: PlacementInstance) -> Iterator[IntArray]:
             yield devices
 
 
-def dealt_in_turn(instance: PlacementInstance) -> Iterator[IntArray]:
+def dealt_in_turn(
+    instance: PlacementInstance,
+    segments_per_device: Sequence[int] = (2, 3, 4, 6, 8, 12, 16, 32, 64),
+) -> Iterator[IntArray]:
     """Yield placements in which segments of the topological order are dealt to devices in turn.
 
-    Each device gets a segment in each round, with as much work as it is fast. In an order by
-    layers, devices have parts of all layers, and layers of recurrent models overlap. What has no
-    room moves, if that helps.
+    Each device gets one segment in each round, with work in proportion to its speed. In an order by
+    layers, devices have parts of all layers, and layers of recurrent models overlap. Operators
+    without room move, if that helps.
+
+    Parameters
+    ----------
+    segments_per_device
+        Numbers of rounds to try.
     """
     graph = instance.graph
     order = graph.dag.topological_order
@@ -71,9 +72,9 @@ def dealt_in_turn(instance: PlacementInstance) -> Iterator[IntArray]:
     share = 1 / np.maximum(1, ticks.sum(axis=0))
     until = np.cumsum(share / share.sum())
     work = ticks.min(axis=1)[order]
-    # By the middle of each operator.
+    # The fraction of all work before the middle of each operator.
     done = (np.cumsum(work) - work / 2) / max(1, work.sum())
-    for rounds in ROUNDS:
+    for rounds in segments_per_device:
         devices = np.empty(graph.nodes, dtype=np.int64)
         devices[order] = np.searchsorted(until, done * rounds % 1).clip(max=graph.devices - 1)
         placed = with_room(instance, devices)
@@ -82,7 +83,7 @@ def dealt_in_turn(instance: PlacementInstance) -> Iterator[IntArray]:
 
 
 def _filled(instance: PlacementInstance, sequence: Sequence[int]) -> IntArray:
-    """Return devices; the next one begins where an operator has no support or no room."""
+    """Fill the devices of a sequence; change to the next one for lack of support or room."""
     graph = instance.graph
     memory, left = graph.memory.tolist(), graph.capacity.tolist()
     supported = graph.is_supported.tolist()
@@ -99,7 +100,7 @@ def _filled(instance: PlacementInstance, sequence: Sequence[int]) -> IntArray:
 def _sequences(instance: PlacementInstance) -> Iterator[tuple[int, ...]]:
     graph = instance.graph
     every = range(graph.devices)
-    if graph.devices <= MOST_PERMUTED:
+    if graph.devices <= 4:
         yield from permutations(every)
         return
     total = np.where(graph.is_supported, graph.duration, graph.duration.max()).sum(axis=0)

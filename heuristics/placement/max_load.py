@@ -1,7 +1,7 @@
-"""`max-load`: the split that pipelines would use, evaluated for latency ([TARNAWSKI20]).
+"""`max-load`: the segments with the smallest largest load, evaluated for latency ([TARNAWSKI20]).
 
-[TARNAWSKI20] places operators for throughput: the largest load of a device is minimal, where a load
-is all that it computes, receives and sends for one input. Of their algorithms this is the one on a
+[TARNAWSKI20] places operators for throughput: it minimises the largest load of a device, which is
+all that it computes, receives and sends for one input. Of its algorithms this is the one on a
 linear order (DPL): each device gets a segment of it.
 """
 
@@ -18,14 +18,18 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
-# More have too many sets; then the fastest device comes first, the slowest last.
-MOST_IN_ALL_ORDERS = 8
 
+def steps_between_sets(graph: PlacementGraph, *, most_in_all_orders: int = 8) -> IntArray:
+    """Return rows (set, device, larger set): the orders in which devices may get segments.
 
-def steps_between_sets(graph: PlacementGraph) -> IntArray:
-    """Return rows (set, device, larger set): in which order devices may get segments."""
+    Parameters
+    ----------
+    most_in_all_orders
+        Largest number of devices for which all orders are tried; more devices get segments from the
+        fastest to the slowest.
+    """
     span = graph.devices
-    if span <= MOST_IN_ALL_ORDERS:
+    if span <= most_in_all_orders:
         rows = [
             (after ^ (1 << device), device, after)
             for after in range(1, 1 << span)
@@ -104,10 +108,10 @@ def _furthest(
     seen: IntArray,
     stamp: int,
 ) -> int:
-    """Return the furthest end of a segment from `first` on a device, its load within `limit`.
+    """Return the furthest end of a segment that begins at `first` and has a load within `limit`.
 
-    `unread` and `seen` are room for counting: consumers of a tensor that are not in the segment,
-    and the last stamp with which it was received.
+    `unread` and `seen` are buffers: the consumers of a tensor that are not in the segment, and the
+    last stamp with which it was received.
     """
     inside, leaving, held = np.int64(0), np.int64(0), np.int64(0)
     furthest = first
@@ -147,7 +151,7 @@ def split_within(
     limit: int,
     devices: IntArray,
 ) -> bool:
-    """Whether segments with loads of at most `limit` cover the order; give operators their devices.
+    """Return whether segments with loads of at most `limit` cover the order; fill in devices.
 
     A segment's load is what its device computes, receives and sends. Segments are as long as they
     can be, which does not find every such cover, as a longer one may send more.
@@ -160,7 +164,7 @@ def split_within(
         Rows (from, device, to) between sets of devices, by number; set 0 is empty, the last one is
         `to` of the last row. What leads to a set comes before what leads from it.
     devices
-        Gets the device of each operator, shape (n,), if there is a cover.
+        Filled with the device of each operator, shape (n,), if there is a cover.
     """
     n = net.order.size
     position = np.empty(n, np.int64)

@@ -1,12 +1,13 @@
-"""`peft`: each operator where its end and the least that follows from there are first ([PEFT14]).
+"""`peft`: list scheduling that looks ahead by an optimistic cost table ([PEFT14]).
 
-What follows an operator is the longest way to the end with the best devices for it, as in the
-paper's optimistic cost table. Three things are ours: transfers cost what they do between two
-devices, not the mean; operators are also taken in topological order; and where memory is short, it
-has prices, of which some are tried.
+An operator goes to the device where its end plus the longest path from there to the end, with the
+best devices for it, is shortest. Three things differ from the paper: a transfer between two devices
+has its own cost, not the mean; operators are also taken in topological order; and where memory is
+short, it has prices, of which some are tried.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,56 +58,80 @@ def run(
         best.evaluate(with_all_placed(instance, left_over))
 
 
-# Prices of memory, in units of the mean work per memory, and how often a device has one at all.
-CHEAPEST, DEAREST = 0.05, 5.0
-PRICED = 0.7
-# How often equal devices have equal prices.
-ALIKE = 0.5
+@dataclass(frozen=True)
+class PriceSettings:
+    """Settings of the prices of memory, which are drawn where memory is short.
+
+    Attributes
+    ----------
+    lowest, highest
+        Range of prices, in units of the mean work per byte; their logarithms are uniform.
+    priced
+        Probability that a device has a price at all.
+    alike
+        Probability that equal devices have equal prices.
+    """
+
+    lowest: float = 0.05
+    highest: float = 5.0
+    priced: float = 0.7
+    alike: float = 0.5
+
+
+DEFAULTS = PriceSettings()
 
 
 def looking_ahead(
     instance: PlacementInstance,
-    network: PlacementArrays,
+    arrays: PlacementArrays,
     trials: int,
     generator: np.random.Generator,
+    settings: PriceSettings = DEFAULTS,
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield devices of operators, and an order of urgency in which they were found, both (n,).
+    """Yield placements and the priorities in whose order they were found, both shape (n,).
 
-    Each operator goes to the device where its end, and the least that follows it from there, add
-    up to the least. Operators are taken in topological order and by ranks in turn. If not all
-    devices have room for all of them, memory has prices, drawn for each device: what holds much and
-    gains little goes to slow devices, and the fast ones keep their room for the rest.
+    Each operator goes to the device with the smallest sum of its end there and of the shortest
+    remaining time from there on. Operators are taken in topological order and by ranks in turn. If
+    not all devices have room for all of them, memory has prices, drawn for each device: operators
+    that need much memory and gain little go to slow devices, and the fast ones keep their room for
+    the rest.
 
-    Where there is no room in the end, the first two have -1 left, and others are left out.
+    The first two placements have -1 where an operator has found no room; later ones without room
+    for all operators are left out.
 
     Parameters
     ----------
     trials
-        Number of drawings.
+        How many times prices are drawn.
     """
     graph = instance.graph
     sequences = (graph.dag.topological_order.copy(), by_rank(instance, mean_ranks(instance)))
     is_short = graph.memory.sum() > graph.capacity.min()
     for trial in range(-len(sequences), trials if is_short else 0):
-        prices = _drawn(instance, generator) if trial >= 0 else np.zeros(graph.devices)
+        prices = (
+            _draw_prices(instance, generator, settings) if trial >= 0 else np.zeros(graph.devices)
+        )
         charge = np.rint(graph.memory[:, None] * prices).astype(np.int64)
-        handicap = charge + least_rests(network, charge)
+        handicap = charge + least_rests(arrays, charge)
         devices, starts = np.full((2, graph.nodes), -1, dtype=np.int64)
         found = earliest_finish(
-            network, sequences[trial % len(sequences)], handicap, devices, starts
+            arrays, sequences[trial % len(sequences)], handicap, devices, starts
         )
         if trial < 0 or found == graph.nodes:
             yield devices, -starts
 
 
-def _drawn(instance: PlacementInstance, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Return ticks per unit of memory of each device; half of the time the same for equal ones."""
+def _draw_prices(
+    instance: PlacementInstance, generator: np.random.Generator, settings: PriceSettings
+) -> NDArray[np.float64]:
+    """Draw the ticks per byte of each device, shape (D,)."""
     graph = instance.graph
     work = np.where(graph.is_supported, graph.duration, graph.duration.max()).min(axis=1).sum()
     group = np.arange(graph.devices)
-    if generator.random() < ALIKE:
+    if generator.random() < settings.alike:
         rows = np.stack([graph.capacity, graph.duration.sum(axis=0)], axis=1)
         group = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-    exponents = generator.uniform(np.log(CHEAPEST), np.log(DEAREST), graph.devices)
-    prices = np.exp(exponents) * (generator.random(graph.devices) < PRICED)
+    lowest, highest = np.log(settings.lowest), np.log(settings.highest)
+    exponents = generator.uniform(lowest, highest, graph.devices)
+    prices = np.exp(exponents) * (generator.random(graph.devices) < settings.priced)
     return np.asarray(work / max(1, graph.memory.sum()) * prices[group])

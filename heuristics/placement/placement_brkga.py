@@ -26,7 +26,7 @@ def run(
     generations: int,
     **params: Any,
 ) -> None:
-    """Report each placement that is better than those before, beginning with the simple methods'.
+    """Report each better placement, starting from those of the simple methods.
 
     Raises
     ------
@@ -56,12 +56,8 @@ def run(
         raise UnsupportedError("no placement was found for which the devices have room.")
 
 
-# Keys as integer priorities.
-FINEST = 2**40
-
-
 class KeyCode:
-    """Reads and writes keys: the first n stand for devices, the others for priorities.
+    """Encode a placement and priorities as 2 n keys in [0, 1]: n for devices, n for priorities.
 
     The devices that support an operator share [0, 1] equally, in the order of their numbers.
     """
@@ -76,14 +72,14 @@ class KeyCode:
         self.every = np.arange(instance.nodes)
 
     def decoded(self, keys: Keys) -> tuple[IntArray | None, IntArray]:
-        """Return devices, None if no room was found for them, and priorities; both (n,)."""
+        """Return the placement, None without room, and the priorities; both shape (n,)."""
         n = self.instance.nodes
         place = np.minimum((keys[:n] * self.count).astype(np.int64), self.count - 1)
         devices = with_room(self.instance, self.ranked[self.every, place])
-        return devices, (keys[n:] * FINEST).astype(np.int64)
+        return devices, (keys[n:] * 2**40).astype(np.int64)
 
     def encoded(self, devices: IntArray, priority: IntArray) -> Keys:
-        """Return keys that mean these devices, and the order of these priorities."""
+        """Return keys for a placement and for the order of priorities."""
         place = self.rank[self.every, devices]
         order = np.argsort(np.argsort(priority, kind="stable"), kind="stable")
         return np.concatenate([(place + 0.5) / self.count, (order + 0.5) / len(order)])

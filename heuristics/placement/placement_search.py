@@ -10,6 +10,7 @@ priorities with which the best one was.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,34 +25,60 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 from boundmark.problems.placement.feasibility import memory_held
 
-# In units of the best makespan, at the beginning and the end of a round.
-HOTTEST, COLDEST = 0.005, 0.0002
-ROUNDS = 4
-# Of the steps, those that move an operator to a neighbour's device.
-TO_NEIGHBOUR = 0.4
-# Of runs, those that are short, and their mean length; the longest, as a part of all operators.
-SHORT, MEAN_LENGTH, LONGEST = 0.5, 4.0, 0.25
-# Of runs, those that move to the device of the operator before or behind them.
-JOINED = 0.5
+
+@dataclass(frozen=True)
+class PlacementSearchSettings:
+    """Settings of `placement-search`.
+
+    Attributes
+    ----------
+    hottest, coldest
+        Temperature at the beginning and the end of a round, in units of the best makespan.
+    rounds
+        Number of rounds, each of which cools down once, from the best placement on.
+    to_neighbour
+        Probability that a step moves one operator to the device of one that it shares a tensor
+        with, instead of a run of operators.
+    joined
+        Probability that a run moves to the device of the operator before or behind it.
+    short, mean_length, longest
+        Probability that a run is short, and its mean length then; the length of the longest runs,
+        as a fraction of all operators.
+    """
+
+    hottest: float = 0.005
+    coldest: float = 0.0002
+    rounds: int = 4
+    to_neighbour: float = 0.4
+    joined: float = 0.5
+    short: float = 0.5
+    mean_length: float = 4.0
+    longest: float = 0.25
+
+
+DEFAULTS = PlacementSearchSettings()
 
 
 def moved(
-    instance: PlacementInstance, devices: IntArray, generator: np.random.Generator
+    instance: PlacementInstance,
+    devices: IntArray,
+    generator: np.random.Generator,
+    settings: PlacementSearchSettings = DEFAULTS,
 ) -> IntArray | None:
-    """Return devices after a random step, None if they do not support it or have no room."""
+    """Return the placement after a random step, None if a device lacks support or room."""
     graph = instance.graph
     changed = devices.copy()
-    if graph.dag.edges and generator.random() < TO_NEIGHBOUR:
+    if graph.dag.edges and generator.random() < settings.to_neighbour:
         edge = int(generator.integers(graph.dag.edges))
         ends = int(graph.dag.sources[edge]), int(graph.dag.targets[edge])
         first, second = ends if generator.random() < 0.5 else ends[::-1]
         changed[first] = changed[second]
         run = np.array([first])
     else:
-        at, length = int(generator.integers(graph.nodes)), _length(graph.nodes, generator)
+        at, length = int(generator.integers(graph.nodes)), _length(graph.nodes, generator, settings)
         order = graph.dag.topological_order
         run = order[at : at + length]
-        if generator.random() < JOINED:
+        if generator.random() < settings.joined:
             beside = at - 1 if generator.random() < 0.5 else min(graph.nodes - 1, at + length)
             changed[run] = devices[order[beside]]
         else:
@@ -60,7 +87,7 @@ def moved(
         return None
     if (memory_held(graph, changed) <= graph.capacity).all():
         return changed
-    # Where there is no room, operators can only change places.
+    # The target device has no room: exchange the run for operators on the target device.
     target = changed[run[0]]
     others = np.flatnonzero(devices == target)
     if not len(others):
@@ -72,11 +99,11 @@ def moved(
     return changed if has_room(instance, changed) else None
 
 
-def _length(nodes: int, generator: np.random.Generator) -> int:
-    """Return the number of operators of a run."""
-    if generator.random() < SHORT:
-        return 1 + int(generator.exponential(MEAN_LENGTH) * generator.exponential())
-    return int(math.exp(generator.uniform(0.0, math.log(max(1.0, LONGEST * nodes)))))
+def _length(nodes: int, generator: np.random.Generator, settings: PlacementSearchSettings) -> int:
+    """Draw the number of operators of a run."""
+    if generator.random() < settings.short:
+        return 1 + int(generator.exponential(settings.mean_length) * generator.exponential())
+    return int(math.exp(generator.uniform(0.0, math.log(max(1.0, settings.longest * nodes)))))
 
 
 def anneal(
@@ -85,6 +112,7 @@ def anneal(
     budget: Budget,
     evaluations: int,
     generator: np.random.Generator,
+    settings: PlacementSearchSettings = DEFAULTS,
 ) -> None:
     """Improve the best placement until the steps are used up or the budget ends.
 
@@ -98,15 +126,16 @@ def anneal(
     current, cost, priority = best.solution.devices, best.cost, best.priority
     while not budget.is_spent() and best.cost > 0 and (not evaluations or done < evaluations):
         spent = done / evaluations if evaluations else 1 - budget.remaining() / time
-        progress, new_round = math.modf(spent * ROUNDS)
+        progress, new_round = math.modf(spent * settings.rounds)
         if new_round > current_round:
             current_round = int(new_round)
             current, cost, priority = best.solution.devices, best.cost, best.priority
         done += 1
-        changed = moved(instance, current, generator)
+        changed = moved(instance, current, generator, settings)
         if changed is None:
             continue
-        temperature = HOTTEST * (COLDEST / HOTTEST) ** progress * best.cost
+        heat = settings.hottest * (settings.coldest / settings.hottest) ** progress
+        temperature = heat * best.cost
         makespan = best.evaluate(changed, priority)
         if makespan <= cost + temperature * generator.exponential():
             current, cost = changed, makespan
@@ -118,9 +147,10 @@ def run(
     seed: int,
     progress: Progress,
     evaluations: int,
+    settings: PlacementSearchSettings = DEFAULTS,
     **params: Any,
 ) -> None:
-    """Report the simple methods' placements, then what annealing makes of the best one."""
+    """Report the simple methods' placements, then improve the best one by annealing."""
     best = PlacementIncumbent(instance, progress)
     for devices, urgency in constructed(instance, best.arrays):
         best.evaluate(devices)
@@ -131,4 +161,4 @@ def run(
     if best.cost == NO_COST:
         raise UnsupportedError("no placement was found for which the devices have room.")
     if instance.graph.devices > 1:
-        anneal(instance, best, budget, evaluations, np.random.default_rng(seed))
+        anneal(instance, best, budget, evaluations, np.random.default_rng(seed), settings)

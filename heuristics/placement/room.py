@@ -1,4 +1,4 @@
-"""Makes room: operators leave devices whose memory they exceed."""
+"""Move operators so that all devices support their operators and have room for them."""
 
 import numpy as np
 
@@ -18,10 +18,10 @@ def has_room(instance: PlacementInstance, devices: IntArray) -> bool:
 
 
 def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None:
-    """Return devices that support their operators and have room for them, as given if they do.
+    """Return a placement with support and room for all operators: the given one if it has both.
 
-    The largest operators stay; the others go, largest first, to the device with the most room left
-    that supports them. This may fail although there is a way.
+    Otherwise the largest operators stay; the others go, largest first, to the device with the most
+    room left that supports them. This may fail although such a placement exists.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None
 
 
 def require_room(instance: PlacementInstance, devices: IntArray) -> IntArray:
-    """Return what `with_room` does, or where that fails, what an integer program finds.
+    """Return a placement with room, found greedily or else by an integer program.
 
     Raises
     ------
@@ -67,9 +67,9 @@ def require_room(instance: PlacementInstance, devices: IntArray) -> IntArray:
 
 
 def with_all_placed(instance: PlacementInstance, devices: IntArray) -> IntArray:
-    """Return devices with room for all operators, of which some have -1 as they found no room.
+    """Return a placement with room from one with -1 for operators that have found no room.
 
-    Those go to their fastest devices first, then `require_room` moves what has to move.
+    Those go to their fastest devices first, then `require_room` moves operators.
 
     Raises
     ------
@@ -82,24 +82,29 @@ def with_all_placed(instance: PlacementInstance, devices: IntArray) -> IntArray:
     return require_room(instance, np.where(devices < 0, fastest, devices))
 
 
-# Of integer programs that are tried.
-MOST_COLUMNS = 100_000
-MOST_SECONDS = 5.0
-
-
-def packed(instance: PlacementInstance, devices: IntArray) -> IntArray | None:
-    """Return devices that have room, shape (n,), as many as possible as given; None if unknown.
+def packed(
+    instance: PlacementInstance,
+    devices: IntArray,
+    *,
+    most_columns: int = 100_000,
+    most_seconds: float = 5.0,
+) -> IntArray | None:
+    """Return the placement with room that moves the fewest operators, shape (n,), None if unknown.
 
     This is an integer program, solved by HiGHS as scipy brings it.
 
     Parameters
     ----------
     devices
-        Those that operators should be on if they can, shape (n,).
+        The preferred device of each operator, shape (n,).
+    most_columns
+        Largest program that is tried, in operators x devices.
+    most_seconds
+        Time limit of the solver.
     """
     graph = instance.graph
     n, span = graph.nodes, graph.devices
-    if n * span > MOST_COLUMNS:
+    if n * span > most_columns:
         return None
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
@@ -119,7 +124,7 @@ def packed(instance: PlacementInstance, devices: IntArray) -> IntArray | None:
             LinearConstraint(whole, 1, 1),
             LinearConstraint(held, -np.inf, graph.capacity / room),
         ],
-        options={"time_limit": MOST_SECONDS},
+        options={"time_limit": most_seconds},
     )
     if result.x is None:
         return None

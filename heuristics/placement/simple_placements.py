@@ -1,4 +1,11 @@
-"""`single-device`: everything on one device, for each that supports all and has room for it."""
+"""Placements by simple rules: one device, devices in turn, devices at random.
+
+`preferred-device` models what OpenVINO's AUTO device does with a list of candidates, the first of
+which is preferred ("OpenVINO-CPU" and "OpenVINO-GPU" of [HSDAG24]): the whole model goes to the
+first device that supports it. Where the preferred one does, it is the same as CPU-only and
+GPU-only. AUTO answers the first requests from the processor while the other device still compiles;
+that is not modelled.
+"""
 
 from typing import Any
 
@@ -15,7 +22,7 @@ from boundmark.problems.placement import PlacementInstance
 def run_single_device(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the best device."""
+    """Report the whole model on each device that supports it and has room for it."""
     graph, best = instance.graph, PlacementIncumbent(instance, progress)
     fits = graph.is_supported.all(axis=0) & (graph.memory.sum() <= graph.capacity)
     if not fits.any():
@@ -76,9 +83,9 @@ def run_random_devices(
     samples: int,
     **params: Any,
 ) -> None:
-    """Report each placement that is better than those before.
+    """Report each better placement of `samples` random ones.
 
-    Those for which no room is found do not count, unless that is all of them.
+    Placements for which no room is found do not count, unless that is all of them.
     """
     graph, best = instance.graph, PlacementIncumbent(instance, progress)
     generator = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Placements to begin a search with."""
+"""Placements from which searches start."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -25,20 +25,21 @@ from boundmark.problems.method import Budget
 from boundmark.problems.placement import UNSUPPORTED, PlacementGraph, PlacementInstance
 from boundmark.problems.problem import Solution
 
-# Of prices of memory, where it is short.
-TRIALS = 50
-
-# For the linear program of m-sct; models of 8,000 operators take 0.5 s.
-MOST_SECONDS = 5.0
-
-# Devices of operators, and an order of urgency in which they were found, or none; both (n,).
+# A placement, and the priorities in whose order it was found, or None; both shape (n,).
 Start: TypeAlias = tuple[IntArray, IntArray | None]
 
 
-def constructed(instance: PlacementInstance, network: PlacementArrays) -> Iterator[Start]:
+def constructed(
+    instance: PlacementInstance, arrays: PlacementArrays, *, price_trials: int = 50
+) -> Iterator[Start]:
     """Yield placements of simple methods: each device, devices in turn, and list schedules.
 
-    Where none of them finds room, there is one that an integer program finds, if it does.
+    If none of them has room, yield the one that an integer program finds, if it finds one.
+
+    Parameters
+    ----------
+    price_trials
+        How many prices of memory are tried where it is short, see `looking_ahead`.
     """
     graph = instance.graph
     found = False
@@ -56,15 +57,15 @@ def constructed(instance: PlacementInstance, network: PlacementArrays) -> Iterat
         if best is not None:
             found = True
             yield best, None
-    for start in (*_earliest_starts(graph, network), *_waiting(graph, network)):
+    for start in (*_earliest_starts(graph, arrays), *_waiting(graph, arrays)):
         found = True
         yield start
     devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
     sequence, handicap = by_rank(instance, mean_ranks(instance)), np.zeros_like(graph.duration)
-    if earliest_finish(network, sequence, handicap, devices, starts) == graph.nodes:
+    if earliest_finish(arrays, sequence, handicap, devices, starts) == graph.nodes:
         found = True
         yield devices.copy(), -starts
-    ahead = looking_ahead(instance, network, TRIALS, np.random.default_rng(0))
+    ahead = looking_ahead(instance, arrays, price_trials, np.random.default_rng(0))
     placements = (placed for placed, _ in ahead if placed.min() >= 0)
     best = min(placements, key=_makespan_in(instance), default=None)
     if best is not None:
@@ -76,30 +77,33 @@ def constructed(instance: PlacementInstance, network: PlacementArrays) -> Iterat
             yield placed, None
 
 
-def _earliest_starts(graph: PlacementGraph, network: PlacementArrays) -> Iterator[Start]:
-    """Yield what m-etf does with all devices, and with the fastest ones only, if they have room."""
+def _earliest_starts(graph: PlacementGraph, arrays: PlacementArrays) -> Iterator[Start]:
+    """Yield the placements of m-etf on all devices and on the fastest ones, if they have room."""
     total = np.where(graph.is_supported, graph.duration, graph.duration.max()).sum(axis=0)
     fastest_first = np.argsort(total, kind="stable")
     for count in range(graph.devices, 1, -1):
         duration = graph.duration.copy()
         duration[:, fastest_first[count:]] = UNSUPPORTED
         devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
-        few = network._replace(duration=frozen(duration))
+        few = arrays._replace(duration=frozen(duration))
         if earliest_start(few, devices, starts) == graph.nodes:
             yield devices, -starts
 
 
-def _waiting(graph: PlacementGraph, network: PlacementArrays) -> Iterator[Start]:
-    """Yield what m-sct does, if it has room and its program is solved soon."""
+def _waiting(graph: PlacementGraph, arrays: PlacementArrays) -> Iterator[Start]:
+    """Yield the placement of m-sct, if it has room and its linear program takes at most 5 s.
+
+    Models of 8,000 operators take 0.5 s.
+    """
     with suppress(UnsupportedError):
-        favourite = favourite_children(graph, Budget(MOST_SECONDS))
+        favourite = favourite_children(graph, Budget(5.0))
         devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
-        if favourites_first(network, favourite, devices, starts) == graph.nodes:
+        if favourites_first(arrays, favourite, devices, starts) == graph.nodes:
             yield devices, -starts
 
 
 class _Silent:
-    """Takes reports and does nothing with them."""
+    """Ignore all reports."""
 
     def solution(self, solution: Solution) -> None:
         pass
@@ -109,5 +113,5 @@ class _Silent:
 
 
 def _makespan_in(instance: PlacementInstance) -> Callable[[IntArray], int]:
-    """Return what simulates a placement."""
+    """Return a function that simulates a placement."""
     return PlacementIncumbent(instance, _Silent()).simulate
