@@ -8,7 +8,7 @@ SINGLE_DEVICE = Method(
     problem="placement",
     kind="heuristic",
     summary="Everything on one device, the best one.",
-    run=Deferred("boundmark.heuristics.placement.simple_placements:run_single_device"),
+    run=Deferred("boundmark.heuristics.placement.single_device:run"),
 )
 
 PREFERRED_DEVICE = Method(
