@@ -24,14 +24,10 @@ PROBLEM = Problem(
     instance_from_json=PipelineInstance.from_json,
     solution_from_json=Partition.from_json,
     # Many models are narrow: their optimum is found and proven before anything else is imported.
-    immediate={"uniform": {}, "max-work": {}, "mean-work": {}, "ideal-dp": {"ideals": 1000}},
-    # Quick methods first, so that there soon is an answer; `certify` begins with the exact one for
-    # narrow graphs, and the last round uses its time. `share` takes seconds on a thousand nodes;
-    # `certify` has it where it says most.
-    rounds=(
-        ("slicegraph", "node-cut", "balanced-work"),
-        ("memetic", "certify"),
-    ),
+    immediate={"balanced-work": {}, "max-work": {}, "mean-work": {}, "ideal-dp": {"ideals": 1000}},
+    # `certify` begins with the exact one for narrow graphs, and the last round uses its time.
+    # `share` takes seconds on a thousand nodes; `certify` has it where it says most.
+    rounds=(("slicegraph", "node-cut"), ("memetic", "certify")),
     precedence=10,
     naming=NAMING,
     table=TABLE,

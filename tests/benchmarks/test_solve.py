@@ -220,7 +220,7 @@ def test_a_narrow_model_needs_no_processes(
     assert answer["method"] == answer["bound_method"] == "ideal-dp"
     assert answer["failures"] == []
     rows = ResultStore.open(out).results().set_index("method")
-    assert set(rows.index) == {"uniform", "max-work", "mean-work", "ideal-dp"}
+    assert set(rows.index) == {"balanced-work", "max-work", "mean-work", "ideal-dp"}
     assert (rows["status"] == "ok").all()
     boundmark("verify", out)
     again = json.loads(boundmark(*one, "--json").stdout)
