@@ -1,4 +1,4 @@
-"""Heuristics for `placement`; list scheduling gives what they place its start times."""
+"""Heuristics for `placement`: they choose devices; list scheduling adds the start times."""
 
 from boundmark.problems.method import Deferred, Method
 from boundmark.problems.problem import ParameterValue

@@ -1,4 +1,9 @@
-"""`m-topo`: fill one device after another in topological order ([BAECHI20], Section 3.1)."""
+"""`m-topo`, `m-etf` and `m-sct`: the methods of Baechi ([BAECHI20], Section 3).
+
+`m-topo` fills one device after another in topological order. `m-etf` places the operator and the
+device that can start first (after [ETF89]). In `m-sct`, devices also wait for favourite children, a
+linear program's choice of consumers that share the device of their producer ([HANEN01]).
+"""
 
 from typing import Any
 
@@ -14,29 +19,10 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 
-def filled(instance: PlacementInstance) -> IntArray:
-    """Return the device of each operator, shape (n,).
-
-    A device gets operators until it would hold more than the mean over all devices and the largest
-    operator together, or more than its capacity. So all devices hold about the same.
-    """
-    graph = instance.graph
-    cap = int(graph.memory.sum()) // graph.devices + int(graph.memory.max())
-    devices = np.empty(graph.nodes, dtype=np.int64)
-    device = held = 0
-    for node in graph.dag.topological_order.tolist():
-        needed = int(graph.memory[node])
-        if held + needed > min(cap, int(graph.capacity[device])) and device + 1 < graph.devices:
-            device, held = device + 1, 0
-        devices[node] = device
-        held += needed
-    return devices
-
-
 def run_m_topo(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the placement."""
+    """Report the placement; raises `UnsupportedError` if no room is found."""
     PlacementIncumbent(instance, progress).evaluate(require_room(instance, filled(instance)))
 
 
@@ -67,6 +53,25 @@ def run_m_sct(
     best.evaluate_list_schedule(devices, -starts)
 
 
+def filled(instance: PlacementInstance) -> IntArray:
+    """Return the placement of `m-topo`, shape (n,), which may exceed the last device's capacity.
+
+    A device gets operators until it would hold more than the mean over all devices and the largest
+    operator together, or more than its capacity. So all devices hold about the same.
+    """
+    graph = instance.graph
+    cap = int(graph.memory.sum()) // graph.devices + int(graph.memory.max())
+    devices = np.empty(graph.nodes, dtype=np.int64)
+    device = held = 0
+    for node in graph.dag.topological_order.tolist():
+        needed = int(graph.memory[node])
+        if held + needed > min(cap, int(graph.capacity[device])) and device + 1 < graph.devices:
+            device, held = device + 1, 0
+        devices[node] = device
+        held += needed
+    return devices
+
+
 def edge_times(graph: PlacementGraph) -> IntArray:
     """Return the mean time of the longest transfer along each edge of the graph, shape (m,)."""
     dag = graph.dag
@@ -84,12 +89,12 @@ def edge_times(graph: PlacementGraph) -> IntArray:
 def favourite_children(graph: PlacementGraph, budget: Budget) -> IntArray:
     """Return the favourite child of each operator, -1 where it has none, shape (n,).
 
-    With as many devices as one likes, an operator's favourite child need not wait for a transfer;
-    each has at most one, and is that of one at most. There are start times s, and a variable e per
-    edge that is 0 if the edge's end is the favourite child of its beginning:
-    ``s_i + p_i + c_ij e_ij <= s_j``; of the edges that leave an operator, or arrive, all but one
-    are 1. In the linear relaxation, an edge counts if e < 1/2, which at most one of them can be.
-    Costs are means over the devices.
+    With unlimited devices, an operator's favourite child need not wait for a transfer; each
+    operator has at most one, and is the favourite child of at most one. The program has start times
+    s and a variable e per edge, which is 0 if the edge's target is the favourite child of its
+    source: ``s_i + p_i + c_ij e_ij <= s_j``; of the edges that leave an operator, or enter it, all
+    but one have e = 1. In the linear relaxation, the target is the favourite child if e < 1/2,
+    which holds for at most one of these edges. Costs are means over the devices.
 
     Raises
     ------

@@ -1,9 +1,8 @@
-"""Operators one after another, each to the device where it starts or ends first.
+"""Compiled list scheduling: place operators one after another where they start or end first.
 
-This is what m-ETF, m-SCT, HEFT and PEFT do.
-
-Both keep a clock per device, sender and receiver, and add to its end only. The inputs of an
-operator that are elsewhere are sent one after another, in the order of their numbers.
+m-ETF, m-SCT, GETF, HEFT and PEFT build on these kernels. Each keeps a clock per device, sender and
+receiver, and only appends to it. The inputs of an operator that are elsewhere are sent one after
+another, in the order of their numbers.
 """
 
 import numpy as np
@@ -31,10 +30,10 @@ def _inputs_there(
     arrived: IntArray,
     is_final: bool,
 ) -> int:
-    """Return when the inputs of an operator can be on a device; reserve the ports if final.
+    """Return when all inputs of an operator can be on a device; reserve the ports if final.
 
     ``ports[0]`` and ``ports[1]`` say when senders and receivers are free; the other two rows are
-    room for trying. ``arrived`` says when a tensor was moved to a device, -1 if it was not.
+    buffers for trials. ``arrived`` says when a tensor was moved to a device, -1 if it was not.
     """
     senders, receivers = (0, 1) if is_final else (2, 3)
     if not is_final:
@@ -70,16 +69,16 @@ def earliest_finish(
     devices: IntArray,
     starts: IntArray,
 ) -> int:
-    """Give each operator of a sequence the device where it ends first; return how many got one.
+    """Place each operator of a sequence where it ends first; return how many are placed.
 
     Parameters
     ----------
     sequence
         The operators in a topological order, shape (n,).
     handicap
-        Ticks that count as if an operator ended so much later on a device, shape (n, D).
+        Ticks that are added to an operator's end on a device when devices are compared, (n, D).
     devices, starts
-        Get the result, shape (n,); it ends early if no device has room for an operator.
+        Filled with the result, shape (n,); stops early if no device has room for an operator.
     """
     n, span = net.order.size, net.capacity.size
     end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()
@@ -106,9 +105,9 @@ def earliest_finish(
 
 @compiled([_TABLE(ARRAYS, _TABLE)])
 def least_rests(net: PlacementArrays, charge: IntArray) -> IntArray:
-    """Return the least ticks from the end of each operator on each device to the end, (n, D).
+    """Return the optimistic ticks from the end of each operator on each device to the end, (n, D).
 
-    That is the longest of the ways behind it, all operators on the devices that are best for it.
+    The longest path after the operator, with all its operators on the devices best for the path.
 
     Parameters
     ----------
@@ -117,7 +116,7 @@ def least_rests(net: PlacementArrays, charge: IntArray) -> IntArray:
     """
     n, span = net.duration.shape
     rest = np.zeros((n, span), np.int64)
-    # From the start of an operator; where it is not supported, more than all the others.
+    # The same from the start of an operator; where it is not supported, more than all others.
     whole = np.empty((n, span), np.int64)
     for at in range(n - 1, -1, -1):
         v = net.order[at]
@@ -140,7 +139,7 @@ def least_rests(net: PlacementArrays, charge: IntArray) -> IntArray:
 def favourites_first(
     net: PlacementArrays, favourite: IntArray, devices: IntArray, starts: IntArray
 ) -> int:
-    """Like `earliest_start`, but devices wait for favourite children; return how many are placed.
+    """Place as `earliest_start`, but let devices wait for favourite children; return how many.
 
     While the favourite child of a device's last operator is ready, not placed, and can start
     nowhere earlier than there, the device takes nothing that would end after the child's start. Of
@@ -152,7 +151,7 @@ def favourites_first(
     favourite
         The favourite child of each operator, -1 for none, shape (n,).
     devices, starts
-        Get the result, shape (n,); it ends early if operators are left that fit nowhere.
+        Filled with the result, shape (n,); stops early if operators are left that fit nowhere.
     """
     n, span = net.order.size, net.capacity.size
     end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()
@@ -255,7 +254,7 @@ def _sift_down(heap: IntArray, size: int) -> None:
 
 @compiled([types.int64(ARRAYS, _ROW, _ROW)])
 def earliest_start(net: PlacementArrays, devices: IntArray, starts: IntArray) -> int:
-    """Place the pair of a ready operator and a device that can start first; return how many.
+    """Place the ready operator on the device that can start first, in turn; return how many.
 
     Of equally early pairs, the shorter duration comes first, then the smaller numbers. The start of
     a pair is computed anew when it would be the first; others may be outdated until then.
@@ -263,7 +262,7 @@ def earliest_start(net: PlacementArrays, devices: IntArray, starts: IntArray) ->
     Parameters
     ----------
     devices, starts
-        Get the result, shape (n,); it ends early if operators are left that fit nowhere.
+        Filled with the result, shape (n,); stops early if operators are left that fit nowhere.
     """
     n, span = net.order.size, net.capacity.size
     end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()

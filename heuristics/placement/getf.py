@@ -57,7 +57,7 @@ def run(
 
 
 def speeds(graph: PlacementGraph) -> NDArray[np.float64]:
-    """Return how fast each device is, shape (D,): mean durations over its own, of what it supports.
+    """Return the speed of each device, shape (D,): mean durations over its own durations.
 
     The paper's machines have a speed; here, devices are faster at some operators than at others.
     """
@@ -72,7 +72,7 @@ def speed_groups(speed: NDArray[np.float64], gamma: float) -> IntArray:
     Group k has the speeds from gamma^k up to gamma^(k + 1), in units of the least one.
     """
     ratio = np.log(speed / speed.min()) / math.log(gamma)
-    # Rounding must not part devices of equal speed.
+    # Rounding must not separate devices of equal speed.
     return np.asarray(np.floor(ratio + 1e-9), dtype=np.int64)
 
 
@@ -102,7 +102,7 @@ def assigned_groups(
 
 
 def _shares(graph: PlacementGraph, budget: Budget) -> NDArray[np.float64]:
-    """Return how much of each operator the linear program puts on each device, shape (n, D)."""
+    """Return the share of each operator that the linear program puts on each device, (n, D)."""
     from scipy.sparse import coo_array, csr_array, vstack
 
     n, span, dag = graph.nodes, graph.devices, graph.dag
@@ -113,7 +113,7 @@ def _shares(graph: PlacementGraph, budget: Budget) -> NDArray[np.float64]:
     end, makespan = n * span + np.arange(n), n * span + n
 
     def work(rows: IntArray, of: IntArray) -> coo_array:
-        """Return the duration of operators as it is spread, a row each."""
+        """Return the rows of operators' durations, spread over devices."""
         return coo_array(
             ((ticks[of] / unit).ravel(), (np.repeat(rows, span), x[of].ravel())),
             shape=(len(rows), columns),

@@ -1,4 +1,4 @@
-"""`heft`: longest paths first, each operator where it ends first ([HEFT02])."""
+"""`heft`: operators by longest path, each on the device where it ends first ([HEFT02])."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def mean_ranks(instance: PlacementInstance) -> IntArray:
 
 
 def by_rank(instance: PlacementInstance, ranks: IntArray) -> IntArray:
-    """Return the operators by rank, largest first, and in topological order, shape (n,)."""
+    """Return the operators in topological order, those of the largest rank first, shape (n,)."""
     order = instance.graph.dag.topological_order
     return np.asarray(order[np.argsort(-ranks[order], kind="stable")])
 

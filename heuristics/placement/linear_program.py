@@ -1,4 +1,4 @@
-"""Linear programs of heuristics, solved by HiGHS as scipy brings it.
+"""Solve linear programs of heuristics by HiGHS as scipy brings it.
 
 Unlike highspy it gets along with other solvers in one process.
 """

@@ -46,7 +46,7 @@ def steps_between_sets(graph: PlacementGraph, *, most_in_all_orders: int = 8) ->
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the placement.
+    """Report the split with the smallest load found by bisection.
 
     Raises
     ------

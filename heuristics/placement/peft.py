@@ -34,7 +34,7 @@ def run(
     trials: int,
     **params: Any,
 ) -> None:
-    """Report each placement that is better than those before.
+    """Report each better placement.
 
     Raises
     ------

@@ -27,7 +27,7 @@ def run_preferred_device(
     first: int,
     **params: Any,
 ) -> None:
-    """Report the placement.
+    """Report the whole model on the first device, in order of preference, that takes it.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def run_preferred_device(
 def run_round_robin(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the placement."""
+    """Report operators on devices in turn, in topological order."""
     graph = instance.graph
     devices = np.empty(graph.nodes, dtype=np.int64)
     devices[graph.dag.topological_order] = np.arange(graph.nodes) % graph.devices
@@ -80,7 +80,7 @@ def run_random_devices(
     for sample in range(max(1, samples)):
         if sample and budget.is_spent():
             break
-        # The largest of random keys, of devices that support the operator.
+        # For each operator, the supporting device with the largest random key.
         keys = np.where(graph.is_supported, generator.random(graph.duration.shape), -1.0)
         drawn = keys.argmax(axis=1)
         devices = with_room(instance, drawn)

@@ -1,4 +1,4 @@
-"""List scheduling of a placement: what runs and moves when, once devices are chosen.
+"""Compiled list scheduling of a placement: start times of operators and transfers.
 
 Time goes from event to event. Whenever a device is idle, it starts the most urgent operator whose
 inputs are there; whenever a sender and a receiver are both free, the most urgent tensor that waits
@@ -42,7 +42,7 @@ _KEY_BITS = 62
 
 @inlined([types.void(_ROW, types.uint32, types.int64, types.int64)])
 def _push(heap: IntArray, first: int, size: int, key: int) -> None:
-    """Add a key to the heap of so many that begins at `first`."""
+    """Add a key to the heap of `size` keys that begins at `first`."""
     at = size
     while at > 0:
         parent = (at - 1) >> 1
@@ -56,7 +56,7 @@ def _push(heap: IntArray, first: int, size: int, key: int) -> None:
 
 @inlined([types.int64(_ROW, types.uint32, types.int64)])
 def _pop(heap: IntArray, first: int, size: int) -> int:
-    """Take the largest key out of the heap of so many that begins at `first`."""
+    """Remove and return the largest key of the heap of `size` keys that begins at `first`."""
     top = heap[first]
     left = size - 1
     key = heap[_U(first + left)]
@@ -76,7 +76,7 @@ def _pop(heap: IntArray, first: int, size: int) -> int:
 
 @inlined([types.int64(_ROW, types.int64, types.int64)])
 def _remove(ports: IntArray, count: int, port: int) -> int:
-    """Remove a port from the first so many of a list, and return how many are left."""
+    """Remove a port from the first `count` of a list; return how many are left."""
     kept = 0
     for index in range(count):
         other = ports[_U(index)]
@@ -87,7 +87,7 @@ def _remove(ports: IntArray, count: int, port: int) -> int:
 
 @internal([types.int64(types.int64)])
 def _bits(number: int) -> int:
-    """Return how many bits a number has."""
+    """Return the number of bits of a number."""
     bits = 0
     while number >> bits > 0:
         bits += 1
@@ -104,7 +104,7 @@ def _needed_transfers(
     rows: IntArray,
     waits_for: IntArray,
 ) -> int:
-    """Fill in (tensor, receiver, source, target, ticks, start) per transfer; return how many.
+    """List the transfers: (tensor, receiver, source, target, ticks, start); return how many.
 
     `waits_for` gets, for each consumer of each tensor, what it waits for: the operator that writes
     the tensor, or n + the transfer that brings it.
@@ -164,7 +164,7 @@ def time_to_end(net: PlacementArrays, devices: IntArray) -> IntArray:
 def simulate(
     net: PlacementArrays, devices: IntArray, priority: IntArray, starts: IntArray, moves: IntArray
 ) -> tuple[int, int]:
-    """Return the makespan of the schedule and the number of its transfers, and fill it in.
+    """Fill in the schedule; return its makespan and the number of its transfers.
 
     Parameters
     ----------
@@ -227,23 +227,21 @@ def simulate(
     tops = np.full(span * span, _NOTHING, np.int64)
     waiting = 0
 
-    # What has happened without taking time and has not been dealt with: operators that ended,
-    # n + transfers that arrived.
+    # Instant events that are not handled yet: operators that ended, n + transfers that arrived.
     stack = np.empty(n + count + 1, np.int64)
     depth = 0
-    # Of devices, and then of senders: what they do, when it ends, and which port is busy as well.
+    # Of devices, and then of senders: current job, its end, and the other port that is busy.
     doing, ends = np.empty(2 * span, np.int64), np.full(2 * span, _NEVER, np.int64)
     other = np.empty(2 * span, np.int64)
     # -1 while busy, else 0: devices, senders and receivers.
     busy = np.zeros(3 * span, np.int64)
-    # What may have become possible since the last event: devices that may start something, senders
-    # and receivers.
+    # Devices that may have become able to start something since the last event; senders; receivers.
     most_changes = n + count + span
     idle, sender = np.empty(most_changes, np.int64), np.empty(most_changes, np.int64)
     receiver = np.empty(most_changes, np.int64)
     idlers, senders, receivers = 0, 0, 0
     now = 0
-    # What ends first of all that is going on.
+    # The next operator or transfer to end.
     soonest, slot = _NEVER, 0
     while True:
         while True:
@@ -354,7 +352,7 @@ def simulate(
             ends[port] = end = now + moves[row, 4]
             slot = port if end < soonest else slot
             soonest = min(soonest, end)
-            # Most often nothing else can start, and this spares looking for it.
+            # Mostly nothing else can start; this saves the search for it.
             senders = _remove(sender, senders, source)
             receivers = _remove(receiver, receivers, target)
 

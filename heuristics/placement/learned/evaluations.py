@@ -1,4 +1,4 @@
-"""Counts evaluations of placements, and simulates them."""
+"""Simulate placements, and count these evaluations."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from boundmark.problems.placement import PlacementInstance
 
 
 class Evaluations:
-    """Simulates placements as long as there are evaluations and time left.
+    """Simulate placements as long as there are evaluations and time left.
 
     Attributes
     ----------

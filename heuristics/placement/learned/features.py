@@ -1,4 +1,4 @@
-"""Features of nodes ([HSDAG24], Section 2.3), each part of which can be left out."""
+"""Features of nodes ([HSDAG24], Section 2.3); each sort can be left out."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -95,7 +95,7 @@ class FeatureLayout:
 def layout_of(
     graph: PlacementGraph, sets: ColocatedGraph, choice: FeatureChoice, raw_shapes: bool
 ) -> FeatureLayout:
-    """Return the layout for one graph, with a column for whatever occurs in it."""
+    """Return the layout for one graph, with a column for each value that occurs in it."""
     degrees = _degrees(sets)
     known = [sorted(set(row.tolist())) if choice.structure else [] for row in degrees]
     return FeatureLayout(
@@ -109,7 +109,7 @@ def layout_of(
     )
 
 
-# Those of at least two graphs of the zoo or of onnx-light; others share one column.
+# Operator types of at least two graphs of the zoo or of onnx-light; others share one column.
 OP_TYPES = (
     *("Add", "Attention", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Conv"),
     *("Div", "Dropout", "Einsum", "Expand", "Flatten", "Gather", "GatherGrad", "Gelu", "Gemm"),
@@ -124,12 +124,12 @@ OP_TYPES = (
 # Numbers of producers and of consumers; more of them share one column.
 DEGREES = tuple(range(9))
 
-# Of outputs; fewer than one in a thousand tensors of the zoo and of onnx-light has more dimensions.
+# Dimensions of outputs; fewer than one in a thousand tensors of these graphs has more.
 RANK = 6
 
 
 def shared_layout(choice: FeatureChoice, raw_shapes: bool) -> FeatureLayout:
-    """Return the layout that all graphs have in common."""
+    """Return the layout for any graph, so that a policy trained on some can place others."""
     degrees = DEGREES if choice.structure else ()
     return FeatureLayout(
         op_types=OP_TYPES if choice.types else (),
@@ -148,8 +148,8 @@ def feature_matrix(
 ) -> FloatTable:
     """Return the features of each set, shape (N, d).
 
-    The type of a set is the mean of its operators' (Appendix G), and its shape that of what leaves
-    it. What is not known of a graph is 0.
+    The type of a set is the mean of its operators' (Appendix G), its shape that of its output.
+    Features that a graph does not have are 0.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def _one_hot(
 def _shapes(
     layout: FeatureLayout, graph: PlacementGraph, sets: ColocatedGraph
 ) -> npt.NDArray[np.float64]:
-    """Return the extents of what leaves each set, 0 behind the last one, shape (N, rank)."""
+    """Return the extents of each set's output, 0 after the last one, shape (N, rank)."""
     table = np.zeros((sets.nodes, layout.rank))
     if not layout.rank or not graph.output_shapes:
         return table
@@ -227,7 +227,7 @@ def _shapes(
     return table if layout.raw_shapes else np.log1p(table)
 
 
-# Rows of distances that are held at a time.
+# Rows of distances in memory at a time.
 ROWS = 512
 
 
@@ -236,8 +236,8 @@ def fractal_dimensions(dag: Dag) -> npt.NDArray[np.float64]:
 
     It is the slope of log N(v, r) over log r, by least squares, for the distances r = 1, 2, ...
     from v to other nodes, where N(v, r) counts the nodes within r, v among them. Distances are
-    numbers of edges, whichever way these point. The paper says neither; nor what nodes have for
-    which there is no slope, with fewer than two distances: here 0.
+    numbers of edges, in either direction. Nodes with fewer than two distances have no slope; here,
+    they get 0. The paper says neither.
     """
     ones = np.ones(dag.edges)
     graph = csr_array((ones, (dag.sources, dag.targets)), shape=(dag.nodes, dag.nodes))

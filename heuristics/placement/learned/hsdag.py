@@ -1,10 +1,10 @@
-"""`hsdag`: learns groups of operators and their devices by policy gradients ([HSDAG24]).
+"""`hsdag`: learn groups of operators and their devices by policy gradients ([HSDAG24]).
 
 Operators are co-located (Appendix G), described by features (Section 2.3), embedded by a graph
 convolutional network and grouped by the scores that edges are given; a perceptron draws a device
 for each group, and REINFORCE with the buffered loss of Equation 14 trains all of it (Algorithm 1,
-Table 6). The reward is that of the simulator all heuristics share. Nothing is started from: the
-first placements are those of a random policy.
+Table 6). The reward comes from the simulator that all heuristics share. The first placements are
+those of a random policy.
 
 As printed, where the text says how, although it is not always for the best:
 
@@ -47,7 +47,7 @@ from boundmark.problems.placement import PlacementInstance
 
 @dataclass(frozen=True)
 class HsdagSettings:
-    """Hyper-parameters of training: all it depends on beside graph, seed and budget.
+    """Hyper-parameters of training ([HSDAG24], Table 6), for `hsdag` and `hsdag-advantage`.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class HsdagSettings:
     discount
         Gamma of Equation 14, which the paper leaves open.
     entropy
-        Weight of the entropy bonus, of the variant only.
+        Weight of the entropy bonus, of `hsdag-advantage` only.
     types, structure, shapes, positions
         Which features nodes have.
     raw_shapes
@@ -78,6 +78,9 @@ class HsdagSettings:
         Files to start from and to keep the policy in; empty for none.
     train
         Whether there are updates; otherwise a loaded policy places as it is.
+    no_room
+        Latency that counts for a placement without room, in units of the worst one with room in its
+        batch; of `hsdag-advantage` only.
     """
 
     evaluations: int
@@ -97,6 +100,7 @@ class HsdagSettings:
     train: bool
     discount: float = 1.0
     entropy: float = 0.0
+    no_room: float = 2.0
 
     def __post_init__(self) -> None:
         for name in ("evaluations", "steps", "updates", "hidden"):

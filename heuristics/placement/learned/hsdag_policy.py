@@ -28,7 +28,7 @@ from boundmark.heuristics.placement.learned.neural_layers import (
 
 
 class Buffer(NamedTuple):
-    """Steps that were taken, x of them, as far as the loss needs them.
+    """The x steps of a buffer, with all that the loss needs.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Buffer(NamedTuple):
 def initial_parameters(
     features: int, devices: int, hidden: int, generator: np.random.Generator
 ) -> Parameters:
-    """Return parameters with the numbers of layers of Table 6: two of each sort."""
+    """Return initial parameters: two layers of each sort, as in Table 6."""
     return {
         **initial_layers("transform", (features, hidden, hidden), generator),
         **initial_layers("convolve", (hidden, hidden, hidden), generator),
@@ -127,7 +127,7 @@ def chained_loss(parameters: Parameters, graph: GraphArrays, buffer: Buffer) -> 
 def shared_loss(
     parameters: Parameters, graph: GraphArrays, buffer: Buffer, entropy: float
 ) -> Array:
-    """Return the same for steps that all begin at the first state, less an entropy bonus."""
+    """Return minus the weighted mean of log probabilities from the first state, less a bonus."""
     embeddings, scores = observed(parameters, graph, transformed(parameters, graph))
 
     def step(

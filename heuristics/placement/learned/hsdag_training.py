@@ -33,7 +33,7 @@ class Agent:
     moments
         Parameters with Adam's moments.
     updates
-        How often they were changed.
+        Number of updates so far.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Agent:
         features = feature_matrix(self.layout, instance.graph, self.sets)
         self.graph = graph_arrays(self.sets, features)
         self.high = len(self.graph.is_node)
-        # A set can be where all of its operators can.
+        # A device supports a set if it supports all of its operators.
         self.is_supported = allowed_devices(
             instance.graph.is_supported, self.sets.set_of, self.sets.nodes
         )
@@ -73,7 +73,7 @@ class Agent:
 
     @property
     def parameters(self) -> Parameters:
-        """The present parameters."""
+        """The current parameters."""
         return parameters_of(self.moments)
 
     def save(self) -> None:
@@ -83,7 +83,7 @@ class Agent:
             Checkpoint(NAME, self.devices, self.layout, arrays).save(Path(self.settings.save))
 
     def parsed(self, scores: Any, *, explores: bool = True) -> Parse:
-        """Return groups by scores of edges, shape (Q,); some edges are dropped if it explores."""
+        """Return the groups that follow from scores, shape (Q,); `explores` drops some edges."""
         found = np.asarray(scores)[: len(self.edges)]
         stay = np.arange(len(found))
         if explores:
@@ -125,12 +125,8 @@ class Agent:
         return self.operators(likeliest(np.asarray(logits)), group_of)
 
 
-# Of a placement without room, in units of the worst one with room in its batch.
-NO_ROOM = 2.0
-
-
 def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
-    """Place batches and learn from each, until the evaluations or the time are used up."""
+    """Train on batches of placements from the first state, each weighed by its advantage."""
     count = agent.settings.steps
     is_slot = np.arange(agent.high)
     while evaluations.left:
@@ -153,7 +149,7 @@ def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
         if not agent.settings.train:
             continue
         is_group = np.stack([is_slot < groups.groups for groups in parses]).astype(np.float32)
-        weight = advantages(latencies)
+        weight = advantages(latencies, agent.settings.no_room)
         # States are not read: all steps begin at the first one.
         nothing = np.zeros((count, 0), dtype=np.float32)
         buffer = policy.Buffer(nothing, kept, group_of, allowed, chosen, is_group, weight)
@@ -165,16 +161,16 @@ def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
             agent.updates += 1
 
 
-def advantages(latencies: Any) -> Any:
-    """Return how much better than the batch's mean each placement is, in standard deviations.
+def advantages(latencies: Any, no_room: float) -> Any:
+    """Return by how many standard deviations each placement is better than the batch's mean.
 
-    Of the logarithms of latencies, so that the scale of an instance makes no difference.
+    Logarithms of latencies are compared, so that the scale of an instance makes no difference.
     """
     found = np.asarray(latencies, dtype=np.float64)
     has_room = np.isfinite(found)
     if not has_room.any():
         return np.zeros(len(found), dtype=np.float32)
-    found = np.where(has_room, found, NO_ROOM * found[has_room].max())
+    found = np.where(has_room, found, no_room * found[has_room].max())
     better = -np.log(np.maximum(found, 1.0))
     better -= better.mean()
     return (better / max(better.std(), 1e-6)).astype(np.float32)
@@ -193,7 +189,7 @@ class EpisodeStep(NamedTuple):
 
 
 def train_as_printed(agent: Agent, evaluations: Evaluations) -> None:
-    """Place and learn until the evaluations or the time are used up.
+    """Train by [HSDAG24], Algorithm 1: steps in a chain, a buffer, updates.
 
     Rewards are 1 / latency, in units of the first one's: a common factor makes no difference to
     Adam. A placement without room has none.
@@ -226,7 +222,7 @@ def discounted(rewards: Any, discount: float) -> Any:
 
 
 def episode(agent: Agent, evaluations: Evaluations) -> list[EpisodeStep]:
-    """Return the steps from the first state on, as many as the settings say if evaluations last."""
+    """Return the steps of an episode from the first state on, fewer if evaluations run out."""
     parameters, steps = agent.parameters, []
     state = policy.transform(parameters, agent.graph)
     for _ in range(agent.settings.steps):

@@ -39,7 +39,7 @@ def dense(parameters: Mapping[str, Array], name: str, rows: Array) -> Array:
 def perceptron(
     parameters: Mapping[str, Array], name: str, rows: Array, *, ends_active: bool
 ) -> Array:
-    """Return the outputs of dense layers with ReLU between, and behind the last one if asked."""
+    """Return the outputs of dense layers with ReLU between, and after the last if `ends_active`."""
     layers = sum(key.startswith(f"{name}.") and key.endswith(".bias") for key in parameters)
     for number in range(layers):
         rows = dense(parameters, f"{name}.{number}", rows)
@@ -49,12 +49,12 @@ def perceptron(
 
 
 def added_up(rows: Array, into: Array, count: int) -> Array:
-    """Return the sums of the rows with each number, shape (count, ...)."""
+    """Return the sums of the rows with each index, shape (count, ...)."""
     return jax.ops.segment_sum(rows, into, num_segments=count)
 
 
 def log_likelihood(logits: Array, chosen: Array, counts: Array) -> Array:
-    """Return the logarithm of the probability of choices, of the rows that count.
+    """Return the log probability of the choices in the rows that count.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ def mean_entropy(logits: Array, counts: Array) -> Array:
 
 
 def adam_state(parameters: Parameters) -> Array:
-    """Return parameters with Adam's moments, which are 0."""
+    """Return Adam's state for initial parameters."""
     return optimizers.adam(0.0)[0](parameters)
 
 
 def parameters_of(moments: Array) -> Parameters:
-    """Return the parameters within what `adam_state` and updates return."""
+    """Return the parameters in Adam's state."""
     found: Parameters = optimizers.adam(0.0)[2](moments)
     return found

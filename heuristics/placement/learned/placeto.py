@@ -6,6 +6,7 @@ turn trains the network in `placeto_policy` after every episode. Sizes and rates
 ours.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,28 @@ from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.learning import learn
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
+
+
+@dataclass(frozen=True)
+class PlacetoSettings:
+    """Settings of `placeto`'s training.
+
+    Attributes
+    ----------
+    hidden
+        Size of embeddings.
+    learning_rate
+        Of Adam.
+    discount
+        Factor by which a reward counts less with each turn that lies between.
+    no_room
+        Latency that counts for a placement without room, in units of the last one with room.
+    """
+
+    hidden: int
+    learning_rate: float
+    discount: float = 0.97
+    no_room: float = 2.0
 
 
 def run(
@@ -26,11 +49,12 @@ def run(
     learning_rate: float,
     **params: Any,
 ) -> None:
-    """Report each placement that is better than those before; raises as `learn` does."""
+    """Report each better placement of training; raises as `learn` does."""
+    settings = PlacetoSettings(hidden, learning_rate)
 
     def train_policy(counted: Evaluations) -> None:
         from boundmark.heuristics.placement.learned.placeto_policy import train
 
-        train(instance, counted, np.random.default_rng(seed), hidden, learning_rate)
+        train(instance, counted, np.random.default_rng(seed), settings)
 
     learn(instance, budget, progress, evaluations, train_policy)

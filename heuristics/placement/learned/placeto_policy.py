@@ -1,7 +1,7 @@
-"""Placeto's policy: a graph network that names a device for one set at a time ([PLACETO19]).
+"""Placeto's policy, a graph network for one set at a time, and its training ([PLACETO19]).
 
 Messages run along the edges and against them, a few rounds each; the embedding of the set in turn
-and the sums over its ancestors, its descendants and all others are what devices are scored by.
+and the means over its ancestors, its descendants and all others give the scores of the devices.
 Needs JAX.
 """
 
@@ -26,6 +26,7 @@ from boundmark.heuristics.placement.learned.neural_layers import (
     parameters_of,
     perceptron,
 )
+from boundmark.heuristics.placement.learned.placeto import PlacetoSettings
 from boundmark.heuristics.placement.learned.reinforcement import (
     MovingBaseline,
     allowed_devices,
@@ -34,7 +35,7 @@ from boundmark.heuristics.placement.learned.reinforcement import (
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
 
-# Rounds of messages in each direction, which is how far a set sees.
+# Rounds of messages in each direction: the distance from which a set gets messages.
 ROUNDS = 4
 
 
@@ -44,7 +45,7 @@ class PlacetoArrays(NamedTuple):
     Attributes
     ----------
     costs
-        What is known of each set for good, shape (P, F).
+        Logarithms of ticks, see `set_costs`, shape (P, F).
     is_edge
         1 for edges, 0 for padding, shape (Q,).
     edges
@@ -152,7 +153,7 @@ update = jax.jit(_update)
 
 
 def set_costs(instance: PlacementInstance, sets: ColocatedGraph) -> FloatTable:
-    """Return how long sets take: logarithms, shape (N, D + 1).
+    """Return the logarithms of the ticks of sets on each device, shape (N, D + 1).
 
     The last column has the longest time that a set's output takes between any two devices.
 
@@ -203,34 +204,30 @@ def descendants(sets: ColocatedGraph) -> IntArray:
     return reached
 
 
-# Of rewards that come later.
-DISCOUNT = 0.97
-
-# Of a placement without room, in units of the last one with room.
-NO_ROOM = 2.0
-
-
 def train(
     instance: PlacementInstance,
     evaluations: Evaluations,
     generator: np.random.Generator,
-    hidden: int,
-    learning_rate: float,
+    settings: PlacetoSettings,
 ) -> None:
     """Run episodes and learn from each, until the evaluations or the time are used up."""
     sets = colocated(instance.graph.dag)
     graph = placeto_arrays(instance, sets)
     devices = instance.graph.devices
-    parameters = initial_parameters(devices + 1, devices, hidden, generator)
+    parameters = initial_parameters(devices + 1, devices, settings.hidden, generator)
     moments, number, baseline = adam_state(parameters), 0, MovingBaseline()
     while evaluations.left:
-        turns, rewards = episode(sets, graph, parameters_of(moments), evaluations, generator)
+        turns, rewards = episode(
+            sets, graph, parameters_of(moments), evaluations, generator, settings
+        )
         if turns is None:
             return
-        returns = discounted_sums(rewards)
+        returns = discounted_sums(rewards, settings.discount)
         weight = np.zeros(len(turns.weight), dtype=np.float32)
         weight[: sets.nodes] = baseline.differences(returns, returns)
-        moments = update(moments, number, graph, turns._replace(weight=weight), learning_rate)
+        moments = update(
+            moments, number, graph, turns._replace(weight=weight), settings.learning_rate
+        )
         number += 1
 
 
@@ -240,8 +237,9 @@ def episode(
     parameters: Parameters,
     evaluations: Evaluations,
     generator: np.random.Generator,
+    settings: PlacetoSettings,
 ) -> tuple[Turns | None, list[float]]:
-    """Give every set its turn, in topological order, and return the turns and their rewards.
+    """Move every set in turn, in topological order; return the turns and their rewards.
 
     The first placement is drawn at random. A reward is how much less the latency is than before the
     turn, in units of the first one's. Without evaluations left there are no turns.
@@ -263,7 +261,7 @@ def episode(
         placement[turn] = device
         is_done[turn] = 1
         latency = evaluations.latency(placement[: sets.nodes][sets.set_of])
-        rewards.append(_gain(before, latency, first))
+        rewards.append(_gain(before, latency, first, settings.no_room))
         before = latency if np.isfinite(latency) else before
     rest = high - sets.nodes
     turns = Turns(
@@ -276,17 +274,17 @@ def episode(
     return turns, rewards
 
 
-def _gain(before: float, after: float, unit: float) -> float:
+def _gain(before: float, after: float, unit: float, no_room: float) -> float:
     if not np.isfinite(before) or not np.isfinite(unit):
         return 0.0
-    after = after if np.isfinite(after) else NO_ROOM * before
+    after = after if np.isfinite(after) else no_room * before
     return (before - after) / max(unit, 1.0)
 
 
-def discounted_sums(rewards: list[float]) -> np.ndarray:
+def discounted_sums(rewards: list[float], discount: float) -> np.ndarray:
     """Return for each turn the discounted sum of its reward and all later ones."""
     sums, total = [], 0.0
     for reward in reversed(rewards):
-        total = reward + DISCOUNT * total
+        total = reward + discount * total
         sums.append(total)
     return np.array(sums[::-1])

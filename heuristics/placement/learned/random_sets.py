@@ -1,6 +1,6 @@
 """`random-sets`: the best of some placements that draw one device for each co-location set.
 
-What is learned is to be compared with chance on equal terms: as many placements, of the same sets.
+Learned methods are to be compared with chance on equal terms: as many placements, of the same sets.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ def run(
     samples: int,
     **params: Any,
 ) -> None:
-    """Report each placement that is better than those before.
+    """Report each better placement of `samples` random ones.
 
     Raises
     ------

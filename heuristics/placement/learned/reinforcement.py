@@ -1,4 +1,4 @@
-"""Draws devices by their logits."""
+"""What policies share: draws of devices by logits, and the moving average of rewards."""
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ Row = npt.NDArray[np.float64]
 
 
 class MovingBaseline:
-    """Subtracts an exponential moving average from rewards and divides by their spread.
+    """Subtract an exponential moving average from rewards and divide by their spread.
 
     The spread is the moving average of absolute differences, so that rewards of any unit train
     alike.
@@ -67,16 +67,16 @@ class MovingBaseline:
         self._spread = 0.0
 
     def advantages(self, rewards: Row) -> Row:
-        """Return the advantages of a batch of rewards, shape (b,), and take it into the average."""
+        """Return the advantages of rewards, shape (b,); update the average with their mean."""
         return self.differences(rewards, np.full(len(rewards), rewards.mean()))
 
     def differences(self, rewards: Row, expected: Row) -> Row:
-        """Return rewards less the average of what was expected so far, entry by entry.
+        """Subtract the moving average from rewards, entry by entry, and divide by the spread.
 
         Parameters
         ----------
         expected
-            What is taken into the average, shape (b,).
+            Values that update the average, shape (b,).
         """
         if self._mean is None:
             self._mean = expected

@@ -5,6 +5,7 @@ Operators are co-located and described as for `hsdag-advantage`; the network is 
 root of latency as cost. Sizes and rates that the paper chose for clusters of workers are ours.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,28 @@ from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.learning import learn
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
+
+
+@dataclass(frozen=True)
+class RnnSettings:
+    """Settings of `rnn-seq2seq`'s training.
+
+    Attributes
+    ----------
+    samples
+        Placements between updates.
+    hidden
+        Size of embeddings and of the LSTMs' states.
+    learning_rate
+        Of Adam.
+    no_room
+        Latency that counts for a placement without room, in units of the worst one so far.
+    """
+
+    samples: int
+    hidden: int
+    learning_rate: float
+    no_room: float = 2.0
 
 
 def run(
@@ -26,11 +49,12 @@ def run(
     learning_rate: float,
     **params: Any,
 ) -> None:
-    """Report each placement that is better than those before; raises as `learn` does."""
+    """Report each better placement of training; raises as `learn` does."""
+    settings = RnnSettings(steps, hidden, learning_rate)
 
     def train_policy(counted: Evaluations) -> None:
         from boundmark.heuristics.placement.learned.rnn_policy import train
 
-        train(instance, counted, np.random.default_rng(seed), steps, hidden, learning_rate)
+        train(instance, counted, np.random.default_rng(seed), settings)
 
     learn(instance, budget, progress, evaluations, train_policy)
