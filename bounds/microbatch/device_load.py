@@ -50,7 +50,7 @@ class LongestPaths:
         return frozen(tails)
 
     def between_starts(self, block: int) -> list[int | None]:
-        """Return the ticks from a block's start to each start that waits for it, None elsewhere."""
+        """Return the longest path from a block's start to each other start, None without a path."""
         dag, duration = self.layout.dag, self.duration.tolist()
         between: list[int | None] = [None] * dag.nodes
         between[block] = 0
@@ -66,7 +66,7 @@ KIND = "device-load/1"
 
 
 def certificate(instance: MicrobatchInstance, producer: str) -> Certificate:
-    """Return the best bound of this kind."""
+    """Return the certificate of the device with the largest bound."""
     layout = instance.layout
     paths = LongestPaths(layout)
     head, tail = paths.heads.tolist(), paths.tails.tolist()
@@ -91,5 +91,5 @@ def certificate(instance: MicrobatchInstance, producer: str) -> Certificate:
 def run(
     instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the bound."""
+    """Report the bound of the busiest device."""
     progress.bound(certificate(instance, "device-load"))

@@ -20,14 +20,14 @@ from boundmark.problems.solver_module import require_module
 
 KIND = "memory-latency/1"
 
-# The solver adds up amounts times latencies in 64 bits. Where that may be too little, it gets
-# latencies in coarser units: whichever pairs it then prefers prove exactly what they add up to.
+# The solver adds up amounts times latencies in 64 bits. Above this sum it gets latencies in coarser
+# units; any pairing is valid, and its bound is computed exactly.
 LARGEST_COST = 2**60
 
 
 @dataclass(frozen=True)
 class Holding:
-    """For how long a device holds what one micro-batch allocates.
+    """A pairing of allocations and releases on a device, for one micro-batch.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Holding:
 
 
 def certificate(instance: MicrobatchInstance, producer: str) -> Certificate | None:
-    """Return the best bound of this kind, None if there is none."""
+    """Return the certificate of the device with the largest bound, None if there is none."""
     paths = LongestPaths(instance.layout)
     found = [longest_holding(paths, device) for device in range(instance.layout.devices)]
     holdings = [holding for holding in found if holding is not None and holding.pairs]
@@ -58,7 +58,7 @@ def certificate(instance: MicrobatchInstance, producer: str) -> Certificate | No
 
 
 def releases_what_it_holds(instance: MicrobatchInstance) -> bool:
-    """Whether whatever a device releases waits for an allocation of as much on that device.
+    """Whether every release on a device can be paired with an allocation that it depends on.
 
     If so, it holds nothing less for letting a block wait, and cutting off a steady state at both
     ends leaves a schedule.
@@ -69,14 +69,14 @@ def releases_what_it_holds(instance: MicrobatchInstance) -> bool:
 
 
 def least_capacity(instance: MicrobatchInstance, period: int) -> int:
-    """Return what the fullest device has to hold at some time in a schedule of a period."""
+    """Return a lower bound on the peak memory of the fullest device, for a given period."""
     paths = LongestPaths(instance.layout)
     found = [longest_holding(paths, device) for device in range(instance.layout.devices)]
     return -(-max(0 if holding is None else holding.held for holding in found) // period)
 
 
 def longest_holding(paths: LongestPaths, device: int) -> Holding | None:
-    """Pair releases with allocations such that a device holds most for longest in total.
+    """Pair releases with allocations for the largest sum of memory times latency on a device.
 
     Returns
     -------
@@ -126,13 +126,13 @@ def longest_holding(paths: LongestPaths, device: int) -> Holding | None:
 
 
 def _changes(layout: BlockLayout, device: int) -> dict[int, int]:
-    """Return by how much blocks change the memory of a device, of those that do."""
+    """Return the memory change of each block on a device that has one."""
     here = {block: layout.blocks[block].memory for block in layout.on_device[device]}
     return {block: change for block, change in here.items() if change}
 
 
 def _bound(instance: MicrobatchInstance, paths: LongestPaths, holding: Holding) -> int:
-    """Return the period, or the makespan, that a device needs for what it holds."""
+    """Return the bound on the period, or the makespan, that a pairing proves."""
     changes = _changes(instance.layout, holding.device)
     # A device that holds multiples of a unit leaves the rest of its capacity empty.
     unit = math.gcd(*changes.values())

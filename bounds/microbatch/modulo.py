@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from boundmark.bounds.best import Best
 from boundmark.bounds.microbatch import device_load, memory_latency
 from boundmark.bounds.microbatch.modulo_models import (
-    MOST_BLOCKS_AT_ONCE,
+    MakespanSearch,
     completed,
-    minimise,
     with_less_memory,
 )
 from boundmark.bounds.microbatch.steady_state import SteadyState, SteadyStateModel, one_by_one
@@ -23,17 +22,40 @@ from boundmark.problems.microbatch.measures import makespan
 
 KIND = "modulo/1"
 
-# Shares of the time that is left: for less memory and shorter ends at a given period, and for the
-# period where the makespan counts.
-POLISH_SHARE = 0.015
-PERIOD_SHARE = 0.3
 
-# Polishing changes nothing about the objective.
-POLISH_SECONDS = 5.0
+@dataclass(frozen=True)
+class ModuloSettings:
+    """Settings of `modulo`: how time is divided, and how periods are searched.
+
+    Attributes
+    ----------
+    polish_share
+        Part of the time left for less memory, and for shorter ends, at a given period.
+    polish_seconds
+        Seconds for either, at most: they change nothing about the objective.
+    period_share
+        Part of the time for the period where the makespan counts.
+    few_periods
+        Number of periods between the bounds up to which each gets a search of its own: a
+        constant period makes a much easier model than a variable one.
+    first_seconds
+        Seconds of the first searches. Those that decide nothing are repeated with as many
+        and with linear relaxations, then with twice as many without, and so on.
+    most_blocks
+        Number of blocks of all micro-batches up to which they are searched one by one; with
+        more, building the model takes seconds, and its search gets nowhere.
+    """
+
+    polish_share: float = 0.015
+    polish_seconds: float = 5.0
+    period_share: float = 0.3
+    few_periods: int = 256
+    first_seconds: float = 1.0
+    most_blocks: int = 1500
 
 
 class _Reports:
-    """Reports what is not worse than earlier reports, cheap bounds first."""
+    """Reporter of schedules and bounds; starts with the cheap bounds."""
 
     def __init__(self, instance: MicrobatchInstance, progress: Progress) -> None:
         # Of schedules with the same period, a later one has less memory or shorter ends.
@@ -46,11 +68,11 @@ class _Reports:
 
     @property
     def lower(self) -> int:
-        """No schedule is shorter."""
+        """The best bound so far."""
         return int(self.best.lower)
 
     def bound(self, ticks: int) -> None:
-        """Claim a bound, unless the stages that were searched may be too few."""
+        """Claim a bound, unless the search may have left out schedules."""
         if self._is_proving:
             self.best.bound(Claim(KIND, float(ticks)))
 
@@ -65,7 +87,13 @@ class _Reports:
                 raise
 
 
-def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
+def run(
+    instance: MicrobatchInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    settings: ModuloSettings = ModuloSettings(),
+) -> None:
     """Report schedules and bounds.
 
     Raises
@@ -75,30 +103,34 @@ def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progr
     """
     reports = _Reports(instance, progress)
     if instance.micro_batches:
-        _makespan(instance, budget, reports)
+        _makespan(instance, budget, reports, settings)
     else:
-        _period(instance, budget, reports)
+        _period(instance, budget, reports, settings)
     if math.isinf(reports.best.objective) and not budget.is_spent():
         raise UnsupportedError(
             "no schedule keeps within the memory_latency, as far as this method sees"
         )
 
 
-def _period(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -> None:
-    """Report the least period."""
+def _period(
+    instance: MicrobatchInstance, budget: Budget, reports: _Reports, settings: ModuloSettings
+) -> None:
+    """Search for the least period."""
 
     def on_state(state: SteadyState) -> None:
         reports.solution(state.schedule)
-        polished = _polished(instance, state, budget)
+        polished = _polished(instance, state, budget, settings)
         if polished is not state.schedule:
             reports.solution(polished)
 
-    search = PeriodSearch(instance, reports.lower, on_state, reports.bound)
+    search = PeriodSearch(instance, reports.lower, on_state, reports.bound, settings)
     search.run(budget, budget.remaining())
 
 
-def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -> None:
-    """Report the least makespan: first of what repeats, then of all blocks one by one."""
+def _makespan(
+    instance: MicrobatchInstance, budget: Budget, reports: _Reports, settings: ModuloSettings
+) -> None:
+    """Search for the least makespan: periodic schedules first, then all blocks one by one."""
     known: list[IntArray] = []
 
     def on_starts(starts: IntArray) -> None:
@@ -110,7 +142,7 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
     def on_state(state: SteadyState) -> None:
         for schedule in (
             state.expanded(instance.micro_batches),
-            _polished(instance, state, budget),
+            _polished(instance, state, budget, settings),
         ):
             if schedule.micro_batches <= instance.micro_batches:
                 on_starts(
@@ -119,47 +151,38 @@ def _makespan(instance: MicrobatchInstance, budget: Budget, reports: _Reports) -
 
     steady = MicrobatchInstance(instance.layout, instance.capacity)
     least = device_load.certificate(steady, "modulo").bound
-    PeriodSearch(steady, least, on_state, lambda _: None).run(
-        budget, PERIOD_SHARE * budget.remaining()
+    PeriodSearch(steady, least, on_state, lambda _: None, settings).run(
+        budget, settings.period_share * budget.remaining()
     )
     layout = instance.layout
     jobs = instance.micro_batches * instance.nodes
-    if reports.best.is_proven or budget.is_spent() or jobs > MOST_BLOCKS_AT_ONCE:
+    if reports.best.is_proven or budget.is_spent() or jobs > settings.most_blocks:
         return
     total = sum(block.duration for block in layout.blocks)
     start = known[-1] if known else None
     horizon = makespan(layout, start) if start is not None else instance.micro_batches * total
-    minimise(
-        instance, start, reports.lower, horizon, budget.remaining(), budget.threads,
-        on_starts, reports.bound,
-    )  # fmt: skip
+    search = MakespanSearch(instance, reports.lower, horizon, on_starts, reports.bound, start)
+    search.run(budget.remaining(), budget.threads)
 
 
-def _polished(instance: MicrobatchInstance, state: SteadyState, budget: Budget) -> Schedule:
+def _polished(
+    instance: MicrobatchInstance, state: SteadyState, budget: Budget, settings: ModuloSettings
+) -> Schedule:
     """Return a schedule of the same period with less memory and short ends."""
     if len(set(state.stages)) == 1:
         # There is neither warm-up nor cool-down.
         return state.schedule
-    state = with_less_memory(instance, state, _polish_seconds(budget), budget.threads)
-    return completed(instance, state, _polish_seconds(budget), budget.threads)
+    state = with_less_memory(instance, state, _polish_seconds(budget, settings), budget.threads)
+    return completed(instance, state, _polish_seconds(budget, settings), budget.threads)
 
 
-def _polish_seconds(budget: Budget) -> float:
-    return min(POLISH_SECONDS, POLISH_SHARE * budget.remaining())
-
-
-# With as many periods between the bounds, each gets a search of its own: a constant period makes a
-# much easier model than a variable one.
-FEW_PERIODS = 256
-
-# Seconds of the first searches. Those that decide nothing are repeated with as many and with linear
-# relaxations, then with twice as many without, and so on.
-FIRST_SECONDS = 1.0
+def _polish_seconds(budget: Budget, settings: ModuloSettings) -> float:
+    return min(settings.polish_seconds, settings.polish_share * budget.remaining())
 
 
 @dataclass
 class PeriodSearch:
-    """Raises a lower bound and finds steady states until they meet.
+    """Search for the least period from both sides: lower bounds and steady states.
 
     Attributes
     ----------
@@ -177,10 +200,11 @@ class PeriodSearch:
     lower: int
     on_state: Callable[[SteadyState], None]
     on_bound: Callable[[int], None]
+    settings: ModuloSettings = ModuloSettings()
     best: SteadyState | None = None
 
     def run(self, budget: Budget, seconds: float) -> None:
-        """Search for as long."""
+        """Search for the given number of seconds."""
         until = budget.spent() + seconds
         start = one_by_one(self.instance)
         upper = sum(block.duration for block in self.instance.layout.blocks)
@@ -188,7 +212,7 @@ class PeriodSearch:
             self._found(start)
             upper = start.period
         impossible: set[int] = set()
-        share, is_linear = FIRST_SECONDS, False
+        share, is_linear = self.settings.first_seconds, False
         while self.lower < upper or self.best is None:
             for shortest, longest in list(self._ranges(upper, impossible)):
                 if longest < self.lower:
@@ -221,7 +245,7 @@ class PeriodSearch:
     def _ranges(self, upper: int, impossible: set[int]) -> Iterator[tuple[int, int]]:
         """Yield the periods to search, the shortest first."""
         last = upper if self.best is None else upper - 1
-        if last - self.lower < FEW_PERIODS:
+        if last - self.lower < self.settings.few_periods:
             for period in range(self.lower, last + 1):
                 if period not in impossible:
                     yield period, period

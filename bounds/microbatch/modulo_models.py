@@ -9,6 +9,7 @@ what it holds in the steady state.
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,6 @@ from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
 from boundmark.problems.microbatch.earliest_starts import left_shifted
 from boundmark.problems.microbatch.measures import makespan, peak_memory
 
-# Beyond, the plain expansion of the steady state has to do.
-MOST_BLOCKS = 4000
-
 
 def completed(
     instance: MicrobatchInstance, state: SteadyState, seconds: float, threads: int
@@ -33,7 +31,8 @@ def completed(
     It is for as many micro-batches as the repetend has members of, at the least.
     """
     plain = state.schedule
-    if seconds <= 0 or plain.micro_batches * instance.nodes > MOST_BLOCKS:
+    # Larger models are not solved: the expanded steady state is the result.
+    if seconds <= 0 or plain.micro_batches * instance.nodes > 4000:
         return plain
     model = _CompletionModel(instance, state, plain)
     model.add_dependencies()
@@ -48,7 +47,7 @@ def completed(
 
 
 class _CompletionModel:
-    """Starts of the blocks before and after one repetition, and when that repetition begins.
+    """CP-SAT model of the blocks before and after one repetition, and of when that begins.
 
     The blocks of the repetition follow it by their phases; the others are free.
     """
@@ -75,7 +74,7 @@ class _CompletionModel:
                 model.add(start + self._blocks[i].duration <= self._free[m + 1, i])
 
     def add_dependencies(self) -> None:
-        """Let blocks wait for each other, whatever the number of repetitions."""
+        """Add precedence constraints that hold for any number of repetitions."""
         first, free, members = self._first, self._free, self._members
         for u, v in self._instance.layout.dag.edge_pairs().tolist():
             later: Any
@@ -95,7 +94,7 @@ class _CompletionModel:
                 self._model.add(earlier + ticks <= later + r * self._period)
 
     def add_device(self, device: int) -> None:
-        """Keep warm-up and cool-down of a device out of the repetition and within its memory."""
+        """Add a device's constraints: warm-up and cool-down beside the repetition, memory."""
         blocks, members = self._blocks, self._members
         here = self._instance.layout.on_device[device]
         begins = min((self._phase[i] for i in here), default=0)
@@ -130,7 +129,7 @@ class _CompletionModel:
                 )
 
     def minimise_makespan(self) -> None:
-        """Ask for the earliest end of all blocks."""
+        """Set the objective: the end of the last block."""
         length = self._model.new_int_var(0, self._horizon, "makespan")
         for repeated, block in zip(self._first, self._blocks, strict=True):
             self._model.add(repeated + block.duration <= length)
@@ -151,84 +150,83 @@ class _CompletionModel:
         return starts
 
 
-# Beyond, building the model takes seconds and its search gets nowhere.
-MOST_BLOCKS_AT_ONCE = 1500
+@dataclass(frozen=True)
+class MakespanSearch:
+    """Search for the least makespan of given micro-batches, all blocks in one model.
 
-
-def minimise(
-    instance: MicrobatchInstance,
-    known: IntArray | None,
-    bound: int,
-    horizon: int,
-    seconds: float,
-    threads: int,
-    on_starts: Callable[[IntArray], None],
-    on_bound: Callable[[int], None],
-) -> None:
-    """Search for start times, shape (N, K), that end by the horizon; report improvements.
-
-    Parameters
+    Attributes
     ----------
-    known
-        Start times to begin at.
     bound
         No makespan is below this one.
+    horizon
+        When all blocks have to have ended.
+    on_starts, on_bound
+        Called with each better solution, start times of shape (N, K), and with each better bound.
+    known
+        Start times to begin at, if there are any.
     """
-    model = new_model()
-    from ortools.sat.python import cp_model
 
-    layout = instance.layout
-    blocks = layout.blocks
-    jobs = list(itertools.product(range(instance.micro_batches), range(len(blocks))))
-    start = {job: model.new_int_var(0, horizon, f"{job}") for job in jobs}
-    length = model.new_int_var(bound, horizon, "makespan")
-    for m, i in jobs:
-        model.add(start[m, i] + blocks[i].duration <= length)
-        # [TESSEL24], Property IV.1; a device runs one block at a time.
-        if m:
-            model.add(start[m - 1, i] + blocks[i].duration <= start[m, i])
-        if known is not None:
-            model.add_hint(start[m, i], int(known[m, i]))
-    for m, (u, v) in itertools.product(
-        range(instance.micro_batches), layout.dag.edge_pairs().tolist()
-    ):
-        model.add(start[m, u] + blocks[u].duration <= start[m, v])
-    for device, here in enumerate(layout.on_device):
-        on_device = [(m, i) for m, i in jobs if i in here]
-        model.add_no_overlap(
-            model.new_fixed_size_interval_var(start[m, i], blocks[i].duration, "")
-            for m, i in on_device
-        )
-        changes = [(start[m, i], blocks[i].memory) for m, i in on_device if blocks[i].memory]
-        if changes:
-            times, amounts = zip(*changes, strict=True)
-            model.add_reservoir_constraint(
-                times, amounts, -sum(map(abs, amounts)), instance.capacity[device]
+    instance: MicrobatchInstance
+    bound: int
+    horizon: int
+    on_starts: Callable[[IntArray], None]
+    on_bound: Callable[[int], None]
+    known: IntArray | None = None
+
+    def run(self, seconds: float, threads: int) -> None:
+        """Solve the model within a time limit, and report improvements."""
+        model = new_model()
+        from ortools.sat.python import cp_model
+
+        instance, on_starts = self.instance, self.on_starts
+        layout = instance.layout
+        blocks = layout.blocks
+        jobs = list(itertools.product(range(instance.micro_batches), range(len(blocks))))
+        start = {job: model.new_int_var(0, self.horizon, f"{job}") for job in jobs}
+        length = model.new_int_var(self.bound, self.horizon, "makespan")
+        for m, i in jobs:
+            model.add(start[m, i] + blocks[i].duration <= length)
+            # [TESSEL24], Property IV.1; a device runs one block at a time.
+            if m:
+                model.add(start[m - 1, i] + blocks[i].duration <= start[m, i])
+            if self.known is not None:
+                model.add_hint(start[m, i], int(self.known[m, i]))
+        for m, (u, v) in itertools.product(
+            range(instance.micro_batches), layout.dag.edge_pairs().tolist()
+        ):
+            model.add(start[m, u] + blocks[u].duration <= start[m, v])
+        for device, here in enumerate(layout.on_device):
+            on_device = [(m, i) for m, i in jobs if i in here]
+            model.add_no_overlap(
+                model.new_fixed_size_interval_var(start[m, i], blocks[i].duration, "")
+                for m, i in on_device
             )
-    model.minimize(length)
+            changes = [(start[m, i], blocks[i].memory) for m, i in on_device if blocks[i].memory]
+            if changes:
+                times, amounts = zip(*changes, strict=True)
+                model.add_reservoir_constraint(
+                    times, amounts, -sum(map(abs, amounts)), instance.capacity[device]
+                )
+        model.minimize(length)
 
-    class Report(cp_model.CpSolverSolutionCallback):
-        def on_solution_callback(self) -> None:
-            found = np.zeros((instance.micro_batches, len(blocks)), dtype=np.int64)
-            for job, variable in start.items():
-                found[job] = self.value(variable)
-            on_starts(left_shifted(instance.layout, found))
+        class Report(cp_model.CpSolverSolutionCallback):
+            def on_solution_callback(self) -> None:
+                found = np.zeros((instance.micro_batches, len(blocks)), dtype=np.int64)
+                for job, variable in start.items():
+                    found[job] = self.value(variable)
+                on_starts(left_shifted(instance.layout, found))
 
-    solver = new_solver(seconds, threads)
-    solver.best_bound_callback = lambda value: on_bound(round(value))
-    status = solve(solver, model, Report())
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        on_bound(round(solver.best_objective_bound))
-
-
-# A search that gets stuck leaves time for those that follow.
-SHARE = 0.25
+        solver = new_solver(seconds, threads)
+        solver.best_bound_callback = lambda value: self.on_bound(round(value))
+        status = solve(solver, model, Report())
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            self.on_bound(round(solver.best_objective_bound))
 
 
 def with_less_memory(
     instance: MicrobatchInstance, state: SteadyState, seconds: float, threads: int
 ) -> SteadyState:
-    """Return a steady state of the same period with the least memory found on the fullest device.
+    """Return a steady state of the same period with less peak memory, if one is found.
 
     Then it has the least sum over all devices, and then the fewest stages, that were found. Whether
     a capacity suffices is decided much faster than a least one is found.
@@ -241,9 +239,11 @@ def with_less_memory(
         )
 
     until = time.monotonic() + seconds
+    # Each search gets this share of the time left, so that a stuck one leaves some to the rest.
+    share = 0.25
 
     def left() -> float:
-        return SHARE * max(0.0, until - time.monotonic())
+        return share * max(0.0, until - time.monotonic())
 
     low = max(
         least_capacity(instance, state.period),
@@ -260,7 +260,7 @@ def with_less_memory(
     last = model(high)
     last.minimise_memory()
     last.hint(state)
-    return last.solve(left() / SHARE, threads, is_linear=True).state or state
+    return last.solve(left() / share, threads, is_linear=True).state or state
 
 
 def _fullest(instance: MicrobatchInstance, state: SteadyState) -> int:

@@ -1,4 +1,4 @@
-"""Models schedules without beginning or end: block i of micro-batch m starts at sigma(i) + m P.
+"""Periodic schedules: block i of micro-batch m starts at sigma(i) + m P.
 
 This is modulo scheduling (B. R. Rau, "Iterative Modulo Scheduling", MICRO 1994). Each start is
 written as sigma(i) = P s(i) + o(i), a stage and a phase 0 <= o(i) < P.
@@ -22,7 +22,7 @@ from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
 from boundmark.problems.microbatch.earliest_starts import left_shifted
 from boundmark.problems.microbatch.measures import makespan
 
-# Goals are added up in 64 bits.
+# The largest sum of weighted goals, which are added up in 64 bits.
 LARGEST_GOAL = 2**55
 
 Verdict = Literal["found", "impossible", "unknown"]
@@ -37,7 +37,7 @@ class SteadyState:
 
     @cached_property
     def stages(self) -> tuple[int, ...]:
-        """In which period each block starts, counted from the start of the micro-batch."""
+        """The stage of each block: the number of whole periods before its start."""
         return tuple(start // self.period for start in self.starts)
 
     def expanded(self, micro_batches: int) -> Schedule:
@@ -80,7 +80,7 @@ LARGEST_SUM = 2**62
 
 
 class SteadyStateModel:
-    """The constraints on stages and phases, for periods from the shortest to the longest."""
+    """CP-SAT model of stages and phases, for a range of periods."""
 
     def __init__(self, instance: MicrobatchInstance, shortest: int, longest: int) -> None:
         self._instance = instance
@@ -97,7 +97,7 @@ class SteadyStateModel:
         self._phase = [model.new_int_var(0, longest - 1, f"phase {i}") for i in range(count)]
         self._start = [self._start_of(i, longest) for i in range(count)]
         self._latest = (2 * count + 1) * longest
-        # Any moment may be called the beginning of a period.
+        # Break symmetry: any moment may be the beginning of a period.
         anchor = max(range(count), key=lambda i: len(blocks[i].devices))
         model.add(self._phase[anchor] == 0)
         dag = instance.layout.dag
@@ -117,7 +117,7 @@ class SteadyStateModel:
         return whole + self._phase[block]
 
     def _add_device(self, device: int) -> Any:
-        """Add what one device can do; return the most that it holds."""
+        """Add a device's constraints; return the variable of its peak memory."""
         model, blocks = self._model, self._instance.layout.blocks
         here = self._instance.layout.on_device[device]
         phase = self._phase
@@ -171,11 +171,11 @@ class SteadyStateModel:
         return self._is_before[i, j]
 
     def minimise_period(self) -> None:
-        """Ask for the least period."""
+        """Set the objective: the period."""
         self._model.minimize(self._period)
 
     def minimise_memory(self) -> None:
-        """Ask for the least that the fullest device holds, then the least sum, then few stages."""
+        """Set the objective: peak memory, then the sum over devices, then the number of stages."""
         model, capacity = self._model, self._instance.capacity
         fullest = model.new_int_var(0, max(capacity), "fullest")
         last = model.new_int_var(0, 2 * len(self._stage), "last stage")
@@ -190,13 +190,13 @@ class SteadyStateModel:
         model.minimize(sum(weight * goal for goal, weight in goals))
 
     def hint(self, state: SteadyState) -> None:
-        """Begin the search at a steady state."""
+        """Give the solver a steady state to start from."""
         for stage, phase, start in zip(self._stage, self._phase, state.starts, strict=True):
             self._model.add_hint(stage, start // state.period)
             self._model.add_hint(phase, start % state.period)
 
     def solve(self, seconds: float, threads: int, *, is_linear: bool = False) -> Outcome:
-        """Search; the same seed each time.
+        """Solve the model with a fixed seed.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class SteadyStateModel:
         from ortools.sat.python import cp_model
 
         solver = new_solver(seconds, threads)
-        # Halves most proofs, or better.
+        # Halves the time of most proofs, or more.
         solver.parameters.use_strong_propagation_in_disjunctive = True
         if not is_linear:
             solver.parameters.linearization_level = 0
@@ -228,7 +228,7 @@ class SteadyStateModel:
 
 
 def without_delay(instance: MicrobatchInstance, state: SteadyState) -> SteadyState:
-    """Leave out whole periods in which a part of a micro-batch, or all that is left of it, waits.
+    """Remove whole periods in which a micro-batch only waits.
 
     No device holds more for it if releases wait for their allocations: what is earlier than the
     rest of a part then has allocated at least as much as it has released.
@@ -262,7 +262,7 @@ def without_delay(instance: MicrobatchInstance, state: SteadyState) -> SteadySta
 
 
 def one_by_one(instance: MicrobatchInstance) -> SteadyState | None:
-    """Return a steady state in which micro-batches do not overlap, None if memory is too tight.
+    """Return the steady state that runs one micro-batch at a time, None if memory is too tight.
 
     Of the blocks that are ready, those that allocate least come first.
     """

@@ -1,4 +1,4 @@
-"""Mixed-integer linear programs in integers, and the solvers that run them.
+"""Mixed-integer linear programs with integer data, and the solvers that run them.
 
 Each solver is imported when it is used: some cannot share a process.
 """

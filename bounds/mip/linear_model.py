@@ -1,4 +1,4 @@
-"""Mixed-integer linear programs in integers, whatever solves them."""
+"""Mixed-integer linear programs with integer data, independent of the solver."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ UNBOUNDED = 2**62
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Minimise one column subject to bounds on columns and rows; all data are integers.
+    """A program: minimise one column subject to bounds on columns and rows, in integers.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class LinearModel:
 
 
 class RowCollector:
-    """Gathers rows, many of one shape at a time."""
+    """Builder of a model's rows, many of one shape at a time."""
 
     def __init__(self) -> None:
         self._columns: list[IntArray] = []
@@ -101,7 +101,7 @@ class RowCollector:
 
 @dataclass(frozen=True, eq=False)
 class FloatingModel:
-    """The model's data for a solver; infinities stand for no bound.
+    """A model scaled for floating-point solvers; infinities stand for no bound.
 
     Costs of real models are millions of ticks, while solvers accept absolute errors of 1e-6 and
     dislike coefficients that differ by more. Powers of two change no digit.

@@ -1,10 +1,11 @@
-"""How a solver is asked for a minimum, what it answers, and what of that is claimed."""
+"""The interface of solvers: what a search is given, what it returns, how bounds are claimed."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from boundmark.bounds.best import Best
 from boundmark.bounds.mip.linear_model import FloatArray, LinearModel
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Claim
@@ -12,16 +13,16 @@ from boundmark.problems.method import Budget, Progress
 
 
 def ignore_incumbent(values: FloatArray) -> None:
-    """Take no notice of a solution."""
+    """Ignore a solution."""
 
 
 def ignore_bound(ticks: float) -> None:
-    """Take no notice of a bound."""
+    """Ignore a bound."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """How to solve a model.
+    """What a solver is given besides the model.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a search ended.
+    """What a solver returns.
 
     Attributes
     ----------
@@ -65,7 +66,7 @@ class Outcome:
 
 
 class Solve(Protocol):
-    """A solver: minimises a model.
+    """The type of solvers: functions that minimise a model.
 
     Raises
     ------
@@ -79,13 +80,13 @@ class Solve(Protocol):
 
 @dataclass
 class Improving:
-    """Passes on bounds that are better than all before; solvers also report infinities."""
+    """Callback that passes on finite bounds better than all before."""
 
     report: Callable[[float], None]
     best: float = field(default=-math.inf)
 
     def __call__(self, ticks: float) -> None:
-        """Take a bound."""
+        """Report a bound if it is better."""
         if math.isfinite(ticks) and ticks > self.best:
             self.best = ticks
             self.report(ticks)
@@ -108,3 +109,11 @@ def claim(kind: str, ticks: float, progress: Progress) -> None:
     excess = ticks - integer
     bound = integer if excess <= ABSOLUTE_TOLERANCE + RELATIVE_TOLERANCE * integer else ticks
     progress.bound(Claim(kind, float(bound)))
+
+
+def claim_up_to_best(kind: str, best: Best, ticks: float) -> None:
+    """Claim a solver's bound, but no more than the best solution's cost.
+
+    A model may leave out the others, so no more than the best one's cost bounds the optimum.
+    """
+    claim(kind, min(ticks, best.objective), best)

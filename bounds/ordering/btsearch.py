@@ -25,7 +25,7 @@ STEPS_PER_LOOK = 256
 
 
 class GraphStates:
-    """Parses graph states: sets of operators that have run, as bits.
+    """Parser of graph states: sets of operators that have run, as bits.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class GraphStates:
         self._known: dict[int, tuple[list[int], int]] | None = {} if hashing else None
 
     def parse(self, done: int) -> tuple[list[int], int]:
-        """Return the executable operators, and the size of all tensors that are there."""
+        """Return the executable operators, and the size of all live tensors."""
         if self._known is not None and done in self._known:
             return self._known[done]
         ready = [
@@ -72,7 +72,7 @@ class GraphStates:
 
 
 class Backtracking:
-    """One search.
+    """A depth-first search for the best order.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def run(
         progress.solution(ExecutionOrder(frozen(best)))
     if budget.is_spent() or search.best is None:
         return
-    # The checker looks at each step once, at most.
+    # The checker repeats each step at most once.
     reads = max(map(len, instance.graph.reads))
     feeds = max(sum(len(instance.graph.consumers[t]) for t in row) for row in instance.graph.writes)
     spent = search.steps * (5 + reads + feeds)

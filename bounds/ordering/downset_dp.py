@@ -7,6 +7,7 @@ level with a width that grows until the search is exact or the time is up.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,12 +29,28 @@ from boundmark.problems.ordering.memory import memory_while_running
 
 KIND = "section-search/1"
 
-# From one round to the next.
-WIDENING = 16
-# Of the time, for stops, and for cuts behind them.
-FOR_STOPS, FOR_CUTS = 0.3, 0.4
-# Of the memory, for the level that is being filled.
-FOR_LEVEL = 0.25
+
+@dataclass(frozen=True)
+class DownsetSettings:
+    """Settings of `downset-dp`: how time and memory are divided.
+
+    Attributes
+    ----------
+    widening
+        Factor of the width from one round to the next.
+    for_stops
+        Part of the time for stops.
+    for_cuts
+        Part of the time left for cuts behind them.
+    for_level
+        Part of the memory for the level that is being filled.
+    """
+
+    widening: int = 16
+    for_stops: float = 0.3
+    for_cuts: float = 0.4
+    for_level: float = 0.25
+
 
 # More than any cost.
 _NO_LIMIT = 2**62
@@ -62,7 +79,7 @@ class Found(NamedTuple):
 
 
 class _Section:
-    """The state of a section: the best order's cost, a lower bound, and its proof."""
+    """A section's best cost so far, its lower bound, and the proof of that."""
 
     def __init__(self, part: Section, is_peak: bool) -> None:
         self.part, self._is_peak = part, is_peak
@@ -75,26 +92,33 @@ class _Section:
 
     @property
     def proven_by_cuts(self) -> int:
-        """The bound that cuts alone prove."""
+        """The bound that the cuts alone prove."""
         return max(self.cuts.least) if self._is_peak else sum(self.cuts.least)
 
     def learn(self, cuts: Cuts) -> None:
-        """Take the operators' least memory."""
+        """Store the operators' least memory, and raise the bound."""
         self.cuts = cuts
         self.lower = max(self.lower, self.proven_by_cuts)
 
 
 class DownsetSearch:
-    """The sections of an instance and what is known of each."""
+    """Search of an instance: its sections, their orders and bounds."""
 
-    def __init__(self, instance: OrderingInstance, budget: Budget, best: Best) -> None:
+    def __init__(
+        self,
+        instance: OrderingInstance,
+        budget: Budget,
+        best: Best,
+        settings: DownsetSettings = DownsetSettings(),
+    ) -> None:
         self._instance, self._budget, self._best = instance, budget, best
+        self._settings = settings
         self._is_peak = instance.metric == "peak"
         read = checker.check_instance(instance.to_json())
         self._plan = Plan(read, instance.graph.dag.topological_order.tolist())
         self._plan.find_forced()
         if not self._is_peak:
-            self._plan.find_slopes(budget.part(FOR_STOPS).is_spent)
+            self._plan.find_slopes(budget.part(self._settings.for_stops).is_spent)
         self._sections = [_Section(part, self._is_peak) for part in self._plan.sections()]
 
     @property
@@ -111,12 +135,12 @@ class DownsetSearch:
         self._report_bound()
         width = 1
         while width < most and not self._best.is_proven and not self._budget.is_spent():
-            width = min(most, width * WIDENING)
+            width = min(most, width * self._settings.widening)
             if not self._search_round(width):
                 return
 
     def _adopt(self) -> None:
-        """Take the order that there is, the default one but for stops."""
+        """Start from the plan's order."""
         self._best.solution(ExecutionOrder(frozen(self._plan.order)))
         taken = self._taken()
         for begin, section in zip(self._plan.ends, self._sections, strict=False):
@@ -131,8 +155,8 @@ class DownsetSearch:
         )
 
     def _search_round(self, width: int) -> bool:
-        """Search all sections that are not solved; whether there was any, and time for it."""
-        memory = int(FOR_LEVEL * self._budget.memory_bytes)
+        """Search all unsolved sections; return False if none is left or the time is up."""
+        memory = int(self._settings.for_level * self._budget.memory_bytes)
         changed = False
         costs_first = sorted(range(len(self._sections)), key=lambda s: -self._sections[s].cost)
         for number in costs_first:
@@ -143,10 +167,10 @@ class DownsetSearch:
             search = SectionSearch(section.part, self._is_peak, section.cuts.least, memory)
             found = search.run(section.cost, floor, width, self._budget.is_spent)
             if found is None:
-                # What other sections gained still counts.
+                # Improvements of other sections in this round still count.
                 break
             changed = True
-            # A maximum of the floor may be that of another section.
+            # A cost equal to the floor may come from another section.
             if found.lower > (floor if self._is_peak else section.lower):
                 section.lower, section.proof = found.lower, found
             if found.places is not None and found.cost is not None:
@@ -157,7 +181,7 @@ class DownsetSearch:
         return changed
 
     def _take(self, number: int, cost: int, places: list[int]) -> None:
-        """Put a section into the order found; what is known of its operators moves with them."""
+        """Reorder a section, and its operators' bounds with it."""
         section = self._sections[number]
         self._plan.reorder(number, places)
         section.part = self._plan.section_at(number)
@@ -166,8 +190,8 @@ class DownsetSearch:
         section.cuts = Cuts([least[at] for at in places], prices)
 
     def _cut(self) -> None:
-        """Bound the operators of all sections from below."""
-        is_spent = self._budget.part(FOR_CUTS).is_spent
+        """Compute lower bounds on the operators' memory by minimum cuts."""
+        is_spent = self._budget.part(self._settings.for_cuts).is_spent
         taken = self._taken()
         for begin, section in zip(self._plan.ends, self._sections, strict=False):
             if section.cost == section.lower:
@@ -179,7 +203,7 @@ class DownsetSearch:
                 section.learn(least_memory(section.part, is_spent))
 
     def _report_bound(self) -> None:
-        """Report what all sections prove together, and apart what the checker can repeat."""
+        """Report the bound, as a certificate as far as the checker can repeat the searches."""
         prices: dict[int, Rows] = {}
         searches = []
         steps_left = limits.MOST_SEARCH_STEPS
@@ -207,7 +231,13 @@ class DownsetSearch:
 
 
 def run(
-    instance: OrderingInstance, budget: Budget, seed: int, progress: Progress, *, width: int
+    instance: OrderingInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    width: int,
+    settings: DownsetSettings = DownsetSettings(),
 ) -> None:
     """Report ever better orders and bounds, up to the optimum if the sections are narrow enough.
 
@@ -216,11 +246,11 @@ def run(
     width
         The number of down-sets of one size up to which to go.
     """
-    DownsetSearch(instance, budget, Best.before(instance, progress)).run(width)
+    DownsetSearch(instance, budget, Best.before(instance, progress), settings).run(width)
 
 
 class SectionSearch:
-    """Searches of one section.
+    """Dynamic programming over the down-sets of one section, with a limited width.
 
     An order is a chain of down-sets, and what an operator takes after a down-set does not depend on
     how that was reached; so of all orders of a down-set only the cheapest counts. With a limited
@@ -239,11 +269,11 @@ class SectionSearch:
         self._part, self._is_peak = part, is_peak
         self._steps = steps_of(part, least)
         self._sum = sum(least)
-        # Of the next level: sets, four numbers, and the table, which is at most four times as long.
+        # Words of a state in the next level: two sets, four numbers, and up to four table entries.
         self._most_room = memory_bytes // (8 * (2 * self._steps.needs.shape[1] + 4 + 4))
 
     def run(self, limit: int, floor: int, width: int, is_spent: Callable[[], bool]) -> Found | None:
-        """Look for orders that cost less than a limit; None if the time ends before.
+        """Search for orders that cost less than a limit; return None if the time is up first.
 
         Parameters
         ----------
@@ -292,7 +322,7 @@ class SectionSearch:
 
 
 def _cheapest(level: Level, width: int) -> tuple[Level, int]:
-    """Return so many of the cheapest down-sets, and the cost of the cheapest other one."""
+    """Keep the cheapest down-sets; return them and the least cost of the others."""
     if len(level.cost) <= width:
         return level, _NO_LIMIT
     by_cost = np.lexsort((level.live, level.cost))
@@ -301,12 +331,12 @@ def _cheapest(level: Level, width: int) -> tuple[Level, int]:
 
 
 def check_steps(part: Section, steps: int) -> int:
-    """Return what the checker spends at most on so many steps of a section's search."""
+    """Return the most that the checker spends to repeat a section's search."""
     reads = max(map(len, part.reads))
     feeds = max(sum(len(part.tensors[t].readers) for t in written) for written in part.writes)
     return steps * (5 + reads + feeds + limits.set_steps(len(part.operators)))
 
 
 def fits_in_memory(part: Section, largest: int) -> bool:
-    """Whether the checker may hold so many down-sets of two sizes that follow each other."""
+    """Whether the checker has memory for so many down-sets of two consecutive sizes."""
     return largest * limits.state_bytes(len(part.operators)) <= limits.MOST_LEVEL_BYTES

@@ -1,4 +1,4 @@
-"""From all down-sets of one size that matter to those of the next size.
+"""Levels of the dynamic program: all relevant down-sets of one size, and those of the next.
 
 Down-sets are bit sets of as many 64-bit words as their section needs. Costs are the sum of what
 operators took so far and the least that the others take, or the maximum so far.
@@ -86,7 +86,7 @@ _LEVEL = types.NamedTuple([_TABLE] * 2 + [_VECTOR] * 4, Level)  # type: ignore[n
 
 @njit([_INT(_TABLE)], cache=True, nogil=True)
 def count_members(sets: IntArray) -> int:
-    """Return how many members sets have together."""
+    """Count the members of all sets together."""
     total = 0
     for at in range(sets.shape[0]):
         for word in range(sets.shape[1]):
@@ -120,7 +120,7 @@ def _hash(sets: IntArray, at: int, word: int, bit: int) -> int:
 
 @njit([_INT(_TABLE, _INT, _INT, _INT, _TABLE, _VECTOR)], cache=True, nogil=True)
 def _slot(sets: IntArray, at: int, word: int, bit: int, found: IntArray, table: IntArray) -> int:
-    """Return where a set with one more member is in the table, or where it belongs."""
+    """Return the slot of a set with one more member in the hash table, used or free."""
     mask = len(table) - 1
     slot = _hash(sets, at, word, bit) & mask
     while table[slot] >= 0:
@@ -140,7 +140,7 @@ def _slot(sets: IntArray, at: int, word: int, bit: int, found: IntArray, table: 
 
 @njit([types.UniTuple(_INT, 2)(_INT, _LEVEL, _INT, _STEPS)], cache=True, nogil=True)  # type: ignore[no-untyped-call]
 def _run(v: int, level: Level, at: int, s: Steps) -> tuple[int, int]:
-    """Return the memory while an operator runs after a down-set, and what is there then."""
+    """Return the memory while an operator runs after a down-set, and the live memory after it."""
     live = level.live[at]
     taken = live + s.running[v]
     left = live + s.leaves[v]
@@ -157,7 +157,7 @@ def _run(v: int, level: Level, at: int, s: Steps) -> tuple[int, int]:
 
 @njit([_INT(_LEVEL, _INT, _STEPS)], cache=True, nogil=True)
 def _free_step(level: Level, at: int, s: Steps) -> int:
-    """Return the first operator that raises neither the maximum nor what is there; -1 if none."""
+    """Return the first operator that raises neither the peak nor live memory; -1 if none."""
     for word in range(level.done.shape[1]):
         left_over = level.ready[at, word]
         while left_over != 0:
@@ -242,7 +242,7 @@ def expand(
 
 
 def steps_of(part: Section, least: list[int]) -> Steps:
-    """Return what each operator of a section reads, leaves and feeds.
+    """Return a section's operators as the compiled search reads them.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def as_words(sets: list[int], count: int) -> IntArray:
 
 
 def first_level(part: Section, steps: Steps, cost: int) -> Level:
-    """Return the empty set.
+    """Return the level of the empty down-set.
 
     Parameters
     ----------

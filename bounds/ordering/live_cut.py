@@ -19,7 +19,7 @@ KIND = "live-cut/1"
 def run(
     instance: OrderingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the largest of them, or their sum."""
+    """Report the largest of the operators' least memories, or their sum, by the metric."""
     graph = instance.graph
     order = graph.dag.topological_order.tolist()
     plan = Plan(checker.check_instance(instance.to_json()), order)
@@ -44,7 +44,7 @@ def run(
 
 
 class Cuts(NamedTuple):
-    """Facts about a section's operators.
+    """Least memory of a section's operators, and its proofs.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Cuts(NamedTuple):
 
 
 def least_memory(part: Section, is_spent: Callable[[], bool]) -> Cuts:
-    """Return the least memory of all operators; without cuts from when the time is up."""
+    """Return the least memory of all operators; weaker, without cuts, once the time is up."""
     least, prices = [], {}
     network = None
     for v, operator in enumerate(part.operators):
@@ -78,7 +78,7 @@ def least_memory(part: Section, is_spent: Callable[[], bool]) -> Cuts:
 def largest_least_memory(
     part: Section, known: list[int], floor: int, is_spent: Callable[[], bool]
 ) -> Cuts:
-    """Return the same for the operators that decide which least is the largest.
+    """Return the least memory, by cuts only for operators that may have the largest.
 
     Parameters
     ----------

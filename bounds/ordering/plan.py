@@ -1,4 +1,4 @@
-"""The stops of an instance, found one after another, and the sections between them."""
+"""Stops: down-sets that some optimal order passes, and the sections between them."""
 
 import bisect
 import itertools
@@ -19,7 +19,7 @@ from boundmark.bounds.checker.ordering.section import (
 
 
 class Plan:
-    """An order with stops.
+    """A topological order with stops.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Plan:
         return self._section(begin, end)
 
     def reorder(self, number: int, places: list[int]) -> None:
-        """Put the operators of a section into another order."""
+        """Reorder the operators of a section."""
         begin, end = self.ends[number : number + 2]
         operators = self.order[begin:end]
         self.order[begin:end] = [operators[at] for at in places]
@@ -107,7 +107,7 @@ class Plan:
         size = int(side.sum())
         if not 0 < size < end - begin:
             return []
-        # The down-set first, otherwise in the same order.
+        # Move the down-set to the front; keep the order otherwise.
         places = np.argsort(~side, kind="stable").tolist()
         self.reorder(bisect.bisect(self.ends, begin) - 1, places)
         self.stops.append({"at": begin + size, "slope": [rise, run], "prices": prices})
@@ -116,7 +116,7 @@ class Plan:
 
 
 def _live_inside(part: Section) -> list[int]:
-    """Return L before each operator of a section."""
+    """Return the live memory L before each operator of a section."""
     left = [len(tensor.readers) + tensor.stays for tensor in part.tensors]
     live = part.base + sum(t.size for t in part.tensors if t.producer == EARLIER)
     found = []

@@ -1,4 +1,4 @@
-"""The network of a section, in which minimum cuts are down-sets where little is in memory.
+"""The flow network of a section: minimum cuts are the down-sets with least live memory.
 
 A down-set D is the source's side. The tensor of producer p has a vertex that is reached from p
 (from the source if it is there from the start) with the tensor's size as capacity, and from which
@@ -52,7 +52,7 @@ class SectionNetwork:
             for reader in tensor.readers:
                 self._pairs.append((at, reader))
                 arcs.append((count + at, reader, _UNLIMITED))
-                # Of no use for a tensor that is there from the start, but all pairs are alike.
+                # Not needed for a tensor that exists from the start, but keeps all pairs uniform.
                 arcs.append((reader, tail, 0 if tensor.producer == EARLIER else _UNLIMITED))
         pair_arcs = [i for i, arc in enumerate(arcs) if arc[0] >= count and arc[1] < count]
         begin = len(arcs)
@@ -115,7 +115,7 @@ class SectionNetwork:
         )
 
     def _rows(self, capacity: IntArray, residual: IntArray, certain: int) -> Rows:
-        """Return the prices of a flow; those that the checker takes by default are left out."""
+        """Return the prices of a flow, except those that the checker assumes by default."""
         used = capacity - residual
         # A residual may exceed its capacity by what its opposite carries.
         amounts = np.maximum(0, used[self._sells]) - np.maximum(0, used[self._returns])
@@ -135,7 +135,7 @@ class SectionNetwork:
         return rows
 
     def _proper_side(self, residual: IntArray) -> Flags:
-        """Return a minimum cut's operators as flags; neither none nor all, if there is such a cut.
+        """Return a minimum cut's operators as flags, a proper subset if there is one.
 
         Minimum cuts are the sets that no arc with a residual leaves.
         """

@@ -28,7 +28,7 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 def run_bottleneck(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
 ) -> None:
-    """Report the simple bound, which the program contains, and what the solver adds to it."""
+    """Claim the simple bound of Lemma 3.3, then the solver's bound of the program."""
     solve = find("solver", solver, SOLVERS)
     best = Best(instance, progress)
     report = partial(claim, "bottleneck", progress=best)
@@ -40,7 +40,7 @@ def run_bottleneck(
 def run_bottleneck_guess(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
 ) -> None:
-    """Report the smallest bound of all guesses.
+    """Claim the smallest bound over all positions of the stage.
 
     Each guess gets an equal part of the time that is left, and stops as soon as its bound reaches
     the smallest one of the guesses before it. Those in the middle come first: they are the smallest

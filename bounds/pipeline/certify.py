@@ -1,4 +1,4 @@
-"""`certify`: `separation`, then the exact method for narrow graphs, then what suits the graph.
+"""`certify`: the best certificate in the time given, by the methods that suit the graph and k.
 
 That is `node-cut`, `pivot-tree` and then `reach` where tensors wait for long, as in training. It
 is `reach` for long graphs in general, as models are; `share` comes after it, because its cuts take
@@ -11,6 +11,7 @@ the cost of the best partition, or of one that is known.
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -27,19 +28,39 @@ from boundmark.problems.pipeline import PipelineInstance
 
 Run: TypeAlias = Callable[[PipelineInstance, Budget, int, Progress], None]
 
-# Of the time, at most, for the dynamic program: where it applies, it usually takes far less.
-IDEALS_FRACTION = 0.5
 
-# In units of the mean work: with a bound of `separation` above this, tensors wait for long, and
-# `pivot-tree` says what that costs at least, in so much of the time.
-SEPARATED = 1.05
-PIVOT_FRACTION = 0.85
+@dataclass(frozen=True)
+class CertifySettings:
+    """Settings of `certify`: which methods run, and for how long.
 
-# Nodes per node of a longest path: models have 1 to 4, random graphs ten and more.
-WIDEST_LONG_GRAPH = 6
+    Attributes
+    ----------
+    ideals_fraction
+        Part of the time, at most, for the dynamic program: where it applies, it usually
+        takes far less.
+    separated
+        Bound of `separation`, in units of the mean work, above which tensors wait for long,
+        and `pivot-tree` tells what that costs at least.
+    pivot_fraction
+        Part of the time left for `pivot-tree`.
+    widest_long_graph
+        Nodes per node of a longest path, up to which a graph is long: models have 1 to 4,
+        random graphs ten and more.
+    most_stages_for_all
+        Number of stages up to which a tree with all stages in it comes first; with more,
+        one that looks at one stage proves more in half a minute.
+    another_fraction
+        Part of the time, at least, for another method: one that was stopped by the clock
+        leaves less.
+    """
 
-# Above this, a tree that looks at one stage proves more in half a minute than one with all stages.
-MOST_STAGES_FOR_ALL = 3
+    ideals_fraction: float = 0.5
+    separated: float = 1.05
+    pivot_fraction: float = 0.85
+    widest_long_graph: int = 6
+    most_stages_for_all: int = 3
+    another_fraction: float = 0.1
+
 
 LONG_GRAPH: tuple[Run, ...] = (
     reach.run,
@@ -55,9 +76,6 @@ MANY_STAGES: tuple[Run, ...] = (
     trees.run_mip_tree,
 )
 
-# Of the time, at least, for another method: one that was stopped by the clock leaves less.
-ANOTHER_FRACTION = 0.1
-
 
 def run(
     instance: PipelineInstance,
@@ -67,9 +85,10 @@ def run(
     *,
     ideals: int,
     known_cost: int,
+    settings: CertifySettings = CertifySettings(),
 ) -> None:
     """Report certificates, and partitions where they are found on the way."""
-    # What is only claimed is not what this method is for.
+    # This method reports certificates only.
     best = Best(instance, progress, passes_claims=False)
     if known_cost:
         best.objective = known_cost
@@ -77,31 +96,31 @@ def run(
     mean = best.certified
     with suppress(UnsupportedError):
         separation.run(instance, budget, seed, best)
-    is_separated = best.certified > SEPARATED * mean
-    # Too many down-sets, or a graph beyond the checker's limits: what came before stands.
+    is_separated = best.certified > settings.separated * mean
+    # A method may refuse the graph: too many down-sets, or beyond the checker's limits.
     with suppress(UnsupportedError):
-        ideal_dp.run(instance, budget.part(IDEALS_FRACTION), seed, best, ideals=ideals)
-    if is_separated and not best.is_proven and _is_long(instance.graph.dag):
-        # In many stages, the stage of one node may be all there is to say, and takes no time.
+        ideal_dp.run(instance, budget.part(settings.ideals_fraction), seed, best, ideals=ideals)
+    if is_separated and not best.is_proven and _is_long(instance.graph.dag, settings):
+        # With many stages, the bound of one node may be the best, and takes hardly any time.
         node_cut.run(instance, budget, seed, best)
         with suppress(UnsupportedError):
-            pivot_tree.run(instance, budget.part(PIVOT_FRACTION), seed, best)
-    for position, method in enumerate(_methods(instance)):
-        is_late = budget.remaining() < ANOTHER_FRACTION * budget.wall_seconds
+            pivot_tree.run(instance, budget.part(settings.pivot_fraction), seed, best)
+    for position, method in enumerate(_methods(instance, settings)):
+        is_late = budget.remaining() < settings.another_fraction * budget.wall_seconds
         if best.is_proven or (position > 0 and is_late):
             break
         with suppress(UnsupportedError):
             method(instance, budget.part(1.0), seed, best)
 
 
-def _methods(instance: PipelineInstance) -> tuple[Run, ...]:
-    if _is_long(instance.graph.dag):
+def _methods(instance: PipelineInstance, settings: CertifySettings) -> tuple[Run, ...]:
+    if _is_long(instance.graph.dag, settings):
         return LONG_GRAPH
-    return FEW_STAGES if instance.k <= MOST_STAGES_FOR_ALL else MANY_STAGES
+    return FEW_STAGES if instance.k <= settings.most_stages_for_all else MANY_STAGES
 
 
-def _is_long(dag: Dag) -> bool:
-    """Whether a longest path has a good part of the nodes."""
+def _is_long(dag: Dag, settings: CertifySettings) -> bool:
+    """Whether the graph is long: few nodes for each node of a longest path."""
     depth = np.ones(dag.nodes, dtype=np.int64)
     consumers: list[list[int]] = [[] for _ in range(dag.nodes)]
     for u, v in dag.edge_pairs().tolist():
@@ -109,4 +128,4 @@ def _is_long(dag: Dag) -> bool:
     for u in dag.topological_order.tolist():
         for v in consumers[u]:
             depth[v] = max(depth[v], depth[u] + 1)
-    return bool(dag.nodes <= WIDEST_LONG_GRAPH * depth.max())
+    return bool(dag.nodes <= settings.widest_long_graph * depth.max())

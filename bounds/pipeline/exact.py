@@ -4,12 +4,14 @@
 nodes, a cutoff and a floor.
 """
 
+from functools import partial
+
 import numpy as np
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.mip import SOLVERS
 from boundmark.bounds.mip.linear_model import LinearModel, RowCollector
-from boundmark.bounds.mip.solving import Search, Solve, claim
+from boundmark.bounds.mip.solving import Search, claim, claim_up_to_best
 from boundmark.bounds.pipeline.quick_partition import quick_partition, sliced
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.superblock_columns import (
@@ -21,24 +23,28 @@ from boundmark.bounds.pipeline.superblock_columns import (
 from boundmark.bounds.pipeline.windows import Windows, threshold_windows
 from boundmark.problems.lookup import find
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def run_exact(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
 ) -> None:
-    """Report what the solver finds, beginning with a slicing of the graph's own order."""
+    """Report the solver's partitions and bounds; start from a slicing of the graph's order."""
     solve = find("solver", solver, SOLVERS)
     best = Best(instance, progress)
     start = sliced(instance, instance.graph.dag.topological_order)
     best.solution(start)
     columns = exact_columns(instance.graph, instance.k)
-    search_exactly(solve, exact_model(columns), columns, best, "exact", budget, seed, start)
-
-
-# Of the time, for the partition to start from.
-START_FRACTION = 0.1
+    report = partial(claim_up_to_best, "exact", best)
+    search = Search(
+        budget,
+        seed,
+        start=columns.values(start),
+        on_incumbent=lambda values: best.solution(columns.partition(values)),
+        on_bound=report,
+    )
+    report(solve(exact_model(columns), search).bound)
 
 
 def run_exact_strong(
@@ -55,7 +61,7 @@ def run_exact_strong(
     table = share_table(graph, FEW_IO_WEIGHTS)
     floor = table.bound(k)
     claim("exact-strong", floor, best)
-    start = quick_partition(instance, seed, budget.part(START_FRACTION), floor)
+    start = quick_partition(instance, seed, budget.part(0.1), floor)
     best.solution(start)
     cost = instance.objective(start)
     if cost <= floor:
@@ -66,46 +72,14 @@ def run_exact_strong(
         return
     columns = exact_columns(graph, k)
     model = strong_model(columns, windows, floor, cost - 1)
-    search_exactly(solve, model, columns, best, "exact-strong", budget, seed)
-
-
-def search_exactly(
-    solve: Solve,
-    model: LinearModel,
-    columns: SuperblockColumns,
-    best: Best,
-    kind: str,
-    budget: Budget,
-    seed: int,
-    start: Partition | None = None,
-) -> None:
-    """Report the partitions that a solver finds, and its bound on the optimum.
-
-    The model may leave out partitions that are no better than the best one known: what the solver
-    proves of the others, or the cost of that one, bounds the optimum.
-
-    Parameters
-    ----------
-    kind
-        Of the claims.
-    start
-        A partition to begin with.
-    """
-
-    def on_bound(ticks: float) -> None:
-        claim(kind, min(ticks, best.objective), best)
-
-    outcome = solve(
-        model,
-        Search(
-            budget,
-            seed,
-            start=None if start is None else columns.values(start),
-            on_incumbent=lambda values: best.solution(columns.partition(values)),
-            on_bound=on_bound,
-        ),
+    report = partial(claim_up_to_best, "exact-strong", best)
+    search = Search(
+        budget,
+        seed,
+        on_incumbent=lambda values: best.solution(columns.partition(values)),
+        on_bound=report,
     )
-    on_bound(outcome.bound)
+    report(solve(model, search).bound)
 
 
 def exact_columns(graph: PipelineGraph, k: int) -> SuperblockColumns:

@@ -6,24 +6,22 @@ after k stages, the threshold is met, otherwise a larger one is tried. See `reac
 """
 
 import itertools
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.reach.attempt import Setting
-from boundmark.bounds.pipeline.reach.greedy import PRICES, Greedy
+from boundmark.bounds.pipeline.reach.attempt import Context
+from boundmark.bounds.pipeline.reach.greedy import Greedy
 from boundmark.bounds.pipeline.reach.prefixes import Side
 from boundmark.bounds.pipeline.reach.search import OutOfTimeError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
-# Of the time, at most, for a partition to start from.
-START_FRACTION = 0.02
-
 
 class Effort(NamedTuple):
-    """How much goes into a threshold.
+    """How much effort goes into a threshold.
 
     Attributes
     ----------
@@ -41,17 +39,38 @@ class Effort(NamedTuple):
 
 
 BOTH: tuple[Side, ...] = ("upper", "lower")
-EFFORTS = (
-    Effort(0, ("upper",), 0.01),
-    Effort(10, ("upper",), 0.003),
-    Effort(10, BOTH, 0.002),
-    Effort(100, BOTH, 0.001),
-    Effort(1000, BOTH, 0.0005),
-    Effort(10000, BOTH, 0.0),
-)
 
 
-def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
+@dataclass(frozen=True)
+class ForwardSettings:
+    """Settings of `forward-greedy`.
+
+    Attributes
+    ----------
+    start_fraction
+        Part of the time, at most, for a partition to start from.
+    efforts
+        How much goes into a threshold, round after round.
+    """
+
+    start_fraction: float = 0.02
+    efforts: tuple[Effort, ...] = (
+        Effort(0, ("upper",), 0.01),
+        Effort(10, ("upper",), 0.003),
+        Effort(10, BOTH, 0.002),
+        Effort(100, BOTH, 0.001),
+        Effort(1000, BOTH, 0.0005),
+        Effort(10000, BOTH, 0.0),
+    )
+
+
+def run(
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    settings: ForwardSettings = ForwardSettings(),
+) -> None:
     """Report ever better partitions.
 
     Raises
@@ -59,24 +78,24 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     UnsupportedError
         If the graph is too large, or the solver is not installed.
     """
-    setting = Setting.of(instance, budget)
+    context = Context.of(instance, budget)
     best, graph = Best(instance, progress), instance.graph
     floor = max(
         largest_node_cut(graph, MinimumCuts(graph))[1],
         -(-int(graph.work.sum()) // instance.k),
     )
-    best.solution(quick_partition(instance, seed, budget.part(START_FRACTION), floor))
+    best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
     try:
-        for effort in EFFORTS:
-            if not _bisect(setting, effort, floor, best):
-                _bisect(setting, Effort(effort.branchings, BOTH, 0.0), floor, best)
+        for effort in settings.efforts:
+            if not _bisect(context, effort, floor, best):
+                _bisect(context, Effort(effort.branchings, BOTH, 0.0), floor, best)
                 break
     except OutOfTimeError:
         pass
 
 
-def _bisect(setting: Setting, effort: Effort, floor: int, best: Best) -> bool:
-    """Look for the least threshold that is met; those above one that is not met may still be.
+def _bisect(context: Context, effort: Effort, floor: int, best: Best) -> bool:
+    """Bisect for the least threshold that the construction meets.
 
     Returns
     -------
@@ -89,8 +108,8 @@ def _bisect(setting: Setting, effort: Effort, floor: int, best: Best) -> bool:
         if width <= max(1, int(effort.precision * cost)):
             return is_cut_off
         threshold = unmet + width // 2
-        for side, price in itertools.product(effort.sides, PRICES):
-            greedy = Greedy(setting, threshold, side, price, effort.branchings)
+        for side, price in itertools.product(effort.sides, context.settings.prices):
+            greedy = Greedy(context, threshold, side, price, effort.branchings)
             partition = greedy.partition()
             is_cut_off |= greedy.is_cut_off
             if partition is not None:

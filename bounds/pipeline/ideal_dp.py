@@ -32,7 +32,13 @@ STAGES_AT_A_TIME = 2000
 
 
 def run(
-    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, ideals: int
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    ideals: int,
+    pairs_at_a_time: int = 10_000_000,
 ) -> None:
     """Report ever better partitions and bounds up to the optimum.
 
@@ -40,6 +46,8 @@ def run(
     ----------
     ideals
         Number of ideals up to which to try.
+    pairs_at_a_time
+        Pairs of ideals searched between two looks at the clock; the default takes half a second.
 
     Raises
     ------
@@ -65,7 +73,7 @@ def _solve_compiled(
     found = lattice(core, most)
     if found is None:
         raise UnsupportedError(f"the graph has more than {most:,} down-sets")
-    search = IdealSearch(core, found, instance.k)
+    search = IdealSearch(core, found, instance.k, pairs_at_a_time)
     ignored = sorted(v for v, _ in removed)
     steps = limits.most_ideal_steps(graph.dag.nodes)
     pairs = limits.most_ideal_pairs(graph.dag.nodes)
@@ -146,7 +154,7 @@ def _with_pendants(
 
 
 def pendants(graph: PipelineGraph) -> list[tuple[int, int]]:
-    """Return nodes that cost nothing beside their only neighbour, with it, in order of removal.
+    """Return nodes that share their only neighbour's stage for free, with that neighbour.
 
     Without work and parameters, such a node adds nothing to its neighbour's stage, and removes a
     tensor from two stages if it was elsewhere; and no cycle can pass through it. So there is an
@@ -163,7 +171,7 @@ def pendants(graph: PipelineGraph) -> list[tuple[int, int]]:
     while waiting:
         v = waiting.pop()
         if not neighbours[v]:
-            # Its neighbour was such a node too, and went first.
+            # Its only neighbour was removed before it.
             continue
         u = neighbours[v].pop()
         neighbours[u].discard(v)
@@ -174,7 +182,7 @@ def pendants(graph: PipelineGraph) -> list[tuple[int, int]]:
 
 
 def without(graph: PipelineGraph, nodes: Sequence[int]) -> tuple[PipelineGraph, list[int]]:
-    """Return the graph without some nodes and their edges, and the nodes that it keeps."""
+    """Remove nodes and their edges; return the graph and the nodes kept."""
     kept = sorted(set(range(graph.dag.nodes)) - set(nodes))
     number = {v: i for i, v in enumerate(kept)}
     edges = [

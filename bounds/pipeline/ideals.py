@@ -63,7 +63,7 @@ class Lattice(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where a search stands.
+    """Working memory of a search.
 
     Attributes
     ----------
@@ -94,9 +94,6 @@ class State(NamedTuple):
 
 REFUTED = -1
 PAUSED = -2
-
-# About half a second of search, after which the clock is looked at.
-PAIRS_AT_A_TIME = 10_000_000
 
 
 def lattice(graph: PipelineGraph, limit: int) -> Lattice | None:
@@ -161,9 +158,16 @@ class BudgetSpentError(Exception):
 
 
 class IdealSearch:
-    """Decides which thresholds k stages can meet; not for use by several threads at once."""
+    """Search for partitions into k stages below a threshold; not for several threads at once.
 
-    def __init__(self, graph: PipelineGraph, ideals: Lattice, k: int) -> None:
+    Parameters
+    ----------
+    pairs_at_a_time
+        Pairs of ideals searched between two looks at the clock.
+    """
+
+    def __init__(self, graph: PipelineGraph, ideals: Lattice, k: int, pairs_at_a_time: int) -> None:
+        self._pairs_at_a_time = pairs_at_a_time
         self._nodes = graph.dag.nodes
         self._ideals = ideals
         self._k = min(k, graph.dag.nodes)
@@ -174,7 +178,7 @@ class IdealSearch:
         self._state = State(*state)
 
     def stages(self, threshold: int, budget: Budget) -> IntArray | None:
-        """Return stages of cost up to a threshold, one per node, or None if there are none.
+        """Return a partition whose stages cost at most a threshold, or None if there is none.
 
         Raises
         ------
@@ -191,7 +195,7 @@ class IdealSearch:
         while outcome == PAUSED:
             if budget.is_spent():
                 raise BudgetSpentError
-            pause = self.pairs + PAIRS_AT_A_TIME
+            pause = self.pairs + self._pairs_at_a_time
             outcome = search(self._k, threshold, self._cache, pause, self._ideals, state)
         return None if outcome == REFUTED else self._stages_up_to(outcome)
 
@@ -202,7 +206,7 @@ class IdealSearch:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of ideals the last search has looked at."""
+        """The number of pairs of ideals that the last search looked at."""
         return int(self._state.counts[3])
 
     def _stages_up_to(self, ideal: int) -> IntArray:
@@ -232,7 +236,7 @@ def _contains(ideal: int, node: int, g: Lattice) -> bool:
 
 @njit([_INT(_INT, _INT, _INT, _LATTICE)], cache=True, nogil=True)
 def _least_threshold(ideal: int, left: int, cache: int, g: Lattice) -> int:
-    """Return the least t for which `left` stages may do for what is outside an ideal."""
+    """Return a lower bound on t for `left` stages that hold all outside an ideal."""
     end = len(g.work) - 1
     rest: int = g.work[end] - g.work[ideal] + g.leaving[ideal]
     load = g.load[end] - g.load[ideal]
@@ -244,7 +248,7 @@ def _least_threshold(ideal: int, left: int, cache: int, g: Lattice) -> int:
 
 @njit([_INT(*(_INT,) * 3, _LATTICE, _STATE)], cache=True, nogil=True)
 def _entering(first: int, inside: int, node: int, g: Lattice, s: State) -> int:
-    """Return the transfers that enter I - J once a node is added, J being first and I inside."""
+    """Return the transfers that enter I - J after a node was added to I."""
     entering: int = s.entering[inside]
     for i in range(g.producer_start[node], g.producer_start[node + 1]):
         u = g.producers[i]

@@ -153,7 +153,7 @@ def _reach(source: int, a: int, b: int, wanted: int, g: Network, s: State) -> tu
 
 @njit([_TWO_INTS(*(_INT,) * 3, _NETWORK, _STATE)], cache=True, nogil=True)
 def _next_arc(x: int, a: int, offer: int, g: Network, s: State) -> tuple[int, int]:
-    """Move x's arc on to one that leads a level down; return its end (or -1) and capacity."""
+    """Advance x's current arc to one that leads a level down; return end (or -1) and capacity."""
     n = len(g.work)
     below = s.level[x] + 1
     if x < n:
@@ -191,7 +191,7 @@ def _next_arc(x: int, a: int, offer: int, g: Network, s: State) -> tuple[int, in
 
 @njit([types.void(_INT, _INT, _NETWORK, _STATE)], cache=True, nogil=True)
 def _send(x: int, amount: int, g: Network, s: State) -> None:
-    """Book an amount on the arc that x is at."""
+    """Add flow on the current arc of x."""
     n = len(g.work)
     i = s.arc[x]
     if x < n:
@@ -218,7 +218,7 @@ def _send(x: int, amount: int, g: Network, s: State) -> None:
 
 @njit([_INT(*(_INT,) * 4, _NETWORK, _STATE)], cache=True, nogil=True)
 def _blocking_flow(source: int, a: int, b: int, wanted: int, g: Network, s: State) -> int:
-    """Send what fits down the levels, depth first; return how much.
+    """Find a blocking flow, depth first; return its value.
 
     A vertex drains what it can and sends the rest on. An arc that could not take all it was
     offered is not tried again in this phase.
@@ -279,7 +279,7 @@ def _augment(
 
 @njit([types.void(_INT, _NETWORK, _STATE)], cache=True, nogil=True)
 def _clear(touched: int, g: Network, s: State) -> None:
-    """Return the state to what it was before the flow."""
+    """Reset the working memory."""
     n = len(g.work)
     for i in range(touched):
         x = s.touched[i]

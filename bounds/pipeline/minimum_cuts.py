@@ -69,7 +69,7 @@ class MinimumCuts:
         return frozen(local_cut.cut_table(nodes, weights, self._network, self._state))
 
     def flow(self, node: int, io_weight: int) -> dict[str, Any]:
-        """Return a flow that proves one minimum, in the form in which certificates hold it."""
+        """Return the flow that proves one minimum, as certificates store it."""
         edges, amounts = local_cut.cut_flow(node, io_weight, self._network, self._state)
         by_edge = np.argsort(edges)
         return {
@@ -81,5 +81,5 @@ class MinimumCuts:
 
 
 def largest_node_cut(graph: PipelineGraph, cuts: MinimumCuts) -> tuple[int, int]:
-    """Return the node whose stage costs most at the least, and that cost (see `node-cut`)."""
+    """Return the node with the largest `node-cut` bound, and that bound."""
     return cuts.largest(frozen(np.maximum(graph.param_load - graph.cache, 0)))

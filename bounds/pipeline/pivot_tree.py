@@ -61,36 +61,55 @@ KIND = "bottleneck-guess-tree/1"
 ROWS = (*TREE_FAMILIES, "demand")
 NOTHING: Multipliers = {name: [] for name in ROWS}
 
-# The leaf at which the pivot is not in its stage: the demand row alone says that this cannot be.
+# The leaf with the pivot outside its stage, which the demand row alone refutes.
 ELSEWHERE: Multipliers = {**NOTHING, "demand": [0, 1]}
 
-# Of the time, at most, for a partition, unless one is known: thresholds need not be above its cost.
-START_FRACTION = 0.02
 
-# Nodes that the pivot depends on, and that depend on it, as a part of all nodes at least.
-LEAST_SIDE = 0.1
+@dataclass(frozen=True)
+class PivotSettings:
+    """Settings of `pivot-tree`.
 
-# Of the time, for programs: the last certificate has to be checked.
-SEARCH_FRACTION = 0.95
+    Attributes
+    ----------
+    start_fraction
+        Part of the time, at most, for a partition, unless one is known: thresholds need not
+        be above its cost.
+    least_side
+        Nodes that the pivot depends on, and that depend on it, as a part of all nodes at
+        least.
+    search_fraction
+        Part of the time for programs: the last certificate has to be checked.
+    partition_fraction
+        Part of the time spent, at most, for partitions near the points of programs.
+    report_every
+        Part of the time between two certificates.
+    checks_in_reserve
+        Time kept for the last certificate, in slowest checks so far.
+    large_graph
+        Nodes above which a program takes ten seconds and more, so that smaller ones come
+        before it.
+    left_out
+        Part of all transfers that the smallest tensors have together whose rows are left
+        out, program after program: with 0.3, one takes a tenth of the time and proves about
+        four fifths as much.
+    precision
+        Relative gap at which a program's solution is near enough to its optimum.
+    threshold_units
+        Units of cost in which the solver sees the threshold: with 10^8, it takes half as
+        long again or fails.
+    """
 
-# Of the time spent, at most, for partitions near what programs say.
-PARTITION_FRACTION = 0.15
+    start_fraction: float = 0.02
+    least_side: float = 0.1
+    search_fraction: float = 0.95
+    partition_fraction: float = 0.15
+    report_every: float = 0.1
+    checks_in_reserve: float = 2.0
+    large_graph: int = 5000
+    left_out: tuple[float, ...] = (0.3, 0.1, 0.0)
+    precision: float = 1e-5
+    threshold_units: int = 10
 
-# Part of the budget between two certificates, and what is kept of it for the last one, in slowest
-# checks so far.
-REPORT_EVERY = 0.1
-CHECKS_IN_RESERVE = 2.0
-
-# With more nodes than this, a program takes ten seconds and more. Then there is one before it
-# without the rows of the smallest tensors, which have this part of all transfers together: with
-# 0.3, a program takes a tenth of the time and proves about four fifths as much.
-LARGE_GRAPH = 5000
-LEFT_OUT = (0.3, 0.1, 0.0)
-
-# Of programs, which come near enough to their optimum so. And in how many units of cost the
-# solver sees the threshold: with 10^8, it takes half as long again or fails.
-PRECISION = 1e-5
-THRESHOLD_UNITS = 10
 
 # Above any cost: the bound of a leaf without partitions.
 LARGEST = 2**62
@@ -122,7 +141,7 @@ class Leaf:
 
 
 class Positions:
-    """Trees that refute, for each position of the pivot's stage, that all stages cost little.
+    """Branch and bound at a threshold: one tree for each position of the pivot's stage.
 
     Parameters
     ----------
@@ -139,9 +158,15 @@ class Positions:
     """
 
     def __init__(
-        self, instance: PipelineInstance, pivot: int, threshold: int, budget: Budget
+        self,
+        instance: PipelineInstance,
+        pivot: int,
+        threshold: int,
+        budget: Budget,
+        settings: PivotSettings = PivotSettings(),
     ) -> None:
         self._instance, self._pivot, self._budget = instance, pivot, budget
+        self._settings = settings
         self.threshold = threshold
         self._checked = checker.check_instance(instance.to_json())
         self._amounts = scaled(instance.graph.work, threshold)
@@ -152,7 +177,7 @@ class Positions:
         self._weighed = {"demand": [row]}
         self._left_out = [
             _smallest_tensors(instance.graph, part)
-            for part in (LEFT_OUT if instance.nodes > LARGE_GRAPH else LEFT_OUT[-1:])
+            for part in settings.left_out[0 if instance.nodes > settings.large_graph else -1 :]
         ]
         self._roots = [self._root(instance.graph.dag, stage) for stage in range(instance.k)]
         self._leaves = list(self._roots)
@@ -168,7 +193,7 @@ class Positions:
 
     @property
     def bound(self) -> int:
-        """What has been proved so far."""
+        """The bound proven so far."""
         return min(self.threshold + 1, min(leaf.bound for leaf in self._leaves))
 
     def improve(self) -> bool:
@@ -196,7 +221,7 @@ class Positions:
         return True
 
     def payload(self) -> dict[str, Any]:
-        """Return what a certificate holds: each root below two branchings that place the pivot."""
+        """Return the certificate's payload: each root below two branchings that place the pivot."""
         nodes: list[Any] = []
         for root in self._roots:
             nodes += [[self._pivot, MIDDLE], [self._pivot, MIDDLE - 1], ELSEWHERE]
@@ -223,8 +248,9 @@ class Positions:
         every = relax(graph, leaf.superblocks, self._amounts, leaf.windows)
         relaxation = without_rows(every, _needless(every, graph.dag, self._left_out[leaf.solved]))
         price, budget = EXCESS_PRICE * (self.threshold + 1), self._budget
-        unit = max(1.0, self.threshold / THRESHOLD_UNITS)
-        point = solve(relaxation, price, budget.remaining(), budget.threads, PRECISION, unit)
+        unit = max(1.0, self.threshold / self._settings.threshold_units)
+        precision = self._settings.precision
+        point = solve(relaxation, price, budget.remaining(), budget.threads, precision, unit)
         if point is None:
             return False
         found = rounded_multipliers(relaxation, point)
@@ -254,7 +280,7 @@ class Positions:
         if found is None:
             raise AssertionError("a leaf with possible windows has no partitions")
         total, least = found
-        # Without costs in it, the sum is a contradiction or says nothing.
+        # A sum without the cost column is a contradiction or proves nothing.
         without_costs = LARGEST if least > 0 else 0
         bound = -(-least // total) if total else without_costs
         if bound > leaf.bound:
@@ -273,7 +299,7 @@ def _smallest_tensors(graph: PipelineGraph, part: float) -> npt.NDArray[np.bool_
 def _needless(
     relaxation: Relaxation, dag: Dag, left_out: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Return which rows are about tensors left out, or say nothing that the edges' rows do not.
+    """Return a mask of rows: those of tensors left out, and those that edge rows imply.
 
     No tensor enters what is before the pivot's stage, or leaves what is after it.
     """
@@ -288,7 +314,13 @@ def _needless(
     return needless
 
 
-def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
+def run(
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    settings: PivotSettings = PivotSettings(),
+) -> None:
     """Report ever better certificates until the time is up or the trees are decided.
 
     Partitions are reported, too: where a program has the nodes is an order, and slicing that order
@@ -306,26 +338,27 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
         )
     best = Best.before(instance, progress)
     work.run_mean_work(instance, budget, seed, best)
-    pivot = widest_span(instance.graph)
+    pivot = widest_span(instance.graph, settings)
     if pivot is None:
         return
     if math.isinf(best.objective):
         floor = int(best.certified)
-        best.solution(quick_partition(instance, seed, budget.part(START_FRACTION), floor))
+        best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
     threshold = int(best.objective) - 1
     if int(instance.graph.work.max()) > threshold or best.is_proven:
         return
-    positions = Positions(instance, pivot, threshold, budget.part(SEARCH_FRACTION))
+    part = budget.part(settings.search_fraction)
+    positions = Positions(instance, pivot, threshold, part, settings)
     reported, slowest, slicing = budget.spent(), 0.0, 0.0
-    while positions.improve() and budget.remaining() > CHECKS_IN_RESERVE * slowest:
-        if positions.places is not None and slicing < PARTITION_FRACTION * budget.spent():
+    while positions.improve() and budget.remaining() > settings.checks_in_reserve * slowest:
+        if positions.places is not None and slicing < settings.partition_fraction * budget.spent():
             began = budget.spent()
             best.solution(sliced_along(instance, positions.places))
             positions.places = None
             slicing += budget.spent() - began
         if positions.bound >= best.objective:
             break
-        is_due = budget.spent() > reported + REPORT_EVERY * budget.wall_seconds
+        is_due = budget.spent() > reported + settings.report_every * budget.wall_seconds
         if is_due and positions.bound > best.certified:
             began = budget.spent()
             if not _report(instance, positions, best):
@@ -336,8 +369,8 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
         _report(instance, positions, best)
 
 
-def widest_span(graph: PipelineGraph) -> int | None:
-    """Return the node past which most would have to be transferred; None if that is nothing.
+def widest_span(graph: PipelineGraph, settings: PivotSettings = PivotSettings()) -> int | None:
+    """Return the node that tensors of most transfer lead past; None if there are none.
 
     Much comes before it and much after: beside a single large tensor there is little to say.
     """
@@ -347,13 +380,13 @@ def widest_span(graph: PipelineGraph) -> int | None:
     after = separation.reached(frozen(order[::-1]), dag.consumer_start, dag.targets)
     found = spans(before, after, dag.consumer_start, dag.targets, graph.transfer)
     for side in (before, after):
-        found[np.bitwise_count(side).sum(axis=1) < LEAST_SIDE * dag.nodes] = 0
+        found[np.bitwise_count(side).sum(axis=1) < settings.least_side * dag.nodes] = 0
     pivot = int(found.argmax())
     return pivot if found[pivot] > 0 else None
 
 
 def _report(instance: PipelineInstance, positions: Positions, best: Best) -> bool:
-    """Report what the checker accepts; return whether trees are still within its limits."""
+    """Report the certificate; return False if it exceeds the checker's limits."""
     payload = positions.payload()
     unproven = Certificate.of(instance, KIND, 0, payload, "pivot-tree")
     try:
@@ -373,7 +406,7 @@ _BITS = types.Array(types.uint64, 2, "C")
 def spans(
     before: Bits, after: Bits, start: IntArray, targets: IntArray, transfer: IntArray
 ) -> IntArray:
-    """Return the transfers of tensors that lead from before each node to behind it, shape (n,).
+    """Return the total transfer of tensors that lead past each node, shape (n,).
 
     Their producer is the node or one that it depends on, and some consumer depends on the node.
 

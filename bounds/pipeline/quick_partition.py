@@ -1,10 +1,11 @@
-"""Finds a partition to start from: the best slicing of a few topological orders.
+"""A quick partition to start from: the best slicing of a few topological orders.
 
 Bounds do not depend on heuristics, so this is small and plain: all segments' costs as a matrix or,
 of graphs that are too large for one, stages as long as a threshold allows.
 """
 
 import heapq
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,24 +16,37 @@ from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-# A matrix of this many nodes squared takes 32 MB; a program of that size is out of reach anyway.
-MOST_NODES = 2000
 
-# Thresholds are bisected up to this part of them.
-PRECISION = 0.0005
+@dataclass(frozen=True)
+class QuickSettings:
+    """Settings of the search for a partition to start from.
 
-# Of places that a linear program gives, about how exact they are.
-SAME_PLACE = 0.001
+    Attributes
+    ----------
+    most_nodes
+        Number of nodes up to which the costs of all segments of an order are a matrix: 2000
+        take 32 MB.
+    precision
+        Part of a threshold up to which thresholds are bisected on larger graphs.
+    same_place
+        Places that a linear program gives are about so exact.
+    patience
+        Number of orders in a row without gain after which the search ends.
+    """
 
-# Reslicings in a row without gain after which there is little hope of any.
-PATIENCE = 60
+    most_nodes: int = 2000
+    precision: float = 0.0005
+    same_place: float = 0.001
+    patience: int = 60
 
 
-def sliced(instance: PipelineInstance, order: IntArray) -> Partition:
+def sliced(
+    instance: PipelineInstance, order: IntArray, settings: QuickSettings = QuickSettings()
+) -> Partition:
     """Return the best slicing of a topological order, or a good one if the graph is too large."""
     nodes = instance.nodes
-    if nodes > MOST_NODES:
-        return _sliced_by_thresholds(instance, order)
+    if nodes > settings.most_nodes:
+        return _sliced_by_thresholds(instance, order, settings)
     costs = _segment_costs(instance.graph, order)
     # Of the first r + 1 nodes in at most b + 1 stages: least[b][r] is the cost, and cuts[b][r] is
     # where the last stage starts.
@@ -54,23 +68,28 @@ def sliced(instance: PipelineInstance, order: IntArray) -> Partition:
     return Partition(frozen(stages))
 
 
-def sliced_along(instance: PipelineInstance, places: FloatArray) -> Partition:
-    """Return the best slicing of an order in which nodes come by their places, shape (n,).
+def sliced_along(
+    instance: PipelineInstance, places: FloatArray, settings: QuickSettings = QuickSettings()
+) -> Partition:
+    """Return the best slicing of the nodes ordered by their places, shape (n,).
 
-    Among nodes whose places differ by less than `SAME_PLACE`, the graph's own order counts.
+    Among nodes at the same place, up to `settings.same_place`, the graph's own order counts.
     """
     dag = instance.graph.dag
     rank = np.empty(dag.nodes)
     rank[dag.topological_order] = np.arange(dag.nodes) / dag.nodes
-    return sliced(instance, ordered(dag, np.rint(places / SAME_PLACE) + rank))
+    order = ordered(dag, np.rint(places / settings.same_place) + rank)
+    return sliced(instance, order, settings)
 
 
-def _sliced_by_thresholds(instance: PipelineInstance, order: IntArray) -> Partition:
-    """Return what the least threshold leads to at which each stage is as long as it can be."""
+def _sliced_by_thresholds(
+    instance: PipelineInstance, order: IntArray, settings: QuickSettings
+) -> Partition:
+    """Return a slicing with longest stages at the least threshold that allows them."""
     best = Partition(frozen(np.zeros(instance.nodes)))
     cost = instance.objective(best)
     unmet = -(-int(instance.graph.work.sum()) // instance.k) - 1
-    while cost - unmet > max(1, PRECISION * cost):
+    while cost - unmet > max(1, settings.precision * cost):
         threshold = (cost + unmet) // 2
         stages = longest_stages(instance, order, threshold)
         if stages is None:
@@ -82,7 +101,7 @@ def _sliced_by_thresholds(instance: PipelineInstance, order: IntArray) -> Partit
 
 
 def longest_stages(instance: PipelineInstance, order: IntArray, threshold: int) -> list[int] | None:
-    """Return stages of cost up to a threshold along an order, each as long as it can be, or None.
+    """Return a slicing into longest stages that cost at most a threshold, or None.
 
     None does not mean that there are no others: a shorter stage may hand less on to the next one.
     """
@@ -111,7 +130,7 @@ def longest_stages(instance: PipelineInstance, order: IntArray, threshold: int) 
                 elif u not in read:
                     read.add(u)
                     kept += transfer[u]
-            # What is kept does not become less as the stage grows, nor does overflow.
+            # Work, entering tensors and overflow only grow with the stage.
             cost = kept + max(0, parameters - graph.cache)
             if cost > threshold:
                 break
@@ -125,21 +144,28 @@ def longest_stages(instance: PipelineInstance, order: IntArray, threshold: int) 
     return None
 
 
-def quick_partition(instance: PipelineInstance, seed: int, budget: Budget, floor: int) -> Partition:
-    """Return the best slicing of orders that follow the best stages so far, up to noise.
+def quick_partition(
+    instance: PipelineInstance,
+    seed: int,
+    budget: Budget,
+    floor: int,
+    settings: QuickSettings = QuickSettings(),
+) -> Partition:
+    """Return the best slicing found of orders near the best partition's.
 
     Noise below 1 only reorders nodes within stages, so that slicing again never costs more; larger
     noise also mixes neighbouring stages. It stops at a cost of `floor`, a lower bound.
     """
-    best = sliced(instance, instance.graph.dag.topological_order)
-    if instance.nodes > MOST_NODES:
+    best = sliced(instance, instance.graph.dag.topological_order, settings)
+    if instance.nodes > settings.most_nodes:
         return best
     cost = instance.objective(best)
     random = np.random.default_rng(seed)
     failures = 0
-    while failures < PATIENCE and cost > floor and not budget.is_spent():
+    while failures < settings.patience and cost > floor and not budget.is_spent():
         noise = random.random(instance.nodes) * random.choice([0.5, 1.5, 3.0])
-        candidate = sliced(instance, ordered(instance.graph.dag, best.stages + noise))
+        order = ordered(instance.graph.dag, best.stages + noise)
+        candidate = sliced(instance, order, settings)
         candidate_cost = instance.objective(candidate)
         failures = 0 if candidate_cost < cost else failures + 1
         if candidate_cost <= cost:
@@ -148,7 +174,7 @@ def quick_partition(instance: PipelineInstance, seed: int, budget: Budget, floor
 
 
 def _segment_costs(graph: PipelineGraph, order: IntArray) -> IntArray:
-    """Return f of the segment from l to r at [l, r], `huge` where r < l.
+    """Return the costs f of all segments [l, r] of an order, shape (n, n); huge where r < l.
 
     A tensor adds a constant on rectangles of [l, r]: collected as differences, then summed twice.
     """

@@ -36,7 +36,7 @@ class Refutation(NamedTuple):
 
 
 class Separations:
-    """Refutes thresholds of an instance."""
+    """Refuter of thresholds by separated pairs of nodes."""
 
     def __init__(self, instance: PipelineInstance) -> None:
         graph, dag = instance.graph, instance.graph.dag
@@ -49,12 +49,12 @@ class Separations:
         self._nearest = frozen(np.argsort(between, kind="stable"))
 
     def without_pairs(self) -> Refutation:
-        """Return what the work of the nodes refutes by itself."""
+        """Return the refutation by the nodes' work alone."""
         none = np.empty(0, dtype=np.int64)
         return Refutation(self._least_cost(self._graph.work) - 1, none, none)
 
     def refute(self, threshold: int) -> Refutation | None:
-        """Return a refutation of a threshold, or of a larger one; None if this does not refute it.
+        """Return a refutation of a threshold or a larger one, or None.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Separations:
         return Refutation(refuted, first, last) if refuted >= threshold else None
 
     def _least_cost(self, work: IntArray) -> int:
-        """Return what the bottleneck stage costs at least, if each node has so much work."""
+        """Return the bound on the bottleneck stage for given work."""
         loaded = work + self._graph.param_load
         return max(
             int(work.max()),
@@ -142,7 +142,7 @@ LARGEST = 2**62
 
 @njit([_BITS(_INPUT, _INPUT, _INPUT)], cache=True, nogil=True)
 def reached(order: IntArray, start: IntArray, neighbours: IntArray) -> Bits:
-    """Return, for each node, the nodes that its neighbours lead to and itself, a bit for each.
+    """Return the nodes reachable from each node, itself included, as bit sets.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _least_cost(
     cache: int,
     enough: int,
 ) -> int:
-    """Return what a stage with two nodes costs at least, or some part of it above `enough`."""
+    """Return a lower bound on the cost of a stage with two nodes; stop above `enough`."""
     demand, streamed = 0, -cache
     for word in range(before.shape[1]):
         rest = after[first, word] & before[last, word]
@@ -234,7 +234,7 @@ def separate(
     load: IntArray,
     cache: int,
 ) -> tuple[IntArray, IntArray, int]:
-    """Find pairs of nodes that no stage of a threshold's cost holds both of; change `work`.
+    """Find pairs of nodes that no stage below a threshold contains; add their transfers to `work`.
 
     A tensor with its producer at or before the first node of a pair and a consumer at or after
     the second leaves one stage and enters another. Its transfer is added to the work of both ends,

@@ -32,28 +32,23 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 KIND = "share/1"
 
-# What a weight is worth depends on how t compares with the tensors around a node. Few weights give
-# most of the bound; more and larger ones up to a percent more, for several times the time and size.
+# Weights a of io in the cuts C_v(a). A few give most of the bound; more and larger ones give up to
+# a percent more, for several times the time and size.
 FEW_IO_WEIGHTS = (2, 4, 8, 16, 32, 64)
 IO_WEIGHTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 384)
-
-# Shares are counted in units of 1 / SHARE_UNITS of a stage, rounded down.
-SHARE_UNITS = 2**60
-
-# On larger graphs, flows for the largest weights fill certificates of hundreds of megabytes.
-MOST_NODES_FOR_ALL_WEIGHTS = 2000
 
 
 def run(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the bound: the mean work, which needs no cut, then with few weights, then all."""
+    """Report bounds: the mean work without cuts, then by few io weights, then by all."""
     mean = -(-int(instance.graph.work.sum()) // instance.k)
     without_cuts = {"threshold": mean - 1, "flows": []}
     progress.bound(Certificate.of(instance, KIND, mean, without_cuts, "share"))
     best = mean
     steps: list[Sequence[int]] = [FEW_IO_WEIGHTS]
-    if instance.nodes <= MOST_NODES_FOR_ALL_WEIGHTS:
+    # On larger graphs, flows for the largest weights fill certificates of hundreds of megabytes.
+    if instance.nodes <= 2000:
         steps.append(IO_WEIGHTS)
     for io_weights in steps:
         if budget.is_spent():
@@ -162,18 +157,20 @@ def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | 
     room
         What a stage holds.
     """
+    # Shares are counted in these parts of a stage, rounded down.
+    units = 2**60
     for i, (amount, taken) in enumerate(zip(demand, io, strict=True)):
         if amount > room - taken:
             return [i] if amount <= room else []
     with_io = [
-        amount * SHARE_UNITS // (room - taken) if amount else 0
+        amount * units // (room - taken) if amount else 0
         for amount, taken in zip(demand, io, strict=True)
     ]
-    spare = sum(with_io) - k * SHARE_UNITS - 1
+    spare = sum(with_io) - k * units - 1
     if spare < 0:
         return None
     gains = [
-        share - (amount * SHARE_UNITS // room if amount else 0)
+        share - (amount * units // room if amount else 0)
         for share, amount in zip(with_io, demand, strict=True)
     ]
     needed = []

@@ -23,7 +23,7 @@ from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
 
 @dataclass(frozen=True, eq=False)
 class SuperblockColumns:
-    """Numbers the columns.
+    """The numbering of a program's columns.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class SuperblockColumns:
         )
 
     def partition(self, values: FloatArray) -> Partition:
-        """Return the stages that a solver's values mean, counted from 0."""
+        """Return the partition encoded by a solver's values."""
         nodes = self.graph.dag.nodes
         y = values[: nodes * (self.superblocks + 1)].reshape(nodes, self.superblocks + 1)
         return Partition(frozen((y < 0.5).sum(axis=1) - 1))

@@ -36,7 +36,7 @@ VER 1.0
 
 
 class Derivation:
-    """Writes derived constraints and numbers them.
+    """Writer of derived constraints, which it numbers.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Windows:
 
     @classmethod
     def root(cls, model: Model) -> "Windows":
-        """Return the model's own."""
+        """Return the windows of the root."""
         return cls(model, list(model.first), list(model.last))
 
     def lower_bound(self, column: int) -> tuple[int, int]:

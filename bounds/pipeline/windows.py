@@ -1,4 +1,4 @@
-"""Which stages a node can be in, if all stages cost at most a threshold.
+"""Windows: the stages that a node can be in if all stages cost at most a threshold.
 
 A stage holds at most one whole share (see `shares`), so a node and all it depends on fill at least
 as many stages as their shares add up to; and likewise what depends on it. Branching narrows a
@@ -62,7 +62,7 @@ def threshold_windows(graph: PipelineGraph, k: int, threshold: int, io: IntArray
         Least cost of the tensors around a stage that contains v and costs at most the threshold,
         shape (n,); zeros will do.
     """
-    # As a share, more than all stages hold; no node can be after stage n of a graph with n nodes.
+    # A share larger than all stages together; a graph of n nodes needs at most n stages.
     too_much = (min(k, graph.dag.nodes) + 1) * SHARE_UNITS
     windows = []
     for demand, room in (

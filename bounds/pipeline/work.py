@@ -12,7 +12,7 @@ MAX_WORK = "max-work/1"
 def run_max_work(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the bound."""
+    """Report the largest work of a node."""
     node = int(instance.graph.work.argmax())
     bound = int(instance.graph.work[node])
     progress.bound(Certificate.of(instance, MAX_WORK, bound, {"node": node}, "max-work"))

@@ -18,7 +18,7 @@ KIND = "assignment-load/1"
 
 BoolArray = npt.NDArray[np.bool_]
 
-# Weights add up to about this.
+# The sum of the rounded weights, nearly.
 UNITS = 2**20
 
 
@@ -37,7 +37,7 @@ class Weights:
 
 
 class AssignmentProgram:
-    """The linear program for some operators, solved again as what is allowed changes.
+    """The assignment program of some operators, re-solved as the allowed devices change.
 
     Minimise z such that each operator is assigned once, in fractions, and each device has work of
     at most z less what it cannot use. The dual multipliers of the devices' rows are the weights.
@@ -105,7 +105,7 @@ class AssignmentProgram:
         return highs_solver(matrix, cost, (np.zeros(columns), most), (lower, upper), threads=1)
 
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:
-        """Return the weights that show most, None if there is no solution or no time left.
+        """Return the best weights, None if there is no solution or no time left.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class AssignmentProgram:
 
 
 def proven(instance: PlacementInstance, found: Weights) -> int:
-    """Return the bound that weights prove, exactly."""
+    """Return the bound that weights prove, in exact arithmetic."""
     graph = instance.graph
     can_run = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
     demand = -sum(
@@ -155,7 +155,7 @@ def proven(instance: PlacementInstance, found: Weights) -> int:
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the bound."""
+    """Report the bound by equal weights, then by the program's."""
     graph = instance.graph
     can_run = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
     nothing = np.zeros(graph.devices, dtype=np.int64)

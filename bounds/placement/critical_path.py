@@ -16,7 +16,7 @@ _NEVER = 2**60
 
 
 def earliest_ends(graph: PlacementGraph) -> IntArray:
-    """Return the least end of each operator on each device, shape (n, D); large where it cannot be.
+    """Return the earliest end of each operator on each device, shape (n, D); large if unsupported.
 
     An input costs the best of its producer's devices, for each consumer anew.
     """
@@ -37,6 +37,6 @@ def earliest_ends(graph: PlacementGraph) -> IntArray:
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the bound."""
+    """Report the longest path."""
     bound = int(earliest_ends(instance.graph).min(axis=1).max())
     progress.bound(Certificate.of(instance, KIND, bound, {}, "critical-path"))

@@ -6,7 +6,8 @@ operators come from immediate dominators ([COOPER01]).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,20 +23,52 @@ from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 KIND = "interval-load/1"
 
-# Of the time, for intervals inside; the rest is for the whole.
-INSIDE = 0.7
 
-# Linear programs for each pair of devices, and the precision of thresholds at which they stop.
-MOST_PROGRAMS = 12
-PRECISION = 2000
+@dataclass(frozen=True)
+class IntervalSettings:
+    """Settings of `interval-load`.
 
-# Steps of the checker for all intervals; it allows for four times as many.
-MOST_STEPS = 2**24
+    Attributes
+    ----------
+    inside
+        Part of the time for intervals inside; the rest is for the whole schedule.
+    most_programs
+        Linear programs for each pair of devices, at most.
+    precision
+        Thresholds are bisected until they differ by less than one part in so many.
+    most_steps
+        Steps of the checker for all intervals; it allows for four times as many.
+    """
+
+    inside: float = 0.7
+    most_programs: int = 12
+    precision: int = 2000
+    most_steps: int = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalTicks:
+    """Ticks of an interval's operators on each device, three of shape (b, D).
+
+    Attributes
+    ----------
+    head, tail
+        The least from the interval's beginning to the operator, and from there to its end.
+    """
+
+    head: IntArray
+    duration: IntArray
+    tail: IntArray
+
+    @cached_property
+    def total(self) -> IntArray:
+        """The least that the interval takes with an operator on a device."""
+        return self.head + self.duration + self.tail
 
 
 @dataclass
 class Interval:
-    """An interval, what is proven of it, and the rows of its certificate.
+    """An interval: its proven least ticks, and the rows of its certificate.
 
     Attributes
     ----------
@@ -53,7 +86,7 @@ class Interval:
 
 
 def intervals_inside(graph: PlacementGraph) -> list[tuple[int, int]]:
-    """Return pairs (first, last): where paths meet, and the last operator that they all passed."""
+    """Return the intervals: operators where paths meet, with their immediate dominators."""
     dag = graph.dag
     order = dag.topological_order.tolist()
     producers = [dag.producers_of(v).tolist() for v in range(graph.nodes)]
@@ -66,9 +99,14 @@ def intervals_inside(graph: PlacementGraph) -> list[tuple[int, int]]:
 
 
 def run(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    settings: IntervalSettings = IntervalSettings(),
+    **params: Any,
 ) -> None:
-    """Report the longest path, the bound of the whole schedule's load, then with intervals inside.
+    """Report the longest path, then bounds by loads: of the whole, then with intervals inside.
 
     Raises
     ------
@@ -78,30 +116,35 @@ def run(
     read = checker.check_instance(instance.to_json())
     network = Network(read)
     best = -1
-    for part in (budget.part(0.0), budget.part(1 - INSIDE)):
-        whole = bound_interval(network, OUTSIDE, OUTSIDE, part)
+    for part in (budget.part(0.0), budget.part(1 - settings.inside)):
+        whole = bound_interval(network, OUTSIDE, OUTSIDE, part, settings)
         if whole is None:
             raise UnsupportedError("the graph is too large for the checker.")
         best = _report(instance, [whole], progress, best)
-    intervals = proven_inside(instance.graph, network, budget.part(INSIDE))
+    intervals = proven_inside(instance.graph, network, budget.part(settings.inside), settings)
     if intervals:
-        again = bound_interval(network, OUTSIDE, OUTSIDE, budget)
+        again = bound_interval(network, OUTSIDE, OUTSIDE, budget, settings)
         if again is not None:
             _report(instance, [*intervals, again], progress, best)
 
 
-def proven_inside(graph: PlacementGraph, network: Network, budget: Budget) -> list[Interval]:
-    """Return the intervals of which loads prove more than paths, and add them to the network."""
+def proven_inside(
+    graph: PlacementGraph,
+    network: Network,
+    budget: Budget,
+    settings: IntervalSettings = IntervalSettings(),
+) -> list[Interval]:
+    """Return the intervals where loads prove more than paths; add them to the network."""
     intervals: list[Interval] = []
-    steps = MOST_STEPS
+    left = settings.most_steps
     for first, last in intervals_inside(graph):
         if budget.is_spent():
             break
-        interval = bound_interval(network, first, last, budget, steps)
+        interval = bound_interval(network, first, last, budget, replace(settings, most_steps=left))
         if interval is not None and interval.rows:
             network.add(interval.jump)
             intervals.append(interval)
-            steps -= interval.steps
+            left -= interval.steps
     return intervals
 
 
@@ -116,19 +159,23 @@ def _report(
 
 
 def bound_interval(
-    network: Network, first: int, last: int, budget: Budget, most_steps: int = MOST_STEPS
+    network: Network,
+    first: int,
+    last: int,
+    budget: Budget,
+    settings: IntervalSettings = IntervalSettings(),
 ) -> Interval | None:
-    """Return what paths prove of an interval, then loads while the budget lasts.
+    """Bound an interval by paths, and by loads while the budget lasts.
 
-    Parameters
-    ----------
-    most_steps
-        Of the checker; None is returned for an interval that takes more.
+    Returns
+    -------
+    Interval or None
+        None if it takes the checker more steps than the settings allow.
     """
     body = network.between(first, last)
     sources, targets = (1 if v == OUTSIDE else network.devices for v in (first, last))
     steps = _steps(network, body, sources, targets)
-    if steps > most_steps:
+    if steps > settings.most_steps:
         return None
     found = [network.heads(first, device, body, last) for device in range(sources)]
     interval = Interval(Jump(first, last, [list(to_last) for _, to_last in found]), steps=steps)
@@ -144,7 +191,9 @@ def bound_interval(
                 return interval
             head = np.array([found[source][0][v] for v in body], dtype=np.int64)
             least = interval.jump.least[source][target]
-            threshold, weights = best_threshold(program, head, duration, tail, least, budget)
+            threshold, weights = best_threshold(
+                program, IntervalTicks(head, duration, tail), least, budget, settings
+            )
             if threshold >= least:
                 interval.jump.least[source][target] = threshold + 1
                 interval.rows.append([source, target, threshold, *weights])
@@ -152,7 +201,7 @@ def bound_interval(
 
 
 def _steps(network: Network, body: list[int], sources: int, targets: int) -> int:
-    """Return how many steps the checker takes for an interval, at most about."""
+    """Estimate the checker's steps for an interval."""
     reads = sum(len(network.inputs[v]) + len(network.jumps_to.get(v, ())) for v in body)
     writes = sum(len(network.outputs[v]) + len(network.jumps_from.get(v, ())) for v in body)
     rows = 2 * sources * targets * len(body) * network.devices
@@ -161,30 +210,26 @@ def _steps(network: Network, body: list[int], sources: int, targets: int) -> int
 
 def best_threshold(
     program: AssignmentProgram,
-    head: IntArray,
-    duration: IntArray,
-    tail: IntArray,
+    ticks: IntervalTicks,
     least: int,
     budget: Budget,
+    settings: IntervalSettings = IntervalSettings(),
 ) -> tuple[int, list[int]]:
-    """Return the largest threshold found that loads refute, and the weights.
+    """Search for the largest threshold that loads refute; return it with the weights.
 
     Parameters
     ----------
-    head, duration, tail
-        Ticks of each operator on each device, shape (b, D).
     least
         What is proven already; if no threshold from there up is refuted, one below is returned.
     """
-    total = head + duration + tail
     best: tuple[int, list[int]] = (least - 1, [])
-    # Where operators may be anywhere, loads mostly come close already.
-    anywhere, _ = _refuted_from(program, head, duration, tail, total, NEVER - 1, budget)
+    # Loads without any restriction of devices are mostly close to the best already.
+    anywhere, _ = _refuted_from(program, ticks, NEVER - 1, budget)
     low, high, at = least, None, max(least, anywhere if anywhere < NEVER - 2 else least)
-    for _ in range(MOST_PROGRAMS):
+    for _ in range(settings.most_programs):
         if budget.is_spent():
             return best
-        reached, weights = _refuted_from(program, head, duration, tail, total, at, budget)
+        reached, weights = _refuted_from(program, ticks, at, budget)
         if reached >= at:
             best = reached, weights
             low = reached + 1
@@ -192,7 +237,7 @@ def best_threshold(
             high = at
         if high is None:
             at = max(low, low + (low - least))
-        elif high - low <= low // PRECISION:
+        elif high - low <= low // settings.precision:
             at = low
             if low >= high:
                 return best
@@ -204,24 +249,19 @@ def best_threshold(
 
 
 def _refuted_from(
-    program: AssignmentProgram,
-    head: IntArray,
-    duration: IntArray,
-    tail: IntArray,
-    total: IntArray,
-    threshold: int,
-    budget: Budget,
+    program: AssignmentProgram, ticks: IntervalTicks, threshold: int, budget: Budget
 ) -> tuple[int, list[int]]:
-    """Return the largest threshold that is refuted as the given one is, or one below that."""
+    """Return the largest threshold that one program refutes; one below the given if none."""
+    duration, total = ticks.duration, ticks.total
     allowed = total <= threshold
     beyond = total[~allowed]
-    # From here on, an operator can be where it could not.
+    # The least threshold at which another device becomes possible for an operator.
     change = int(beyond.min()) if beyond.size else None
     if not allowed.any(axis=1).all():
         return (threshold if change is None else change - 1), [0] * duration.shape[1]
     far = np.int64(2**62)
-    before = np.where(allowed, head, far).min(axis=0)
-    behind = np.where(allowed, tail, far).min(axis=0)
+    before = np.where(allowed, ticks.head, far).min(axis=0)
+    behind = np.where(allowed, ticks.tail, far).min(axis=0)
     used = np.asarray(allowed.any(axis=0))
     lost = np.where(used, before + np.where(used, behind, 0), 0)
     found = program.weights(allowed, lost, budget.remaining())
@@ -229,20 +269,20 @@ def _refuted_from(
         return threshold - 1, []
     weights = [weight if u else 0 for weight, u in zip(found.work, used.tolist(), strict=True)]
     if not any(weights):
-        # Without work, the row of a device that nothing can be on may be as good as any.
+        # A degenerate dual may put all weight on a device that no operator can use.
         return threshold - 1, []
     demand = sum(
-        min(weight * ticks for weight, ticks, can in zip(weights, row, cans, strict=True) if can)
+        min(weight * least for weight, least, can in zip(weights, row, cans, strict=True) if can)
         for row, cans in zip(duration.tolist(), allowed.tolist(), strict=True)
     )
-    demand += sum(weight * ticks for weight, ticks in zip(weights, lost.tolist(), strict=True))
+    demand += sum(weight * unused for weight, unused in zip(weights, lost.tolist(), strict=True))
     # The largest t with demand > t sum(weights).
     reached = -(-demand // sum(weights)) - 1
     return (reached if change is None else min(reached, change - 1)), weights
 
 
 def immediate_dominators(order: Sequence[int], producers: Sequence[Sequence[int]]) -> list[int]:
-    """Return, for each operator and the end, the last operator that all paths to it pass.
+    """Return the immediate dominator of each operator and of the end.
 
     Parameters
     ----------

@@ -4,11 +4,12 @@ It is the published one, but for this: each big-M is the least that windows of t
 which follow from the longest paths and a known makespan; pairs whose order is clear by paths or
 windows have no rows; z, which says whether a tensor is moved, is written as the sum of u, which
 says from where to where, and so are the differences of x in the rows of congestion control; with
-transfers per tensor, there is one for all consumers on a device; what takes no time is in nobody's
-way; and devices that are alike are used in the order of their numbers.
+transfers per tensor, there is one for all consumers on a device; what takes no time excludes
+nothing; and devices that are alike are used in the order of their numbers.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from boundmark.bounds.best import Best
 from boundmark.bounds.mip import SOLVERS
 from boundmark.bounds.mip.linear_model import LinearModel, RowCollector
-from boundmark.bounds.mip.solving import Search, claim
+from boundmark.bounds.mip.solving import Search, claim_up_to_best
 from boundmark.bounds.placement.schedules import (
     Move,
     best_durations,
@@ -41,7 +42,7 @@ MOST_PAIRS = 40_000
 
 
 class Columns:
-    """Numbers of the columns, and when things can happen in schedules that end by the horizon.
+    """The numbering of the columns, and the time windows below a horizon.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class Columns:
         ]
 
     def may_overlap(self, v: int, w: int) -> bool:
-        """Whether two operators are in no order, neither by paths nor by their windows."""
+        """Whether neither paths nor windows order two operators."""
         return not (
             self._comes_before(v, w)
             or self._comes_before(w, v)
@@ -108,15 +109,15 @@ class Columns:
         return bool(self._ancestors[w] >> v & 1)
 
     def latest_end(self, v: int) -> int:
-        """Return when an operator has to end."""
+        """Return the latest end of an operator."""
         return self.horizon - int(self.tail[v])
 
     def earliest_move(self, move: Move) -> int:
-        """Return when a transfer can start."""
+        """Return the earliest start of a transfer."""
         return int(self.head[move.producer] + self.least[move.producer])
 
     def latest_arrival(self, move: Move) -> int:
-        """Return when a transfer has to be over for the last one of its readers."""
+        """Return the latest end of a transfer, by its last reader."""
         return max(self.latest_end(r) - int(self.least[r]) for r in move.readers)
 
     def _moves_may_overlap(self, q: Move, r: Move) -> bool:
@@ -154,7 +155,7 @@ class Columns:
         return values
 
     def schedule(self, values: NDArray[np.float64]) -> PlacementSchedule:
-        """Return the schedule on the devices and in the order that a solver's values mean."""
+        """Return the schedule encoded by a solver's values."""
         devices = np.array([max(on, key=lambda d: float(values[on[d]])) for on in self.on])
         moved = {
             (move.tensor, move.receiver): float(values[self.move_start[q]])
@@ -199,9 +200,7 @@ def run(
     if budget.is_spent():
         return
 
-    def on_bound(ticks: float) -> None:
-        claim("moirai-milp", min(ticks, best.objective), best)
-
+    on_bound = partial(claim_up_to_best, "moirai-milp", best)
     outcome = solve(
         model,
         Search(
@@ -218,7 +217,7 @@ def run(
 
 
 class _Rows(RowCollector):
-    """Gathers rows one at a time."""
+    """Builder of rows, one at a time."""
 
     def at_least(self, terms: Mapping[int, int], lower: int) -> None:
         """Add ``sum of coefficient * column >= lower``."""
@@ -256,7 +255,7 @@ def _ticks(columns: Columns, v: int, sign: int = 1) -> dict[int, int]:
 
 
 def _add_operators(columns: Columns, rows: _Rows) -> None:
-    """Equations 4, 4a to 4c and 5, and the order among devices that are alike."""
+    """Add Equations 4, 4a to 4c and 5, and the order among exchangeable devices."""
     graph = columns.instance.graph
     for v, on in enumerate(columns.on):
         rows.add(np.array([list(on.values())]), np.ones(len(on), dtype=np.int64), 1, 1)
@@ -277,7 +276,7 @@ def _add_operators(columns: Columns, rows: _Rows) -> None:
 
 
 def _add_moves(columns: Columns, rows: _Rows) -> None:
-    """Equation 7: which transfers there are, and who waits for them."""
+    """Add Equation 7: which transfers happen, and which operators wait for them."""
     graph = columns.instance.graph
     is_shared = columns.instance.transfers == PER_TENSOR
     for q, move in enumerate(columns.moves):
@@ -305,7 +304,7 @@ def _add_moves(columns: Columns, rows: _Rows) -> None:
             if is_shared:
                 (e,) = move.targets
                 if e in target:
-                    # It only waits if it is there.
+                    # The reader waits only if it is on the target.
                     enough = columns.latest_arrival(move) - int(columns.head[reader])
                     rows.at_least({**waits, target[e]: -max(0, enough)}, -max(0, enough))
             else:
@@ -313,7 +312,7 @@ def _add_moves(columns: Columns, rows: _Rows) -> None:
 
 
 def _add_operator_pairs(columns: Columns, rows: _Rows) -> None:
-    """Equation 6: a device runs one operator at a time."""
+    """Add Equation 6: a device runs one operator at a time."""
     duration = columns.instance.graph.duration
     for (v, w), before in columns.before.items():
         for d in columns.on[v].keys() & columns.on[w].keys():
@@ -331,7 +330,7 @@ def _add_operator_pairs(columns: Columns, rows: _Rows) -> None:
 
 
 def _add_move_pairs(columns: Columns, rows: _Rows) -> None:
-    """Equation 8: a device sends one tensor, and receives one, at a time."""
+    """Add Equation 8: a device sends one tensor, and receives one, at a time."""
     graph = columns.instance.graph
     for (q, r), before in columns.move_before.items():
         for end in (0, 1):

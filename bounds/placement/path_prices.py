@@ -29,18 +29,27 @@ from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 KIND = "path-prices/1"
 
-# Of the time, for intervals.
-INSIDE = 0.3
 
-# Of searches in a certificate with modules: some seconds of the checker's time.
-MOST_STEPS = 2**23
+@dataclass(frozen=True)
+class PriceSettings:
+    """Settings of `path-prices`.
+
+    Attributes
+    ----------
+    inside
+        Part of the time for intervals between operators that all paths pass.
+    most_steps
+        Steps of searches in a certificate with modules: some seconds of the checker's time.
+    """
+
+    inside: float = 0.3
+    most_steps: int = 2**23
+
 
 FloatArray = NDArray[np.float64]
 
-# Larger programs take minutes.
-MOST_COLUMNS = 2_000_000
 
-# All prices together.
+# The sum of all prices after rounding.
 UNITS = 2**24
 
 
@@ -90,30 +99,39 @@ class Prices:
 
 
 def run(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    settings: PriceSettings = PriceSettings(),
+    **params: Any,
 ) -> None:
-    """Report what prices prove, at first with what operators read only, then with intervals."""
+    """Report bounds by prices: of the tensors' paths alone, then with intervals."""
     read = checker.check_instance(instance.to_json())
     best = Best.before(instance, progress)
     _report(instance, read, [], [], budget, best)
     if budget.is_spent() or best.is_proven:
         return
-    jumps, documents = _inside(instance, read, budget)
+    jumps, documents = _inside(instance, read, budget, settings)
     if jumps:
         _report(instance, read, jumps, documents, budget, best)
 
 
 def report_with_modules(
-    instance: PlacementInstance, closing: ClosingIn, budget: Budget, best: Best
+    instance: PlacementInstance,
+    closing: ClosingIn,
+    budget: Budget,
+    best: Best,
+    settings: PriceSettings = PriceSettings(),
 ) -> None:
-    """Report what prices prove when paths also lead over modules that were searched.
+    """Report the bound by prices with paths over searched modules, too.
 
     They see what a chain of modules does not: tensors that run past modules, operators beside the
     chain, and memory.
     """
-    parts = affordable(closing.parts, MOST_STEPS)
+    parts = affordable(closing.parts, settings.most_steps)
     if parts:
-        inside, proofs = _inside(instance, closing.read, budget)
+        inside, proofs = _inside(instance, closing.read, budget, settings)
         # Modules first: their searches were made without other intervals inside.
         jumps = [*(part.jump() for part in parts), *inside]
         documents = [*(part.to_json() for part in parts), *proofs]
@@ -121,10 +139,10 @@ def report_with_modules(
 
 
 def _inside(
-    instance: PlacementInstance, read: Instance, budget: Budget
+    instance: PlacementInstance, read: Instance, budget: Budget, settings: PriceSettings
 ) -> tuple[list[Jump], list[dict[str, Any]]]:
-    """Return what loads prove of intervals, and their documents."""
-    intervals = proven_inside(instance.graph, Network(read), budget.part(INSIDE))
+    """Return the intervals that loads bound, as jumps and as documents."""
+    intervals = proven_inside(instance.graph, Network(read), budget.part(settings.inside))
     documents = [{**interval.to_json(), "searches": []} for interval in intervals]
     return [interval.jump for interval in intervals], documents
 
@@ -137,7 +155,7 @@ def _report(
     budget: Budget,
     best: Best,
 ) -> None:
-    """Report a certificate if the program is solved in the time that there is."""
+    """Report a certificate if the program is solved in time."""
     arcs = arcs_of(instance.graph, jumps)
     prices = best_prices(instance.graph, arcs, budget)
     if prices is None:
@@ -148,7 +166,7 @@ def _report(
 
 
 class _Rows:
-    """Entries of a matrix, gathered block by block."""
+    """Builder of a sparse matrix, block by block."""
 
     def __init__(self) -> None:
         self.row: list[NDArray[np.int64]] = []
@@ -172,7 +190,7 @@ class _Rows:
 
 
 def best_prices(graph: PlacementGraph, arcs: Arcs, budget: Budget) -> Prices | None:
-    """Return prices that prove most, None if they are not found in the time that there is.
+    """Return the best prices, None if the program is not solved in time.
 
     Operators are spread over devices, ``sum_d x_vd = 1``, and arcs over pairs of devices such that
     ``sum_e z_ade = x_ud`` and ``sum_d z_ade = x_we``. Each operator has a start: 0 or later, and
@@ -180,7 +198,8 @@ def best_prices(graph: PlacementGraph, arcs: Arcs, budget: Budget) -> Prices | N
     each device's work; its memory is at most its capacity.
     """
     n, span, m = graph.nodes, graph.devices, len(arcs.first)
-    if n * span + m * span**2 > MOST_COLUMNS:
+    # Larger programs take minutes.
+    if n * span + m * span**2 > 2_000_000:
         return None
     can_be = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
     ticks = np.where(can_be, graph.duration, 0)
@@ -241,7 +260,7 @@ def best_prices(graph: PlacementGraph, arcs: Arcs, budget: Budget) -> Prices | N
     solver.setOptionValue("time_limit", max(0.01, budget.remaining()))
     solver.run()
     dual = np.array(solver.getSolution().row_dual)
-    # The solver's word counts for nothing here: what duals prove is computed from them.
+    # The solver's status does not matter: what the duals prove is computed exactly.
     if not solver.getSolution().dual_valid or not np.isfinite(dual).all():
         return None
     return Prices(
@@ -254,7 +273,7 @@ def best_prices(graph: PlacementGraph, arcs: Arcs, budget: Budget) -> Prices | N
 
 
 def rounded(graph: PlacementGraph, arcs: Arcs, prices: Prices) -> dict[str, Any]:
-    """Return arcs, work and memory of a payload."""
+    """Round prices to the arcs, work and memory of a payload."""
     work = [round(float(value) * UNITS) for value in prices.work]
     amounts = _whole_paths(graph, arcs, prices.paths, max(0, UNITS - sum(work)))
     rows = []
@@ -275,7 +294,7 @@ def rounded(graph: PlacementGraph, arcs: Arcs, prices: Prices) -> dict[str, Any]
 def _whole_paths(
     graph: PlacementGraph, arcs: Arcs, paths: FloatArray, total: int
 ) -> dict[tuple[int, int], int]:
-    """Return numbers of paths about as given, by arc, as many to as from each operator.
+    """Round a flow of paths to integers, with as much into as out of each operator.
 
     Whatever arrives at an operator is divided among what leaves it, from the begin on.
     """
@@ -310,10 +329,10 @@ def _order(graph: PlacementGraph) -> list[int]:
 
 
 def _divided(amount: int, weights: Sequence[float]) -> list[int]:
-    """Return integers that add up to an amount, about in proportion to weights."""
+    """Divide an amount into integers, nearly in proportion to weights."""
     sum_of_weights = sum(weights)
     if not amount or sum_of_weights <= 0:
-        # No matter where: there is next to nothing.
+        # Hardly any flow: all goes to the first.
         return [amount, *[0] * (len(weights) - 1)]
     parts = [int(amount * (weight / sum_of_weights)) for weight in weights]
     parts[max(range(len(weights)), key=weights.__getitem__)] += amount - sum(parts)
@@ -321,7 +340,7 @@ def _divided(amount: int, weights: Sequence[float]) -> list[int]:
 
 
 def arcs_of(graph: PlacementGraph, jumps: Sequence[Jump]) -> Arcs:
-    """Return the arcs of a graph and of what is proven of it, one per pair of operators."""
+    """Return the arcs of a graph and of proven jumps, one per pair of operators."""
     span = graph.devices
     lags: dict[tuple[int, int], IntArray] = {}
 

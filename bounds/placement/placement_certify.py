@@ -1,4 +1,4 @@
-"""`placement-certify`: the cheap bounds first, then modules and prices; no more than it takes.
+"""`placement-certify`: the best certificate in the time given: cheap bounds, modules, prices.
 
 Only what is better than everything before is reported, and nothing is begun once the best bound is
 the makespan of the best schedule, or of one that is known.
@@ -7,7 +7,7 @@ the makespan of the best schedule, or of one that is known.
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.placement import assignment_load, critical_path, interval_load, path_prices
@@ -17,39 +17,49 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 
-class Step(NamedTuple):
-    """A method, and the part of the time that is left which it gets at first."""
+@dataclass(frozen=True)
+class Step:
+    """A method, and the part of the remaining time that it gets at first."""
 
     run: Callable[[PlacementInstance, Budget, int, Progress], None]
     fraction: float
 
 
-CHEAP = (
-    Step(critical_path.run, 1.0),
-    Step(assignment_load.run, 0.1),
-    Step(interval_load.run, 0.25),
-)
-PRICES = Step(path_prices.run, 0.3)
-
-# Of the time, for what does not look at the clock once it has begun, such as rounding and checks.
-RESERVED = 0.03
-
-# Of the time for modules, for searches where memory is short or the chain leaves something out.
-SEARCHING = 0.5
-
-
 def _search_and_price(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress
 ) -> None:
-    """Search modules, then report what prices prove with what was found of them."""
+    """Search modules, then report the bound by prices over them."""
     best = Best.before(instance, progress)
     closing = series.ClosingIn.of(instance, budget, best, "series")
-    series.search(closing, budget.part(1.0 if closing.sees_all else SEARCHING))
+    # Where memory is short or the chain leaves something out, prices need time, too.
+    series.search(closing, budget.part(1.0 if closing.sees_all else 0.5))
     if not (closing.sees_all or best.is_proven or budget.is_spent()):
         path_prices.report_with_modules(instance, closing, budget, best)
 
 
-MODULES = Step(_search_and_price, 1.0)
+@dataclass(frozen=True)
+class PlacementCertifySettings:
+    """Settings of `placement-certify`: its steps, each with its part of the remaining time.
+
+    Attributes
+    ----------
+    cheap
+        The first steps.
+    prices, modules
+        The last two steps; which comes first depends on the memory.
+    reserved
+        Part of the time for what does not look at the clock once it has begun, such as rounding
+        and checks.
+    """
+
+    cheap: tuple[Step, ...] = (
+        Step(critical_path.run, 1.0),
+        Step(assignment_load.run, 0.1),
+        Step(interval_load.run, 0.25),
+    )
+    prices: Step = Step(path_prices.run, 0.3)
+    modules: Step = Step(_search_and_price, 1.0)
+    reserved: float = 0.03
 
 
 def _is_short(graph: PlacementGraph) -> bool:
@@ -57,31 +67,39 @@ def _is_short(graph: PlacementGraph) -> bool:
     return bool(graph.memory.sum() > graph.capacity.max())
 
 
-def steps(graph: PlacementGraph) -> tuple[Step, ...]:
-    """Return the methods in the order in which they are worth their time.
+def steps(graph: PlacementGraph, settings: PlacementCertifySettings) -> tuple[Step, ...]:
+    """Return the methods, the most worthwhile first.
 
     Prices see that memory is short, which modules do not; else modules say more.
     """
-    return (*CHEAP, PRICES, MODULES) if _is_short(graph) else (*CHEAP, MODULES, PRICES)
+    prices, modules = settings.prices, settings.modules
+    last = (prices, modules) if _is_short(graph) else (modules, prices)
+    return (*settings.cheap, *last)
 
 
 def run(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, *, known_cost: int
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    known_cost: int,
+    settings: PlacementCertifySettings = PlacementCertifySettings(),
 ) -> None:
     """Report certificates, and schedules where they are found on the way."""
     best = Best(instance, progress, passes_claims=False)
     if known_cost:
         best.objective = known_cost
-    budget = budget.part(1 - RESERVED)
-    waiting = deque(steps(instance.graph))
+    budget = budget.part(1 - settings.reserved)
+    waiting = deque(steps(instance.graph, settings))
     while waiting:
         step = waiting.popleft()
-        if best.is_proven or (step is not CHEAP[0] and budget.is_spent()):
+        if best.is_proven or (step is not settings.cheap[0] and budget.is_spent()):
             return
         part = budget.part(step.fraction)
-        # A graph beyond the checker's limits: what came before stands.
+        # A method may refuse a graph beyond the checker's limits.
         with suppress(UnsupportedError):
             step.run(instance, part, seed, best)
         if part.is_spent() and step.fraction < 1:
-            # Where modules are too large to be searched, there may be time left for it.
-            waiting.append(step._replace(fraction=1.0))
+            # Other steps may leave time, for instance where modules are too large for searches.
+            waiting.append(replace(step, fraction=1.0))

@@ -75,7 +75,7 @@ def run(
 
 
 class ConstraintProgram:
-    """Variables and constraints; minimises the makespan.
+    """The CP-SAT model: minimise the makespan.
 
     An operator has a start, an end, and an optional interval on each device that supports it and
     has room. A possible transfer has a start, an end, and an optional interval for each pair of
@@ -159,7 +159,7 @@ class ConstraintProgram:
             model.add_no_overlap(port)
 
     def _pairs(self, move: Move) -> list[tuple[int, int, list[int]]]:
-        """Return source, target, and the readers that may be on it, for a transfer."""
+        """Return a transfer's possible sources and targets, with the readers on each target."""
         found = []
         for d in self.on[move.producer]:
             for e in move.targets:
@@ -181,7 +181,7 @@ class ConstraintProgram:
                 self.model.add(sum(held) <= capacity)
 
     def hint(self, schedule: PlacementSchedule) -> None:
-        """Say where to begin."""
+        """Give the solver a schedule to start from."""
         for v, (d, start) in enumerate(
             zip(schedule.devices.tolist(), schedule.starts.tolist(), strict=True)
         ):
@@ -192,7 +192,7 @@ class ConstraintProgram:
             self.model.add_hint(self.moved[tensor, receiver], start)
 
     def schedule(self, values: "Values") -> PlacementSchedule:
-        """Return the schedule that variables mean."""
+        """Return the schedule encoded by the variables."""
         devices = np.array(
             [next(d for d, is_on in on.items() if values.value(is_on)) for on in self.on]
         )

@@ -1,4 +1,4 @@
-"""What both exact programs use: a schedule to start from, transfers, windows, alike devices."""
+"""What both exact programs share: a first schedule, transfers, windows, exchangeable devices."""
 
 import heapq
 import itertools
@@ -11,10 +11,10 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import PER_TENSOR, needed_transfers
 
-# Random placements that are tried where memory is short.
+# Number of random placements tried where memory is short.
 TRIALS = 1000
 
-# Operators, from the first one, whose devices are restricted.
+# Number of first operators whose devices are restricted to break symmetry.
 MOST_OPERATORS = 30
 
 # A tensor and its receiver.
@@ -27,7 +27,7 @@ def in_order(
     starts: Mapping[int, float],
     moved: Mapping[Key, float],
 ) -> PlacementSchedule:
-    """Return the schedule in which all starts as early as it can, in the order of given times.
+    """Schedule all operators and transfers as early as possible, in the order of given times.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def in_order(
 
 
 def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
-    """Return a schedule to begin with, the best of a few; None if there is no room for any.
+    """Return the best of a few quick schedules; None if the memory suffices for none.
 
     On each single device; and each operator where it ends first, ports left aside, where operators
     come by longest paths of their best durations. Without any, all are on random devices with room.
@@ -108,7 +108,7 @@ def _single_devices(instance: PlacementInstance) -> list[PlacementSchedule]:
 
 
 def _earliest_ends(instance: PlacementInstance) -> PlacementSchedule | None:
-    """Return the schedule of operators where they end first; None if one finds no room."""
+    """Place each operator where it ends first; return None if one finds no room."""
     graph = instance.graph
     best = np.where(graph.is_supported, graph.duration, graph.duration.max() + 1).min(axis=1)
     tail = best.copy()
@@ -141,7 +141,7 @@ def _earliest_ends(instance: PlacementInstance) -> PlacementSchedule | None:
 
 
 def _somewhere(instance: PlacementInstance) -> PlacementSchedule | None:
-    """Return a schedule on the first of some random placements that has room."""
+    """Return a schedule of the first random placement that fits into the memory."""
     graph = instance.graph
     random = np.random.default_rng(1)
     starts = {v: float(at) for at, v in enumerate(graph.dag.topological_order.tolist())}
@@ -181,7 +181,7 @@ class Move(NamedTuple):
 
 
 def possible_moves(instance: PlacementInstance) -> list[Move]:
-    """Return all transfers that some placement needs, by tensor and receiver."""
+    """Return all transfers that some placement needs, in order of tensor and receiver."""
     graph = instance.graph
     producers = graph.producer.tolist()
     every = tuple(range(graph.devices))
@@ -205,7 +205,7 @@ def best_durations(graph: PlacementGraph) -> IntArray:
 
 
 def heads_and_tails(graph: PlacementGraph) -> tuple[IntArray, IntArray]:
-    """Return what has to pass before each operator starts and after it ends, two of shape (n,)."""
+    """Return the longest paths before and after each operator, two of shape (n,)."""
     least = best_durations(graph)
     head, tail = np.zeros((2, graph.nodes), dtype=np.int64)
     order = graph.dag.topological_order.tolist()
@@ -219,14 +219,14 @@ def heads_and_tails(graph: PlacementGraph) -> tuple[IntArray, IntArray]:
 
 
 def longest_schedule(graph: PlacementGraph) -> int:
-    """Return a makespan that all takes if nothing overlaps, on the worst devices."""
+    """Return an upper bound on the makespan: nothing overlaps, on the slowest devices."""
     longest = graph.times.max(axis=(1, 2), initial=0)[graph.size]
     readers = np.array([len(row) for row in graph.consumers], dtype=np.int64)
     return int(graph.duration.max(axis=1).sum() + (longest * readers).sum())
 
 
 def twin_classes(graph: PlacementGraph) -> list[list[int]]:
-    """Return classes of at least two devices of which any two can be exchanged.
+    """Return the classes of exchangeable devices that have two or more.
 
     They run everything in the same time, have the same memory, and exchanging them changes no time
     of a transfer.
@@ -268,7 +268,7 @@ def first_uses(graph: PlacementGraph) -> list[tuple[int, int, tuple[int, ...], i
 
 
 def relabelled(instance: PlacementInstance, schedule: PlacementSchedule) -> PlacementSchedule:
-    """Return the schedule with twins exchanged so that `first_uses` holds."""
+    """Exchange twins in a schedule so that `first_uses` holds."""
     graph = instance.graph
     becomes = np.arange(graph.devices)
     in_order = schedule.devices[graph.dag.topological_order].tolist()

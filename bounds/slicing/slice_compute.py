@@ -14,6 +14,6 @@ KIND = "split-compute/1"
 def run(
     instance: SlicingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the bound."""
+    """Report the sum of the operators' best splits."""
     bound = split_compute(checker.check_instance(instance.to_json()), {})
     progress.bound(Certificate.of(instance, KIND, bound, {}, "slice-compute"))

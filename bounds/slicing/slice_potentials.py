@@ -9,6 +9,7 @@ operators' tables.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
@@ -31,20 +32,37 @@ from boundmark.problems.slicing import SlicingInstance
 
 KIND = "slice-potentials/1"
 
-# Of the time, for potentials; the rest is for computing what they prove.
-SEARCHING = 0.4
+
+@dataclass(frozen=True)
+class PotentialSettings:
+    """Settings of `slice-potentials`.
+
+    Attributes
+    ----------
+    searching
+        Part of the time for potentials; the rest is for computing what they prove.
+    patience
+        Number of passes without a gain after which the search ends.
+    least_gain
+        What counts as a gain, as a fraction of the sum.
+    most_passes
+        Number of passes, at most.
+    choices
+        Numbers of classes of an operator, tried in this order: the more there are, the less
+        its width can change for nothing within a class.
+    most_entries
+        Entries of the tables of all operators: a second or two, to check as well.
+    """
+
+    searching: float = 0.4
+    patience: int = 3
+    least_gain: float = 1e-5
+    most_passes: int = 60
+    choices: tuple[int, ...] = (40, 28, 20, 14, 8)
+    most_entries: int = 300_000
+
 
 Row: TypeAlias = NDArray[np.float64]
-
-# Passes without a gain by this fraction, after which it ends.
-PATIENCE, LEAST_GAIN = 3, 1e-5
-MOST_PASSES = 60
-
-# The more classes, the less an operator's width can change for nothing within a class.
-CHOICES = (40, 28, 20, 14, 8)
-
-# Entries of the tables of all operators: a second or two, to check as well.
-MOST_ENTRIES = 300_000
 
 
 def run(
@@ -53,9 +71,10 @@ def run(
     seed: int,
     progress: Progress,
     classes: int,
+    settings: PotentialSettings = PotentialSettings(),
     **params: Any,
 ) -> None:
-    """Report bounds.
+    """Report bounds by potentials, an early one and the best.
 
     Parameters
     ----------
@@ -68,7 +87,7 @@ def run(
         If the checker would take too long.
     """
     read = checker.check_instance(instance.to_json())
-    begins = all_begins(instance, classes)
+    begins = all_begins(instance, classes, settings)
     ends = [
         [begin - 1 for begin in row[1:]] + [length]
         for row, length in zip(begins, instance.graph.length.tolist(), strict=True)
@@ -85,8 +104,8 @@ def run(
             progress.bound(Certificate.of(instance, KIND, bound, payload, "slice-potentials"))
 
     try:
-        searching = budget.part(SEARCHING)
-        improve(Passing(operators(read, both)), searching.is_spent, offer)
+        searching = budget.part(settings.searching)
+        improve(Passing(operators(read, both)), searching.is_spent, offer, settings)
     except checker.TooLarge as error:
         raise UnsupportedError("the model is too large for the checker.") from error
 
@@ -111,7 +130,7 @@ class Factor(Protocol):
 
 
 class Passing:
-    """Tables, and the potentials so far.
+    """Message passing: the operators' tables and the potentials so far.
 
     Attributes
     ----------
@@ -140,7 +159,7 @@ class Passing:
             self._divide(number, shares)
 
     def backward(self) -> None:
-        """Give costs back, except to readers that have something before it to pass it on to."""
+        """Move costs back from the readers, except as far as they can pass them further back."""
         for number in reversed(range(len(self._factors))):
             passes_on = [
                 any(other < number for other in self._producers[reader])
@@ -164,9 +183,12 @@ class Passing:
 
 
 def improve(
-    passing: Passing, is_over: Callable[[], bool], offer: Callable[[list[list[list[int]]]], None]
+    passing: Passing,
+    is_over: Callable[[], bool],
+    offer: Callable[[list[list[list[int]]]], None],
+    settings: PotentialSettings,
 ) -> None:
-    """Pass costs until nothing is gained; offer rounded potentials, early ones and the best."""
+    """Pass costs until the sum stalls; offer rounded potentials, early ones and the best."""
     best, stalled = passing.total(), 0
     kept = rounded(passing)
     for number in count():
@@ -176,12 +198,12 @@ def improve(
                 step()
             total = passing.total()
             if total > best:
-                stalled = 0 if total > best * (1 + LEAST_GAIN) else stalled
+                stalled = 0 if total > best * (1 + settings.least_gain) else stalled
                 best, kept = total, rounded(passing)
         if number == 0:
             offer(kept)
         stalled += 1
-        if stalled > PATIENCE or number == MOST_PASSES or is_over():
+        if stalled > settings.patience or number == settings.most_passes or is_over():
             break
     offer(kept)
 
@@ -223,7 +245,7 @@ def _along(row: Row, axis: int, axes: int) -> Row:
 
 
 class _Table:
-    """All combinations in one array, the operator's class first."""
+    """A table of all combinations of classes, the operator's first."""
 
     def __init__(self, ticks: Row) -> None:
         self._ticks = ticks
@@ -238,7 +260,7 @@ class _Table:
 
 
 class _Apart:
-    """For each class of the operator, sums over its inputs of which the least count."""
+    """A table in factored form: for each class, least sums over the inputs."""
 
     def __init__(self, rows: list[LeastTicks]) -> None:
         self._groups = [
@@ -278,7 +300,9 @@ def _least_sum(choice: tuple[float, list[Row]], added: list[Row], place: int) ->
     return total
 
 
-def all_begins(instance: SlicingInstance, count: int) -> list[list[int]]:
+def all_begins(
+    instance: SlicingInstance, count: int, settings: PotentialSettings = PotentialSettings()
+) -> list[list[int]]:
     """Return the least width of each class of each operator.
 
     Parameters
@@ -286,12 +310,12 @@ def all_begins(instance: SlicingInstance, count: int) -> list[list[int]]:
     count
         Of classes of an operator, at most; 0 for the most for which tables are small enough.
     """
-    for choice in (count,) if count else CHOICES:
+    for choice in (count,) if count else settings.choices:
         begins = [
             class_begins(length, instance.graph.devices, choice)
             for length in instance.graph.length.tolist()
         ]
-        if _class_entries(instance, begins) <= MOST_ENTRIES:
+        if _class_entries(instance, begins) <= settings.most_entries:
             break
     return begins
 

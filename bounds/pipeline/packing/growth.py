@@ -1,4 +1,4 @@
-"""Grows heavy sets node by node, and packs the heaviest of them.
+"""Heuristic for heavy sets, grown node by node, and a knapsack over the heaviest of them.
 
 A set grows by the neighbour that, with all nodes between it and the set, adds most weight less the
 price of what it adds to the cost; a little noise makes repetitions differ.
@@ -11,7 +11,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from boundmark.bounds.pipeline.packing.set_search import GRAPH, BitSets, TensorGraph
 from boundmark.problems.arrays import IntArray
 
-# ruff: noqa: NPY002 - the generator of compiled code, which the caller gives a seed.
+# ruff: noqa: NPY002 - numba's own generator, seeded by the caller.
 
 
 _INT = types.int64
@@ -24,7 +24,7 @@ _BIT_SETS = types.Array(types.uint64, 2, "C", readonly=True)
 _ONE = np.uint64(1)
 
 
-# Without a signature: it is compiled into its callers, which are kept on disk, and not at import.
+# Without a signature it is compiled into its cached callers, not at import.
 @njit(inline="always")
 def _lowest(word: int) -> int:
     return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
@@ -82,7 +82,7 @@ def _work(nodes: BitSets, g: TensorGraph) -> int:
 
 @njit([types.void(_WORDS, _INT, GRAPH)], cache=True, nogil=True)
 def _strip(inside: BitSets, most: int, g: TensorGraph) -> None:
-    """Take random nodes off a convex set that it stays convex without, at most so many."""
+    """Remove up to a number of random nodes from a convex set that stays convex."""
     words = len(inside)
     for _ in range(most):
         chosen, count = -1, 0
@@ -124,7 +124,7 @@ def grow(
     found: BitSets,
     found_cost: IntArray,
 ) -> int:
-    """Grow sets, each from what is left of a start without some nodes, within the limit of cost.
+    """Grow sets up to a cost limit, each from a start that random nodes were removed from.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def grow(
 def heaviest_by_unit(
     units: IntArray, weights: IntArray, front: IntArray, heaviest: IntArray
 ) -> None:
-    """Find the heaviest set of each number of units: its weight, and which one; 0 and -1 if none.
+    """Find the heaviest set for each cost in units: its weight and number; 0 and -1 if none.
 
     Parameters
     ----------

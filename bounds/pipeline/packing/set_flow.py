@@ -1,4 +1,4 @@
-"""Splits the cost of tensors among nodes so that few nodes weigh more than their part of the cost.
+"""A maximum flow that splits the cost of tensors among nodes, to bound the weight of sets.
 
 At a price per tick, a set S weighs at most ``price f(S)`` plus what its nodes weigh beyond their
 work's price and their part of the tensors. The parts are a flow: what tensors take from some ends
@@ -26,7 +26,7 @@ _UNBOUNDED = 2**62
 def _join(
     first: IntArray, after: IntArray, to: IntArray, room: IntArray, arc: int, tail: int, head: int
 ) -> None:
-    """Enter an arc with an even number and its reverse into the lists of their tails."""
+    """Add an arc and its reverse to the adjacency lists."""
     to[arc], to[arc + 1] = head, tail
     after[arc], first[tail] = first[tail], arc
     after[arc + 1], first[head] = first[head], arc + 1
@@ -74,7 +74,7 @@ def _block(
     source: int,
     sink: int,
 ) -> None:
-    """Send flow along shortest paths until each has a full arc."""
+    """Find a blocking flow along shortest paths."""
     next_arc[:] = first
     length, v = 0, source
     while True:
@@ -111,7 +111,7 @@ def _block(
 def split(
     price: int, sides: IntArray, weights: IntArray, g: TensorGraph, taken: IntArray, left: IntArray
 ) -> int:
-    """Find the flow for some decisions; return the cost of a set that has all of the excess.
+    """Find the flow for some decisions; return the cost of a set that attains the excess.
 
     Parameters
     ----------

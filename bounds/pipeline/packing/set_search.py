@@ -1,4 +1,4 @@
-"""Searches connected convex sets of nodes for those that weigh more than a front allows.
+"""Compiled search for connected convex sets of nodes that weigh more than a front allows.
 
 Two nodes are neighbours if they are ends of one tensor. A set is convex if each path between two of
 its nodes stays inside. A larger set than the nodes inside has a neighbour u of theirs: either u is
@@ -27,7 +27,7 @@ BitSets = npt.NDArray[np.uint64]
 
 
 class TensorGraph(NamedTuple):
-    """A graph as its tensors see it.
+    """A graph by its tensors: neighbours are the ends of one tensor.
 
     Bit sets have a row per node, of as many words as n bits take.
 
@@ -150,7 +150,7 @@ _STACK = types.NamedTuple(  # type: ignore[no-untyped-call]
 _ONE = np.uint64(1)
 
 
-# Without a signature: it is compiled into its callers, which are kept on disk, and not at import.
+# Without a signature it is compiled into its cached callers, not at import.
 @njit(inline="always")
 def _lowest(word: int) -> int:
     return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
@@ -158,7 +158,7 @@ def _lowest(word: int) -> int:
 
 @njit([types.void(_INT, _INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
 def _cut(d: int, u: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
-    """Count the tensor of u as cut: what the flow does not use of it is not in excess."""
+    """Count the tensor of u as cut: what the flow leaves of its cost reduces the excess."""
     s.counts[STEPS] += g.end_start[u + 1] - g.end_start[u]
     s.cut[d] += g.transfer[u]
     s.excess[d] -= rule.scalars[_PRICE] * g.transfer[u]
@@ -171,7 +171,7 @@ def _cut(d: int, u: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
 
 @njit([types.void(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
 def _exclude(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
-    """Put the nodes in `decided` outside; they are nowhere yet."""
+    """Put the undecided nodes in `decided` outside."""
     for word in range(s.decided.shape[1]):
         rest = s.decided[0, word]
         while rest:
@@ -193,7 +193,7 @@ def _exclude(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
 
 @njit([types.void(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
 def _include(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
-    """Put the nodes in `decided` inside, and outside what cannot be in a convex set with them."""
+    """Put the nodes in `decided` inside, and outside all that convexity then excludes."""
     words = s.decided.shape[1]
     for word in range(words):
         rest = s.decided[0, word]
@@ -248,7 +248,7 @@ def _include(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
 
 @njit([types.boolean(_INT, _RULE, _STACK)], cache=True, nogil=True)
 def _may_exceed(d: int, rule: Rule, s: Stack) -> bool:
-    """Whether a set with these nodes might cost at most the limit and exceed the front."""
+    """Whether some set with these nodes may cost at most the limit and exceed the front."""
     cost = s.work[d] + s.cut[d] + max(0, s.load[d] - rule.scalars[_CACHE])
     if cost > rule.scalars[_LIMIT]:
         return False
@@ -257,7 +257,7 @@ def _may_exceed(d: int, rule: Rule, s: Stack) -> bool:
 
 @njit([types.void(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
 def _check(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
-    """Keep the nodes inside if they are a set that exceeds the front."""
+    """Store the nodes inside if they exceed the front as a set."""
     cost = s.work[d] + s.cut[d] + max(0, s.load[d] - rule.scalars[_CACHE])
     unit = rule.scalars[_UNIT]
     if s.weight[d] <= rule.least[cost // unit]:
@@ -283,7 +283,7 @@ def _check(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
 
 @njit([types.void(_ROW, _ROW, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
 def start(inside: BitSets, outside: BitSets, g: TensorGraph, rule: Rule, s: Stack) -> None:
-    """Begin the search of sets with some nodes inside, at least one, and some outside."""
+    """Start the search of sets with given nodes inside, at least one, and outside."""
     for bits in (s.inside, s.outside, s.before, s.after, s.held, s.missed, s.open):
         bits[0] = 0
     s.work[0] = s.load[0] = s.weight[0] = s.cut[0] = s.excess[0] = 0
@@ -299,7 +299,7 @@ def start(inside: BitSets, outside: BitSets, g: TensorGraph, rule: Rule, s: Stac
 
 @njit([types.boolean(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
 def search(pause: int, g: TensorGraph, rule: Rule, s: Stack) -> bool:
-    """Go on with a search until it ends, or has taken so many steps; return whether it ended."""
+    """Continue a search until it ends or has taken a number of steps; return whether it ended."""
     words = s.decided.shape[1]
     counts = s.counts
     while counts[DEPTH] >= 0:

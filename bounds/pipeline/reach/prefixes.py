@@ -20,16 +20,10 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-# Of a tensor's transfer, how much is moved along it, if its producer has as much.
-MOVED_PART = 0.3
-
-# Rows that are taken at a time, since products convert them to eight times their size.
-ROWS = 1024
-
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights, in units of 1 / SHARE_UNITS, of which no stage has more than SHARE_UNITS.
+    """Node weights in units of 1 / SHARE_UNITS, at most SHARE_UNITS in each feasible stage.
 
     Attributes
     ----------
@@ -48,11 +42,17 @@ class Weights:
         return cls(shares, np.zeros(graph.dag.edges, dtype=np.int64))
 
     @classmethod
-    def moved(cls, graph: PipelineGraph, threshold: int) -> "Weights":
-        """Return work in parts of a threshold, moved to the consumers."""
+    def moved(cls, graph: PipelineGraph, threshold: int, part: float = 0.3) -> "Weights":
+        """Return work in parts of a threshold, moved to the consumers.
+
+        Parameters
+        ----------
+        part
+            Of a tensor's transfer, how much is moved along it if its producer has as much.
+        """
         dag = graph.dag
         weights = scaled(graph.work, threshold).tolist()
-        most = (scaled(graph.transfer, threshold) * MOVED_PART).astype(np.int64).tolist()
+        most = (scaled(graph.transfer, threshold) * part).astype(np.int64).tolist()
         moves = np.zeros(dag.edges, dtype=np.int64)
         start = dag.consumer_start.tolist()
         for u in dag.topological_order.tolist():
@@ -67,7 +67,7 @@ class Weights:
         return cls(np.array(weights), moves)
 
     def moves_to_json(self) -> list[int]:
-        """Return the moves as certificates hold them: an edge's number and its amount."""
+        """Return the moves as certificates store them: edges and amounts in turn."""
         used = np.flatnonzero(self.moves)
         pairs: list[int] = np.stack([used, self.moves[used]], axis=1).ravel().tolist()
         return pairs
@@ -87,9 +87,12 @@ class Closure:
     ----------
     before
         Whether the row's node is the column's, or depends on it, shape (n, n).
+    rows_at_a_time
+        Rows taken together in products, which convert them to eight times their size.
     """
 
     before: npt.NDArray[np.bool_]
+    rows_at_a_time: int = 1024
 
     @classmethod
     def of(cls, dag: Dag) -> "Closure":
@@ -100,19 +103,19 @@ class Closure:
         return cls(before)
 
     def weights_before(self, weights: IntArray) -> IntArray:
-        """Return what each node and all that it depends on weigh together, shape (n,)."""
+        """Return the weight of each node with all that it depends on, shape (n,)."""
         return np.concatenate([self.before[rows] @ weights for rows in self._rows()])
 
     def weights_after(self, weights: IntArray) -> IntArray:
-        """Return what each node and all that depends on it weigh together, shape (n,)."""
+        """Return the weight of each node with all that depends on it, shape (n,)."""
         total = np.zeros(len(weights), dtype=np.int64)
         for rows in self._rows():
             total += weights[rows] @ self.before[rows]
         return total
 
     def _rows(self) -> Iterator[slice]:
-        for first in range(0, len(self.before), ROWS):
-            yield slice(first, first + ROWS)
+        for first in range(0, len(self.before), self.rows_at_a_time):
+            yield slice(first, first + self.rows_at_a_time)
 
     def branch(self, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:
         """Return the windows if the node is in `stage` or earlier, and if it is later.
@@ -132,7 +135,7 @@ Side = Literal["upper", "lower"]
 
 @dataclass(frozen=True)
 class Step:
-    """Some stages in a row, and what they are to prove of a prefix.
+    """Consecutive stages, and the side from which they bound a prefix.
 
     Attributes
     ----------
@@ -182,7 +185,7 @@ class Prefixes:
 
     @property
     def are_refuted(self) -> bool:
-        """Whether no pipeline has such prefixes."""
+        """Whether the bounds contradict each other, so that the threshold is refuted."""
         return any(low > high for low, high in zip(self.at_least, self.at_most, strict=True))
 
     def bound(self, step: Step) -> int:
@@ -194,7 +197,7 @@ class Prefixes:
         return (self.at_least if step.side == "upper" else self.at_most)[step.prefix]
 
     def learn(self, step: Step, limit: int) -> None:
-        """Take in what a step has proved."""
+        """Tighten the bounds by what a step has proved."""
         most, least = self.at_most, self.at_least
         if step.side == "upper":
             most[step.prefix] = min(most[step.prefix], limit)
@@ -210,7 +213,7 @@ class Prefixes:
                 least[s - 1] = max(least[s - 1], least[s] - self.heaviest)
 
     def is_stuck(self, step: Step, limit: int) -> bool:
-        """Whether what a step proves means that no pipeline gets from one end to the other.
+        """Whether a step's limit shows that no pipeline gets from one end to the other.
 
         A step in the middle that leads no further than it began does not do so later on, either.
         """
@@ -240,7 +243,7 @@ class Prefixes:
         return Superblocks(merged, is_costed, prefixes=weighed)
 
     def windows(self, superblocks: Superblocks) -> Windows:
-        """Return the superblocks that weights leave to each node.
+        """Return the windows of superblocks that the weights leave to each node.
 
         A prefix with a node in it weighs at least as much as all that the node depends on; one
         without the node lacks all that depends on it.

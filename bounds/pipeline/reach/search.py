@@ -22,17 +22,14 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-# What is minimised: minus the weight of the last prefix, the weight of the first one, or the cost
-# of the most expensive stage.
+# The objective: minus the weight of the last prefix, the weight of the first one, or the cost of
+# the bottleneck stage.
 Objective = Literal["upper", "lower", "cost"]
 
 # Multipliers of costs are rounded to multiples of 1 / MULTIPLIER_UNITS.
 MULTIPLIER_UNITS = 2**24
 
-# Of HiGHS's dual simplex method: how it weighs its edges.
-DEVEX = 1
-
-# What a row without columns may lack, from rounding.
+# Rounding error allowed in a row without columns.
 TOLERANCE = 1e-9
 
 # A column within this of 0 or 1 is as good as fixed.
@@ -67,8 +64,31 @@ class OutOfTimeError(Exception):
     """The solver had no time to finish."""
 
 
+@dataclass(frozen=True, eq=False)
+class StageLimits:
+    """What limits stages: their cost, and the shares of their nodes.
+
+    Attributes
+    ----------
+    amounts
+        Each node's share of a stage at the threshold, in units of 1 / SHARE_UNITS, shape (n,).
+    threshold
+        What a stage costs at most, in ticks.
+    """
+
+    graph: PipelineGraph
+    amounts: IntArray
+    threshold: int
+
+
 class Program:
-    """The relaxation over the partitions that windows leave.
+    """The linear relaxation over the partitions that windows allow.
+
+    Parameters
+    ----------
+    price
+        Of transfers between the superblocks and the rest, as a part of their ticks; only where the
+        weight of a prefix is the objective.
 
     Attributes
     ----------
@@ -78,16 +98,15 @@ class Program:
 
     def __init__(
         self,
-        graph: PipelineGraph,
+        limits: StageLimits,
         superblocks: Superblocks,
         windows: Windows,
-        amounts: IntArray,
-        threshold: int,
         objective: Objective,
         threads: int,
         price: float = 0.0,
     ) -> None:
-        self._relaxation = relaxation = relax(graph, superblocks, amounts, windows)
+        graph, threshold = limits.graph, limits.threshold
+        self._relaxation = relaxation = relax(graph, superblocks, limits.amounts, windows)
         self._objective, self._threshold = objective, threshold
         self.count = 0
         self._unit = 1.0 / max(threshold, 1)
@@ -97,7 +116,7 @@ class Program:
             (relaxation.values, (relaxation.rows, relaxation.columns)),
             shape=(len(relaxation.lower), columns),
         )
-        # Overflow and the cost of the most expensive stage are in units of a threshold, too.
+        # Overflow and the cost of the bottleneck stage are in units of a threshold, too.
         stages = len(superblocks.merged)
         size = np.ones(columns)
         size[columns - 2 - stages : columns - 2] = size[-1] = max(threshold, 1)
@@ -108,7 +127,7 @@ class Program:
         empty = np.diff(matrix.indptr) == 0
         self._broken = np.flatnonzero(empty & (lower > TOLERANCE))
         upper = relaxation.upper / size
-        # Nothing is over its share of a stage, nor, unless that is minimised, over the threshold.
+        # No stage exceeds its shares, nor the threshold unless the cost is minimised.
         upper[-2] = 0.0
         least = np.zeros(columns)
         if objective != "cost":
@@ -162,7 +181,7 @@ class Program:
         return Point(float(optimum), y, multipliers, solver.getBasis())
 
     def integers(self, point: Point) -> dict[str, list[int]]:
-        """Return multipliers as certificates hold them: a row's number and its multiplier.
+        """Return multipliers as certificates store them: rows and multipliers in turn.
 
         That of the objective is MULTIPLIER_UNITS thresholds, in the row that says the contrary of
         what is to be proved.
@@ -205,7 +224,7 @@ class Program:
         return cost, float(weights[(column < 0) & (windows.last <= block)].sum())
 
     def _proof(self) -> FloatArray:
-        """Return multipliers that add rows up to a contradiction, the largest of them 1."""
+        """Return a dual ray: multipliers that add rows up to a contradiction, the largest 1."""
         multipliers = np.zeros(len(self._relaxation.lower))
         _, found, ray = self._solver.getDualRay()
         if found:
@@ -227,7 +246,8 @@ def _solver(
     solver.setOptionValue("solver", "simplex")
     solver.setOptionValue("presolve", "off")
     # Exact weights are lost with each basis that is set, and computing them again takes long.
-    solver.setOptionValue("simplex_dual_edge_weight_strategy", DEVEX)
+    devex = 1
+    solver.setOptionValue("simplex_dual_edge_weight_strategy", devex)
     return solver
 
 
@@ -251,12 +271,12 @@ class Leaf:
 
     @property
     def optimum(self) -> float:
-        """The least that the objective can be here."""
+        """A lower bound on the objective in this part."""
         return np.inf if self.point is None else self.point.optimum
 
 
 class Search:
-    """A tree over the partitions that windows leave to a program.
+    """Branch-and-bound tree over the partitions that windows allow.
 
     Attributes
     ----------
@@ -281,16 +301,16 @@ class Search:
 
     @property
     def optimum(self) -> float:
-        """The least that the objective can be, as far as the search has come."""
+        """The lower bound on the objective so far."""
         return self._waiting[0][0] if self._waiting else np.inf
 
     @property
     def worst(self) -> Leaf | None:
-        """The leaf where the objective may be least; None if there is no solution at all."""
+        """The leaf with the least bound; None if there is no solution."""
         return self._waiting[0][2] if self._waiting else None
 
     def grow(self, leaf: Leaf | None = None) -> bool:
-        """Branch on a leaf, or where the objective may be least; return False if it is decided.
+        """Branch on a leaf, by default the worst; return False if it is decided.
 
         Raises
         ------
@@ -333,7 +353,7 @@ class Search:
 
 
 def branching_weights(graph: PipelineGraph) -> IntArray:
-    """Return how much depends on where a node is: its work and the tensors around it, shape (n,).
+    """Return the nodes' weights in the choice of branchings: work and tensors around, shape (n,).
 
     Where the tensors of a node alone cost much, its neighbours follow it.
     """

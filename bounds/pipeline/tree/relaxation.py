@@ -38,7 +38,7 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 FloatArray = npt.NDArray[np.float64]
 
-# Those that every leaf of a certificate has, and all.
+# The families of rows that every leaf of a certificate has, and all families.
 TREE_FAMILIES = ("later", "edge", "enters", "leaves", "overflow", "share", "cost")
 FAMILIES = (*TREE_FAMILIES, "demand", "at_least", "at_most")
 
@@ -46,7 +46,7 @@ FAMILIES = (*TREE_FAMILIES, "demand", "at_least", "at_most")
 # 400. With 700 it takes five times as long.
 SIMPLEX_COLUMNS = 450
 
-# Half of what the checker takes for a multiplier.
+# Half of the largest multiplier that the checker accepts.
 LARGEST_MULTIPLIER = 2.0**79
 
 
@@ -83,7 +83,7 @@ class Relaxation:
 
 
 class _Rows:
-    """Collects rows over the terms y(v, b), of which some are fixed to 0 or 1."""
+    """Builder of rows over the terms y(v, b), some of them fixed to 0 or 1."""
 
     def __init__(self, y: IntArray, windows: Windows) -> None:
         self.y = y
@@ -317,7 +317,7 @@ def solve(
 
 
 def whole_numbers(amounts: FloatArray) -> list[int]:
-    """Return amounts rounded to integers that certificates hold, smaller in proportion if need be.
+    """Round amounts to integers, scaled down if they exceed what certificates store.
 
     Multipliers of rows prove the same when all are divided by one number.
     """
@@ -325,5 +325,5 @@ def whole_numbers(amounts: FloatArray) -> list[int]:
     if not np.isfinite(largest):
         return [0] * len(amounts)
     fitting = amounts * min(1.0, LARGEST_MULTIPLIER / max(largest, 1.0))
-    # Not by way of 64 bits, which costs of 2^39 ticks exceed.
+    # Python integers: costs of 2^39 ticks would exceed 64 bits.
     return [int(amount) for amount in np.rint(fitting).tolist()]

@@ -51,11 +51,11 @@ FRACTIONAL = 1e-4
 # Multipliers are rounded to multiples of 1 / MULTIPLIER_UNITS.
 MULTIPLIER_UNITS = 2**24
 
-# In ticks: from here on, costs are in units of the threshold for the solver. Below, nothing depends
-# on it, so that methods kept their versions when it came.
+# Thresholds in ticks from which on the solver sees costs in units of the threshold. Smaller ones
+# stay unscaled, which keeps the results of earlier versions.
 LARGE_THRESHOLD = 2**32
 
-# In thresholds: enough for an impossible leaf to be above its threshold.
+# Price of excess shares, in thresholds: large enough to refute an impossible leaf.
 EXCESS_PRICE = 100
 
 
@@ -154,7 +154,7 @@ def _heaviest(undecided: FloatArray, weights: IntArray) -> int:
 
 
 def _tensors_around(graph: PipelineGraph) -> IntArray:
-    """Return what the tensors of each node alone in a stage cost, shape (n,)."""
+    """Return the transfers into and out of each node alone, shape (n,)."""
     dag = graph.dag
     around = np.zeros(dag.nodes, dtype=np.int64)
     np.add.at(around, dag.targets, graph.transfer[dag.sources])
@@ -234,7 +234,7 @@ class Tree:
                 earlier, later = branch(dag, own, *node.choice)
                 waiting += [(node.children[0], earlier), (node.children[1], later)]
             elif node.optimum == np.inf and own.are_possible:
-                # Its windows have opened again, so nothing is known of it.
+                # Its windows are wider again, so its bound is lost.
                 node.optimum = 0.0
         self.leaves = [(leaf.optimum, next(self.ticket), leaf) for _, _, leaf in self.leaves]
         heapq.heapify(self.leaves)
@@ -247,7 +247,7 @@ class Tree:
 
     @property
     def bound(self) -> float:
-        """The bound by the leaves' optima, in floating point."""
+        """The bound on OPT that the leaves prove, in floating point."""
         return min(self.optimum, self.threshold + 1)
 
     def grow(self) -> bool:
@@ -291,7 +291,7 @@ class Tree:
         return True
 
     def payload(self, threshold: int) -> dict[str, Any]:
-        """Return what certificates of the formulation's kind hold.
+        """Return the certificate's payload.
 
         The multipliers are valid for any threshold; they prove less at larger ones.
         """
@@ -336,7 +336,7 @@ class Tree:
 
 
 def rounded_multipliers(relaxation: Relaxation, point: Point) -> Multipliers:
-    """Return the multipliers as certificates hold them: of each family, rows and multipliers."""
+    """Return multipliers as certificates store them: by family, rows and multipliers in turn."""
     result, numbers = {}, relaxation.number.tolist()
     scaled = whole_numbers(point.multipliers * MULTIPLIER_UNITS)
     for i, name in enumerate(FAMILIES):

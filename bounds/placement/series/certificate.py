@@ -1,7 +1,7 @@
-"""Makes a certificate out of what is proven, with as little to search as its bound needs."""
+"""The certificate of a chain: as few and as short searches as its bound needs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from boundmark.bounds.checker.placement import limits
@@ -9,14 +9,14 @@ from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.series.parts import Pair, Part, Proof
 
-# Ticks of a pair of devices of a part.
+# Maps a part and a pair of devices to ticks.
 Ticks = Callable[[Part, Pair], int]
 
 Durations = Sequence[Sequence[int]]
 
 
 def least(part: Part, pair: Pair) -> int:
-    """Return what is proven."""
+    """Return the proven minimum ticks of a part for a pair of devices."""
     return part.least[pair]
 
 
@@ -77,17 +77,33 @@ def shortest_way(parts: Sequence[Part], duration: Durations, ticks: Ticks = leas
     return way
 
 
-# How often a lower bound is tried if the searches take too long to be checked.
-MOST_TRIALS = 8
+@dataclass(frozen=True)
+class CertificateSettings:
+    """Settings of the shortening of a certificate.
 
-# Sums, about, in which pairs are lowered one by one: some seconds.
-MOST_SUMS = 10_000_000
+    Attributes
+    ----------
+    most_trials
+        How often a lower bound is tried if the searches take too long to be checked.
+    most_sums
+        Number of sums, about, up to which pairs of devices are lowered one by one: some
+        seconds.
+    """
+
+    most_trials: int = 8
+    most_sums: int = 10_000_000
+
 
 WHOLE = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": []}
 
 
-def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part]:
-    """Return parts that prove no more than the bound needs, searches first that take longest.
+def lowered(
+    parts: Sequence[Part],
+    duration: Durations,
+    bound: int,
+    settings: CertificateSettings = CertificateSettings(),
+) -> list[Part]:
+    """Weaken the parts to what the bound needs, beginning with the longest searches.
 
     What a pair of devices has to take is what the rest leaves of the bound. So as one pair after
     the other is lowered, all ways along the chain still take at least the bound. Of long chains,
@@ -99,7 +115,7 @@ def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part
         for at, part in enumerate(parts)
         for pair, proof in part.proofs.items()
     ]
-    if len(proofs) * sum(len(part.least) for part in parts) > MOST_SUMS:
+    if len(proofs) * sum(len(part.least) for part in parts) > settings.most_sums:
         _sweep(parts, duration, bound)
         return parts
     for _, at, (source, target) in sorted(proofs, reverse=True):
@@ -110,7 +126,7 @@ def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part
 
 
 def _sweep(parts: Sequence[Part], duration: Durations, bound: int) -> None:
-    """Lower all pairs, those of a part by the ends that the lowered parts before it have."""
+    """Weaken all parts in one pass along the chain."""
     rests = least_rests(parts, duration)
     ends = [0]
     for part, rest in zip(parts, rests, strict=True):
@@ -121,7 +137,7 @@ def _sweep(parts: Sequence[Part], duration: Durations, bound: int) -> None:
 
 
 def _lower(part: Part, pair: Pair, needed: int) -> None:
-    """Prove no more of a pair than is needed, by fewer steps or without any proof."""
+    """Weaken the proof of a pair to what is needed: fewer steps, or none."""
     proof = part.proofs[pair]
     if needed <= part.by_paths[pair]:
         part.least[pair] = part.by_paths[pair]
@@ -131,7 +147,7 @@ def _lower(part: Part, pair: Pair, needed: int) -> None:
 
 
 def affordable(parts: Sequence[Part], most_steps: int) -> list[Part]:
-    """Return the parts of which more is proven than by paths, without the longest searches."""
+    """Return the parts with searches that fit into a number of steps, shortest first."""
     by_steps = sorted(
         (proof.steps, at, pair)
         for at, part in enumerate(parts)
@@ -158,8 +174,9 @@ def payload(
     duration: Durations,
     bound: int,
     most_steps: int | None = None,
+    settings: CertificateSettings = CertificateSettings(),
 ) -> tuple[int, dict[str, Any]]:
-    """Return a bound and its certificate's payload: the given one, or what can be checked of it.
+    """Return a bound and its payload: the given bound, or a lower one that can be checked.
 
     Parameters
     ----------
@@ -171,18 +188,18 @@ def payload(
     limit = limits.MOST_SEARCH_STEPS // limits.step_price(len(instance.capacity))
     if most_steps is None or most_steps > limit:
         most_steps = limit
-    found = lowered(parts, duration, bound)
+    found = lowered(parts, duration, bound, settings)
     if _steps(found) > most_steps:
-        low, found = 0, lowered(parts, duration, 0)
-        for _ in range(MOST_TRIALS):
+        low, found = 0, lowered(parts, duration, 0, settings)
+        for _ in range(settings.most_trials):
             middle = (low + bound) // 2
-            trial = lowered(parts, duration, middle)
+            trial = lowered(parts, duration, middle, settings)
             if _steps(trial) <= most_steps:
                 low, found = middle, trial
             else:
                 bound = middle
     network = Network(instance)
-    # Also without proofs, the paths of a module all begin and end on one device each.
+    # Modules count without proofs, too: all their paths begin, and end, on one device.
     listed = [part for part in found if part.body or part.proofs]
     for part in listed:
         network.add(part.jump())
@@ -197,5 +214,5 @@ def payload(
 
 
 def _steps(parts: Sequence[Part]) -> int:
-    """Return what all searches take."""
+    """Return the steps of all searches."""
     return sum(proof.steps for part in parts for proof in part.proofs.values())

@@ -19,14 +19,15 @@ from boundmark.bounds.checker.placement.limits import MOST_MODULE_OPERATORS
 from boundmark.bounds.checker.placement.modules import tensors_written
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
 from boundmark.bounds.placement.assignment_load import AssignmentProgram
-from boundmark.bounds.placement.interval_load import best_threshold
+from boundmark.bounds.placement.interval_load import IntervalTicks, best_threshold
 from boundmark.bounds.placement.series.certificate import (
+    CertificateSettings,
     least_ends,
     least_rests,
     payload,
     shortest_way,
 )
-from boundmark.bounds.placement.series.chain import WELL_SEARCHED, best_chain
+from boundmark.bounds.placement.series.chain import ChainSettings, best_chain
 from boundmark.bounds.placement.series.parts import Pair, Part, Proof
 from boundmark.bounds.placement.series.schedule import put_together
 from boundmark.problems.certificate import Certificate
@@ -36,31 +37,52 @@ from boundmark.problems.ticks import LARGEST_TOTAL
 
 KIND = "series/1"
 
-# Of the time, for searches; the rest is for making the last certificate short enough to check.
-SEARCHING = 0.85
 
-# Steps of a search, round after round.
-LIMITS = (2**14, 2**17, 2**20, 2**24)
+@dataclass(frozen=True)
+class SeriesSettings:
+    """Settings of `series`: how far and in which order modules are searched.
 
-# Thresholds are halved while more than this part of them is open, and then asked for one by one.
-HALVED = 1 / 8
+    Attributes
+    ----------
+    searching
+        Part of the time for searches; the rest is for making the last certificate short
+        enough to check.
+    limits
+        Steps of a search, round after round.
+    halved
+        Thresholds are halved while more than this part of them is open, and then asked for
+        one by one.
+    seconds_per_step
+        What a step takes the checker, in seconds of processor time.
+    least_steps
+        Certificates of so few steps are worth a check even if the time is up.
+    tried_below
+        Lower thresholds tried once a search is cut off, each in the middle of what is open.
+    chain, certificate
+        Those of the chain and of its certificate.
+    """
 
-# What a step takes the checker, in seconds of processor time.
-SECONDS_PER_STEP = 0.6e-6
+    searching: float = 0.85
+    limits: tuple[int, ...] = (2**14, 2**17, 2**20, 2**24)
+    halved: float = 1 / 8
+    seconds_per_step: float = 0.6e-6
+    least_steps: int = 2**20
+    tried_below: int = 1
+    chain: ChainSettings = field(default_factory=ChainSettings)
+    certificate: CertificateSettings = field(default_factory=CertificateSettings)
 
-# Certificates of so few steps are worth a check even if the time is up.
-LEAST_STEPS = 2**20
 
-# Lower thresholds tried once a search is cut off, each time in the middle of what is open.
-TRIED_BELOW = 1
-
-
-def parts_along_chain(instance: PlacementInstance, read: Instance, network: Network) -> list[Part]:
-    """Choose the chain, and return its intervals with what paths prove of them."""
+def parts_along_chain(
+    instance: PlacementInstance,
+    read: Instance,
+    network: Network,
+    settings: SeriesSettings = SeriesSettings(),
+) -> list[Part]:
+    """Choose the chain; return its parts with the bounds by paths."""
     graph, written = instance.graph, tensors_written(read)
-    chain = best_chain(graph, MOST_MODULE_OPERATORS - 2).operators
-    if graph.nodes <= WELL_SEARCHED and graph.memory.sum() > graph.capacity.min():
-        # A search of all operators sees all the memory that they take.
+    chain = best_chain(graph, MOST_MODULE_OPERATORS - 2, settings.chain).operators
+    if graph.nodes <= settings.chain.well_searched and graph.memory.sum() > graph.capacity.min():
+        # One module of all operators takes all the memory into account.
         chain = ()
     places = [OUTSIDE, *chain, OUTSIDE]
     return [Part.of(read, network, written, ends) for ends in itertools.pairwise(places)]
@@ -68,7 +90,7 @@ def parts_along_chain(instance: PlacementInstance, read: Instance, network: Netw
 
 @dataclass
 class ClosingIn:
-    """The chain of an instance, and what is proven of it so far.
+    """Search along the chain of an instance, and the bounds proven so far.
 
     A pair of devices of a module counts only while some way along the chain over it is short. So
     the modules on the shortest way are searched, for the devices that it has there, and then those
@@ -93,22 +115,28 @@ class ClosingIn:
     network: Network
     parts: list[Part]
     checked_by: Budget
+    settings: SeriesSettings = SeriesSettings()
     settled: set[tuple[int, Pair]] = field(default_factory=set)
     processor_started: float = field(default_factory=time.process_time)
 
     @classmethod
     def of(
-        cls, instance: PlacementInstance, budget: Budget, best: Best, producer: str
+        cls,
+        instance: PlacementInstance,
+        budget: Budget,
+        best: Best,
+        producer: str,
+        settings: SeriesSettings = SeriesSettings(),
     ) -> "ClosingIn":
-        """Return the chain, of which nothing is searched yet."""
+        """Return the chain before any search."""
         read = checker.check_instance(instance.to_json())
         network = Network(read)
-        parts = parts_along_chain(instance, read, network)
-        return cls(instance, budget, best, producer, read, network, parts, checked_by=budget)
+        parts = parts_along_chain(instance, read, network, settings)
+        return cls(instance, budget, best, producer, read, network, parts, budget, settings)
 
     @property
     def sees_all(self) -> bool:
-        """Whether all operators and tensors are in the chain or a module, and memory is no limit.
+        """Whether the chain and its modules leave nothing out, and memory is no limit.
 
         If so, no other bound says more than what modules can prove.
         """
@@ -126,7 +154,7 @@ class ClosingIn:
 
     @property
     def bound(self) -> int:
-        """The bound that is proven along the chain, in ticks."""
+        """The bound proven along the chain, in ticks."""
         return min(
             self.parts[0].least[0, target] + rest
             for target, rest in enumerate(least_rests(self.parts, self.network.duration)[0])
@@ -135,7 +163,7 @@ class ClosingIn:
     def run(self) -> None:
         """Search with more and more steps, and report after each round."""
         self._report()
-        for limit in LIMITS:
+        for limit in self.settings.limits:
             self.settled = {
                 (at, pair)
                 for at, part in enumerate(self.parts)
@@ -148,7 +176,7 @@ class ClosingIn:
                 return
 
     def _close(self, limit: int) -> None:
-        """Prove what searches of as many steps can of all short ways."""
+        """Search the pairs on the shortest way, with limited steps, until it is long enough."""
         duration = self.network.duration
         while not self.budget.is_spent() and self.bound < self.best.objective:
             is_open = False
@@ -156,7 +184,7 @@ class ClosingIn:
             for at, pair in enumerate(shortest_way(self.parts, duration)):
                 if (at, pair) not in self.settled and not self.budget.is_spent():
                     is_open = True
-                    # What is proven on the way makes these longer: a little too much is asked for.
+                    # Bounds raised in this loop make these longer: a little too much is asked.
                     others = ends[at][pair[0]] + rests[at][pair[1]]
                     self._prove(at, pair, self.best.objective - others, limit)
                     self.settled.add((at, pair))
@@ -164,7 +192,7 @@ class ClosingIn:
                 return
 
     def _prove(self, at: int, pair: Pair, needed: float, limit: int) -> None:
-        """Prove as much of a pair as searches can, and as the best solution leaves to it."""
+        """Raise a pair's bound by searches, as far as the best solution makes that useful."""
         part = self.parts[at]
         if part.module is None:
             self._prove_by_loads(part, pair)
@@ -176,8 +204,12 @@ class ClosingIn:
             self._prove_by_loads(part, pair)
             return
         cut_off = 0
-        while part.least[pair] < high and cut_off <= TRIED_BELOW and not self.budget.is_spent():
-            is_halved = cut_off or high - part.least[pair] > HALVED * high
+        while (
+            part.least[pair] < high
+            and cut_off <= self.settings.tried_below
+            and not self.budget.is_spent()
+        ):
+            is_halved = cut_off or high - part.least[pair] > self.settings.halved * high
             # Just below what is known, the first refutation is the last one that is needed.
             threshold = (part.least[pair] + int(high)) // 2 if is_halved else int(high) - 1
             if part.refute(pair, threshold, limit):
@@ -189,7 +221,7 @@ class ClosingIn:
             self._prove_by_loads(part, pair)
 
     def _prove_by_loads(self, part: Part, pair: Pair) -> None:
-        """Prove what the work between proves, if that is more."""
+        """Raise a pair's bound by the load of the work in between, if that is more."""
         if not part.body or self.budget.is_spent():
             return
         head = self.network.heads(part.first, pair[0], part.body, part.last)[0]
@@ -197,9 +229,11 @@ class ClosingIn:
         duration = np.array([self.network.duration[v] for v in part.body], dtype=np.int64)
         threshold, weights = best_threshold(
             AssignmentProgram(duration, duration < NEVER),
-            np.array([head[v] for v in part.body], dtype=np.int64),
-            duration,
-            np.array([tail[v] for v in part.body], dtype=np.int64),
+            IntervalTicks(
+                np.array([head[v] for v in part.body], dtype=np.int64),
+                duration,
+                np.array([tail[v] for v in part.body], dtype=np.int64),
+            ),
             part.least[pair],
             self.budget,
         )
@@ -208,29 +242,32 @@ class ClosingIn:
             part.proofs[pair] = Proof(threshold, weights=tuple(weights))
 
     def _report(self) -> None:
-        """Report the modules' schedules, put together, and a certificate."""
+        """Report the joined schedule, and a certificate."""
         duration = self.network.duration
         schedule = put_together(self.instance, self.parts, duration)
         if schedule is not None:
             self.best.solution(schedule)
         bound = min(self.bound, self.best.objective)
         if bound > self.best.certified:
-            proven, found = payload(self.read, self.parts, duration, int(bound), self._most_steps())
+            proven, found = payload(
+                self.read, self.parts, duration, int(bound), self._most_steps(),
+                self.settings.certificate,
+            )  # fmt: skip
             self.best.bound(Certificate.of(self.instance, KIND, proven, found, self.producer))
 
     def _most_steps(self) -> int:
-        """Return the steps that a checker has time for, if it gets as much of a core as we did."""
+        """Estimate the steps that the checker has time for."""
         wall = self.checked_by.spent()
         processor = time.process_time() - self.processor_started
         crowded = max(1.0, wall / max(processor, 0.001)) if wall > 1.0 else 1.0
         seconds = self.checked_by.remaining() / crowded
-        return max(LEAST_STEPS, int(seconds / SECONDS_PER_STEP))
+        return max(self.settings.least_steps, int(seconds / self.settings.seconds_per_step))
 
 
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, known_cost: int = 0
 ) -> None:
-    """Report certificates, and the modules' schedules put together where they fit.
+    """Report certificates, and schedules joined from those of the modules.
 
     Raises
     ------
@@ -244,6 +281,6 @@ def run(
 
 
 def search(closing: ClosingIn, budget: Budget) -> None:
-    """Report what modules prove in the time given."""
-    closing.budget = budget.part(SEARCHING)
+    """Search the modules for a part of the time, and report what they prove."""
+    closing.budget = budget.part(closing.settings.searching)
     closing.run()

@@ -86,7 +86,7 @@ def test_the_method_suits_the_graph(
 
 
 def test_nothing_follows_the_proof_of_a_known_cost() -> None:
-    """The method ends when its bound is the cost that somebody knows, and finds nothing dearer."""
+    """The method ends when its bound meets a known cost, and reports no costlier partition."""
     sample = layers(3, 6, 3)
     alone = certified(sample, 30, ideals=1)
     cost = alone.bounds[-1].bound

@@ -24,10 +24,12 @@ from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
-def solved(sample: PipelineInstance, seconds: float = 60, ideals: int = 200_000) -> Recorder:
+def solved(
+    sample: PipelineInstance, seconds: float = 60, ideals: int = 200_000, **settings: int
+) -> Recorder:
     """Run the method."""
     reports = Recorder()
-    ideal_dp.run(sample, Budget(seconds), 0, reports, ideals=ideals)
+    ideal_dp.run(sample, Budget(seconds), 0, reports, ideals=ideals, **settings)
     return reports
 
 
@@ -88,7 +90,7 @@ def ladder(length: int, seed: int) -> PipelineInstance:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_large_narrow_graphs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_narrow_graphs(seed: int) -> None:
     """Bit sets of several words, many pauses, and the checker's own arithmetic agree."""
     sample = ladder(75, seed)
     reports = solved(sample)
@@ -96,8 +98,7 @@ def test_large_narrow_graphs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
     assert isinstance(final, Certificate)
     assert final.bound == sample.objective(reports.solutions[-1])
     assert checker.check_certificate(sample.to_json(), final.to_json()) == final.bound
-    monkeypatch.setattr(ideals, "PAIRS_AT_A_TIME", 50)
-    assert solved(sample).bounds == reports.bounds
+    assert solved(sample, pairs_at_a_time=50).bounds == reports.bounds
 
 
 def test_what_the_checker_would_refuse_is_only_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +109,7 @@ def test_what_the_checker_would_refuse_is_only_claimed(monkeypatch: pytest.Monke
     graph = sample.graph
     found = lattice(graph, 10_000)
     assert found is not None
-    chains = ideals.IdealSearch(graph, found, sample.k)
+    chains = ideals.IdealSearch(graph, found, sample.k, 10_000)
     assert chains.stages(final.bound - 1, Budget(60)) is None
     monkeypatch.setattr(limits, "MOST_IDEAL_PAIRS", chains.pairs)
     assert isinstance(solved(sample).bounds[-1], Certificate)

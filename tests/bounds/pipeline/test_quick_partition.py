@@ -84,7 +84,8 @@ def test_large_graphs_are_sliced_without_a_matrix(monkeypatch: pytest.MonkeyPatc
     sample = instance(work, edges, 7, transfer=[v * v % 13 for v in range(200)])
     order = sample.graph.dag.topological_order
     best = sample.objective(quick_partition.sliced(sample, order))
-    monkeypatch.setattr(quick_partition, "MOST_NODES", 100)
     monkeypatch.setattr(quick_partition, "_segment_costs", None)
-    found = sample.objective(quick_partition.quick_partition(sample, 1, Budget(20), 0))
+    settings = quick_partition.QuickSettings(most_nodes=100)
+    quick = quick_partition.quick_partition(sample, 1, Budget(20), 0, settings)
+    found = sample.objective(quick)
     assert best <= found <= 1.05 * best

@@ -12,6 +12,8 @@ from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.assignment_load import AssignmentProgram, Weights
 from boundmark.bounds.placement.critical_path import earliest_ends
 from boundmark.bounds.placement.interval_load import (
+    IntervalSettings,
+    IntervalTicks,
     best_threshold,
     bound_interval,
     immediate_dominators,
@@ -59,7 +61,9 @@ def test_thresholds_are_the_largest_that_the_program_refutes() -> None:
     nothing = np.zeros((3, 1), dtype=np.int64)
     ticks = np.array([[3], [4], [5]])
     program = AssignmentProgram(ticks, ticks > 0)
-    threshold, weights = best_threshold(program, nothing, ticks, nothing, 5, Budget(60))
+    threshold, weights = best_threshold(
+        program, IntervalTicks(nothing, ticks, nothing), 5, Budget(60)
+    )
     assert threshold == 11
     assert weights[0] > 0
 
@@ -69,7 +73,9 @@ def test_a_load_far_above_the_path_is_found() -> None:
     ticks = np.full((4000, 2), 1, dtype=np.int64)
     nothing = np.zeros_like(ticks)
     program = AssignmentProgram(ticks, ticks > 0)
-    threshold, weights = best_threshold(program, nothing, ticks, nothing, 1, Budget(60))
+    threshold, weights = best_threshold(
+        program, IntervalTicks(nothing, ticks, nothing), 1, Budget(60)
+    )
     assert threshold == 1999
     assert min(weights) > 0
 
@@ -90,7 +96,7 @@ def test_longest_paths_are_those_of_the_checker() -> None:
 def test_what_takes_the_checker_too_long_is_left_out() -> None:
     """No interval is better than a certificate that is refused."""
     network = Network(checker.check_instance(instance([[1, 1]] * 6, TWO_MODULES).to_json()))
-    assert bound_interval(network, 0, 3, Budget(60), most_steps=50) is None
+    assert bound_interval(network, 0, 3, Budget(60), IntervalSettings(most_steps=50)) is None
 
 
 def test_without_time_there_is_the_path() -> None:
@@ -115,7 +121,7 @@ def test_weight_of_a_device_that_nothing_can_be_on() -> None:
     ticks = np.array([[0, 9], [0, 9]])
     program = WeightElsewhere(ticks, ticks >= 0)
     nothing = np.zeros((2, 2), dtype=np.int64)
-    assert best_threshold(program, nothing, ticks, nothing, 3, Budget(60)) == (2, [])
+    assert best_threshold(program, IntervalTicks(nothing, ticks, nothing), 3, Budget(60)) == (2, [])
 
 
 @given(st.integers(1, 9), st.data())

@@ -15,6 +15,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline import PACKING
 from boundmark.bounds.pipeline.packing import method
+from boundmark.bounds.pipeline.packing.method import Known, PackingSettings
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
@@ -112,7 +113,7 @@ def test_weights_for_a_proof_may_lack_a_part(
     monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
 ) -> None:
     """Where known weights fail, new ones are only as precise as a proof takes, and prove it."""
-    at, attempt = method.Weigher.at, method.attempt
+    at, attempt = method.Weigher.at, method.Refuter.attempt
     has_failed: list[bool] = []
     weighed: list[tuple[float, float, float]] = []
 
@@ -128,12 +129,12 @@ def test_weights_for_a_proof_may_lack_a_part(
             weighed.append((budget.wall_seconds, precision, weighing.lower))
         return weighing
 
-    monkeypatch.setattr(method, "attempt", fails_once)
+    monkeypatch.setattr(method.Refuter, "attempt", fails_once)
     monkeypatch.setattr(method.Weigher, "at", noted)
     run(PipelineInstance(random_graph(20, seed=1), 8), LONG)
     seconds, precision, lower = weighed[0]
-    assert seconds <= method.WEIGHING_AGAIN_FRACTION * LONG
-    assert precision > method.PRECISION
+    assert seconds <= PackingSettings().weighing_again_fraction * LONG
+    assert precision > PackingSettings().weighing.precision
     assert lower > 8
 
 
@@ -170,7 +171,9 @@ def test_searches_too_long_to_check_are_unsupported(
     sample = PipelineInstance(random_graph(20, seed=1), 4)
     reports = Recorder()
     with pytest.raises(UnsupportedError) as caught:
-        method.report_rising_bounds(sample, Budget(LONG), reports, "packing", most_steps=300)
+        method.report_rising_bounds(
+            sample, Budget(LONG), reports, settings=PackingSettings(most_steps=300)
+        )
     numbers = re.search(
         r"refuting (\d+) takes .* more than 300 steps, of about ([\d,]+)", str(caught.value)
     )
@@ -186,7 +189,7 @@ def test_begins_above_what_is_proven(random_graph: Callable[..., PipelineGraph])
     unhurried = run(sample, LONG)[-1].bound
     known = (share_table(sample.graph).bound(8) + 3 * unhurried) // 4
     reports = Recorder()
-    method.report_rising_bounds(sample, Budget(LONG), reports, "packing", known=known)
+    method.report_rising_bounds(sample, Budget(LONG), reports, Known(bound=known))
     assert all(report.bound > known for report in reports.bounds[1:])
     assert reports.bounds[-1].bound > known
 
@@ -197,7 +200,7 @@ def test_known_cost_ends_the_search(random_graph: Callable[..., PipelineGraph]) 
     unhurried = run(sample, LONG)[-1].bound
     below = (share_table(sample.graph).bound(8) + unhurried) // 2
     reports = Recorder()
-    method.report_rising_bounds(sample, Budget(LONG), reports, "packing", below=below)
+    method.report_rising_bounds(sample, Budget(LONG), reports, Known(below=below))
     assert reports.bounds[-1].bound == below
 
 

@@ -13,8 +13,14 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement import limits
 from boundmark.bounds.checker.placement.paths import OUTSIDE
 from boundmark.bounds.placement.series import certificate, method
-from boundmark.bounds.placement.series.certificate import least_ends, least_rests, shortest_way
-from boundmark.bounds.placement.series.method import ClosingIn
+from boundmark.bounds.placement.series.certificate import (
+    CertificateSettings,
+    least_ends,
+    least_rests,
+    shortest_way,
+)
+from boundmark.bounds.placement.series.chain import ChainSettings
+from boundmark.bounds.placement.series.method import ClosingIn, SeriesSettings
 from boundmark.problems.method import Budget
 from boundmark.problems.placement import PlacementInstance
 
@@ -22,14 +28,19 @@ FORK_JOIN = [(0, 1), (0, 2), (1, 3), (2, 3)]
 TWO_MODULES = [*FORK_JOIN, (3, 4), (3, 5)]
 ROWS = [[2, 3], [3, 4], [4, 4], [1, 2], [6, 3], [5, 4]]
 TWO = instance(ROWS, TWO_MODULES, times=[[0, 3, 2, 0]])
+DEFAULT = SeriesSettings()
 
 
-def closed(sample: PlacementInstance, known_cost: float = math.inf) -> tuple[ClosingIn, Recorder]:
+def closed(
+    sample: PlacementInstance,
+    known_cost: float = math.inf,
+    settings: SeriesSettings = DEFAULT,
+) -> tuple[ClosingIn, Recorder]:
     """Return a chain of which all is proven, and what was reported."""
     recorder = Recorder()
     best = Best(sample, recorder)
     best.objective = known_cost
-    closing = ClosingIn.of(sample, Budget(600), best, "a test")
+    closing = ClosingIn.of(sample, Budget(600), best, "a test", settings)
     closing.run()
     return closing, recorder
 
@@ -71,7 +82,7 @@ def test_a_known_cost_is_all_there_is_to_prove() -> None:
     assert recorder.bounds[-1].bound <= 16
 
 
-def test_memory_that_modules_do_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_modules_do_not_see() -> None:
     """Each module fits, all together do not: the bound holds, and no schedule is reported.
 
     Of few operators, all are one module: it sees the memory, and bound and schedule are optimal.
@@ -82,8 +93,8 @@ def test_memory_that_modules_do_not_see(monkeypatch: pytest.MonkeyPatch) -> None
     _, recorder = closed(sample)
     assert recorder.bounds[-1].bound == optimum(sample)
     assert sample.objective(recorder.solutions[-1]) == optimum(sample)
-    monkeypatch.setattr(method, "WELL_SEARCHED", 3)
-    _, recorder = closed(sample)
+    settings = SeriesSettings(chain=ChainSettings(well_searched=3))
+    _, recorder = closed(sample, settings=settings)
     assert recorder.solutions == []
     assert recorder.bounds[-1].bound == 4 <= optimum(sample)
 
@@ -128,21 +139,23 @@ def test_a_certificate_searches_no_more_than_its_bound_needs() -> None:
     assert closing.bound == 16
 
 
-def test_long_chains_are_lowered_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_chains_are_lowered_in_one_go() -> None:
     """All ways along the chain still take the bound, and it needs all proofs that are left."""
-    monkeypatch.setattr(certificate, "MOST_SUMS", -1)
+    in_one_go = CertificateSettings(most_sums=-1)
     closing, _ = closed(TWO)
     duration = closing.network.duration
     steps = []
     for bound in (16, 15, 14, 0):
-        parts = certificate.lowered(closing.parts, duration, bound)
+        parts = certificate.lowered(closing.parts, duration, bound, in_one_go)
         way = shortest_way(parts, duration)
         chosen = sum(part.least[pair] for part, pair in zip(parts, way, strict=True))
         inside = sum(
             duration[part.last][pair[1]] for part, pair in zip(parts[:-1], way, strict=False)
         )
         assert chosen + inside >= bound
-        proven, payload = certificate.payload(closing.read, closing.parts, duration, bound)
+        proven, payload = certificate.payload(
+            closing.read, closing.parts, duration, bound, settings=in_one_go
+        )
         assert proven >= bound
         searches = [row for interval in payload["intervals"] for row in interval["searches"]]
         steps.append(sum(row[3] for row in searches))
@@ -198,18 +211,20 @@ def test_coarse_chains_prove_no_more_than_the_optimum(monkeypatch: pytest.Monkey
     assert gained
 
 
-def test_certificates_fit_into_what_is_left_for_their_check(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_certificates_fit_into_what_is_left_for_their_check() -> None:
     """With little time left, less is certified than is proven, and its check has fewer steps."""
     closing, recorder = closed(TWO)
     assert recorder.bounds[-1].bound == closing.bound == 16
     full = steps_of(recorder.bounds[-1].payload)
-    monkeypatch.setattr(method, "LEAST_STEPS", full - 1)
+    settings = SeriesSettings(least_steps=full - 1)
     for seconds, is_cut in ((600, False), (0, True)):
         recorder = Recorder()
         short = replace(
-            closing, best=Best(TWO, recorder), checked_by=Budget(seconds), settled=set()
+            closing,
+            best=Best(TWO, recorder),
+            checked_by=Budget(seconds),
+            settings=settings,
+            settled=set(),
         )
         short._report()
         bound = recorder.bounds[-1]
