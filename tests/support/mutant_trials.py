@@ -119,6 +119,7 @@ class Trials:
         self._jobs = jobs
         self._limits = limits
         self._covered: dict[str, set[Line]] = {}
+        self._folders: dict[str, set[str]] = {}
         self._seconds: dict[str, float] = {}
         self.failed = False
 
@@ -145,20 +146,22 @@ class Trials:
                     print(f"{item.nodeid} fails without any mutant:\n{report.longreprtext}")
                     self.failed = True
             self._covered[item.nodeid] = tracer.lines
+            self._folders[item.nodeid] = {os.path.dirname(module) for module, _ in tracer.lines}
             self._seconds[item.nodeid] = time.process_time() - begin
 
     def chosen(self, items: list[pytest.Item], mutant: Mutant) -> list[pytest.Item]:
         """Return the tests that run the changed lines, the fastest first."""
         first, last = mutant.lines
         span = {(mutant.module, line) for line in range(first, last + 1)}
-        # What a module computes when it is imported, any test may use.
-        is_global = mutant.function == "<module>"
         is_top = "/" not in mutant.module
+        # What a module computes when it is imported, any test may use that runs its folder.
+        uses_all = mutant.function == "<module>"
+        folder = os.path.dirname(mutant.module)
         found = [
             item
             for item in items
-            if is_global
-            or span & self._covered[item.nodeid]
+            if span & self._covered[item.nodeid]
+            or (uses_all and (is_top or folder in self._folders[item.nodeid]))
             or (is_top and item.path.name in self._standalone)
         ]
         return sorted(found, key=lambda item: self._seconds[item.nodeid])

@@ -117,9 +117,7 @@ def test_text_of_a_time_is_a_time(tmp_path: Path, make_row: Any) -> None:
 
 
 @pytest.mark.parametrize("microseconds", [-(2**60), 2**60, 253_402_300_800_000_000])
-def test_times_without_a_date_are_refused(
-    tmp_path: Path, make_row: Any, microseconds: int
-) -> None:
+def test_times_without_a_date_are_refused(tmp_path: Path, make_row: Any, microseconds: int) -> None:
     """A file can hold times that no calendar has; that is one sentence, with the file."""
     store = ResultStore.create_or_open(tmp_path)
     store.append(make_row("a"), [])
