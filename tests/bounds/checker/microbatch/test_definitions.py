@@ -31,8 +31,8 @@ def drawn(seed: int, micro_batches: int | None = None) -> tuple[MicrobatchInstan
         edges.add((len(blocks), len(blocks) + 1))
         blocks.append((f"F{number}", dice.randrange(1, 4), amount, place))
         blocks.append((f"B{number}", dice.randrange(1, 4), -amount, place))
-    for number in range(dice.randrange(0 if held else 1, 4 - held)):
-        blocks.append((f"S{number}", dice.randrange(1, 3), 0, dice.choice(where)))
+    plain = dice.randrange(0 if held else 1, 4 - held)
+    blocks += [(f"S{v}", dice.randrange(1, 3), 0, dice.choice(where)) for v in range(plain)]
     order = dice.sample(range(len(blocks)), len(blocks))
     for u, v in edges:
         if order.index(u) > order.index(v):
