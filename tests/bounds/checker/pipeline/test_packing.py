@@ -67,6 +67,7 @@ BAD: dict[str, tuple[Document, str]] = {
     "generous to large sets": ({"front": [0] * 6 + [1]}, "the weights do not refute the threshold"),
     "node twice": ({"order": [0, 0]}, "order of the payload is not each node once"),
     "node missing": ({"order": [1]}, "order of the payload is not each node once"),
+    "node unknown": ({"order": [0, 2]}, "order of the payload is not an integer from 0 to 1"),
     "flows of no list": ({"flows": {}}, "flows of the payload is not a list"),
     "unknown flow": ({"plan": [0, 1]}, "plan of the payload is not an integer from -1 to 0"),
     "short plan": ({"plan": [0]}, "plan of the payload ends before all sets are searched"),
