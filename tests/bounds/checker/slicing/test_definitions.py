@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from boundmark.bounds.checker.slicing.compute import best_split
 from boundmark.bounds.checker.slicing.instance import Edge, Instance, read_instance
 from boundmark.bounds.checker.slicing.needs import Needs
 from boundmark.bounds.checker.slicing.ticks import Operator, Sum
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.slicing import Edge as ProblemEdge
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.edge import whole
@@ -89,6 +91,48 @@ def test_plans_take_what_they_take(seed: int) -> None:
         assert value(sample, rows) == (latency if fits else None)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_devices_hold_what_they_hold(seed: int) -> None:
+    """Of several operators, a plan fits to the byte: parameters, what is received, what is kept."""
+    dice = random.Random(seed)
+    devices = dice.choice([2, 3])
+    lengths = [dice.randrange(2, 6) for _ in range(4)]
+    axes = [dice.randrange(2) for _ in lengths]
+    edges = []
+    for u, w in itertools.combinations(range(4), 2):
+        if dice.random() < 0.5:
+            extent = lengths[u] if axes[u] == axes[w] else dice.randrange(1, 4)
+            if dice.random() < 0.3:
+                edges.append(whole(u, w, dice.randrange(3), extent))
+            else:
+                window = (1, dice.randrange(-1, 1), dice.randrange(1, 3), 1, 1)
+                edges.append(ProblemEdge(u, w, dice.randrange(3), extent, *window))
+    work = [[dice.randrange(1, 9) for _ in range(devices)] for _ in lengths]
+    weights, output = ([dice.randrange(9) for _ in lengths] for _ in range(2))
+    every = [vectors(length, devices) for length in lengths]
+    for _ in range(6):
+        rows = [dice.choice(row) for row in every]
+
+        def of(capacity: int) -> SlicingInstance:
+            return instance(
+                lengths, work, edges, axis=axes, weights=weights, output=output,
+                capacity=[capacity] * devices,
+            )  # fmt: skip
+
+        low, high = -1, 1000
+        while low + 1 < high:
+            middle = (low + high) // 2
+            try:
+                is_enough = simulate(of(middle), SlicingPlan(np.array(rows)))[1]
+            except InvalidInputError:
+                # Some operator does not fit, whatever the plan.
+                is_enough = False
+            low, high = (low, middle) if is_enough else (middle, high)
+        assert value(of(high), rows) is not None
+        with suppress(InvalidInputError):
+            assert value(of(high - 1), rows) is None
+
+
 def test_tensors_are_held_until_they_are_read_last() -> None:
     """A device may be full to the last byte, and an output takes room until its last reader ran."""
     edges = [whole(0, 1, 0, 2), whole(0, 2, 0, 2)]
@@ -128,7 +172,7 @@ def test_needs_of_parts(seed: int) -> None:
             (a, b): indices(edge, a, b) for a in range(length) for b in range(a + 1, length + 1)
         }
         for (a, b), (low, high) in ranges.items():
-            assert (edge.first(a), max(edge.first(a), edge.end(b))) == (low, max(low, high))
+            assert (edge.first(a), edge.end(b)) == (low, high)
         for width in range(1, length + 1):
             sizes = [edge.end(a + width) - edge.first(a) for a in range(length - width + 1)]
             assert needs.of_width(width) == (min(sizes), max(sizes))
