@@ -7,7 +7,7 @@ from .module_data import NEVER, Module, Scratch
 
 
 def fill(module: Module, room: Scratch, is_forward: bool) -> None:
-    """Fill in the least starts, or else the least times from ends to the end of the interval."""
+    """Fill in the heads of all operators, or else their tails."""
     width, only, allowed, arcs = module.devices, room.only, room.allowed, len(module.source)
     ticks, duration = module.ticks, module.duration
     # From the near operator u on device d to the far operator v on device e.
@@ -80,7 +80,7 @@ def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
 
 
 def is_too_much(room: Scratch, size: int, threshold: int) -> bool:
-    """Whether some of what a device or port has to do cannot be done within the threshold."""
+    """Whether some of the jobs of a device or port exceed the threshold together."""
     head, ticks, tail, order = room.head, room.ticks, room.tail, room.order
     room.count[0] += size + size * size // 6
     # Longest tail first.
@@ -102,7 +102,7 @@ def is_too_much(room: Scratch, size: int, threshold: int) -> bool:
 
 
 def put(room: Scratch, size: int, key: int, head: int, ticks: int, tail: int) -> int:
-    """Add to what a port has to do, or lengthen a tail if the key is there; return how many."""
+    """Add a job, or lengthen the tail of the job with the same key; return how many there are."""
     if key >= 0:
         for i in range(size):
             if room.key[i] == key:
@@ -114,7 +114,7 @@ def put(room: Scratch, size: int, key: int, head: int, ticks: int, tail: int) ->
 
 
 def is_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
-    """Whether a device or a port has too much to do, whatever is decided later."""
+    """Whether the jobs that a device or a port has for sure exceed the threshold."""
     width = module.devices
     allowed, heads, tails, duration = room.allowed, room.heads, room.tails, module.duration
     source, target, arcs = module.source, module.target, len(module.source)
