@@ -341,19 +341,22 @@ def test_sums_by_hand() -> None:
     assert ticks.apart() == (3 + 1, [[0, 3], [1, 2], [0, 7]])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(60))
 def test_inputs_apart_take_no_more(seed: int) -> None:
     """Of an operator that reads three tensors, classes are chosen input by input."""
     dice = random.Random(seed)
-    length = dice.choice([2, 3])
+    length = dice.choice([2, 3, 4])
     edges = [
         ProblemEdge(u, 3, dice.randrange(1, 4), length, 1, dice.randrange(-1, 1), 2, 1, 1)
         for u in range(3)
     ]
     rate = dice.choice([(1, 1), (3, 2), (2, 5)])
-    speeds = [dice.randrange(1, 9) for _ in range(2)]
-    graph = read(instance([length] * 4, [[0, 0]] * 3 + [speeds], edges, point_to_point=rate))
-    operator = Operator(graph, 3, [[(w, w) for w in range(-(-length // 2), length + 1)]] * 4)
+    devices = dice.choice([2, 3, 4])
+    speeds = [dice.randrange(1, 9) for _ in range(devices)]
+    work = [[0] * devices] * 3 + [speeds]
+    graph = read(instance([length] * 4, work, edges, point_to_point=rate))
+    widths = [(w, w) for w in range(-(-length // devices), length + 1)]
+    operator = Operator(graph, 3, [widths] * 4)
     for own in operator.own:
         added = [[dice.randrange(-5, 6) for _ in row] for row in operator.classes]
         least = [sum(choice) for choice in itertools.product(*added)]
