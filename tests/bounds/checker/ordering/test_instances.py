@@ -90,6 +90,20 @@ def test_instances_that_are_just_possible(change: dict[str, Any]) -> None:
     checker.check_instance(changed(**change))
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_all_bytes_together_are_limited(more: int) -> None:
+    """All tensors and parameters add up to 2^53 at most, once for each operator."""
+    alone = changed(
+        size=[5], producer=[0], consumers=[[]], kept=[], parameter_size=[1], overwrites=[[]],
+        parameter_total=LARGEST_COST - 5 + more,
+    )  # fmt: skip
+    if more:
+        with pytest.raises(checker.Rejected, match="the sizes of the instance are too large"):
+            checker.check_instance(alone)
+    else:
+        checker.check_instance(alone)
+
+
 def test_what_is_made_of_an_instance() -> None:
     """Reads, writes and workspace of operators follow from the tensors and from how weights are."""
     read = checker.check_instance(SAMPLE)
