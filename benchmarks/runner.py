@@ -1,6 +1,7 @@
 """Runs planned tasks into a results folder: skip what is there, execute, store."""
 
 import fcntl
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.lookup import find
 from boundmark.problems.problem import Instance
+from boundmark.problems.regular_file import open_regular
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore
 
@@ -263,7 +265,7 @@ def _only_writer(directory: Path) -> Iterator[ResultStore]:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock = (directory / ".lock").open("w")
+        lock = os.fdopen(open_regular(directory / ".lock", os.O_RDWR | os.O_CREAT), "r+")
     except OSError as error:
         raise StoreError(
             f"{directory} cannot be used as a results folder: {error.strerror}."

@@ -1,5 +1,6 @@
 """The Parquet files of a results folder: one shard per task, merged into one file at the end."""
 
+import datetime as dt
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +16,13 @@ from boundmark.reports.stored.schema import VERSION, VERSION_KEY
 
 # The merged file. Every other Parquet file is a shard, named after its task.
 MERGED = "merged.parquet"
+
+# The years 1 to 9999 in microseconds: files can hold times for which there is no date.
+EARLIEST, LATEST = (
+    (time.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC))
+    // dt.timedelta(microseconds=1)
+    for time in (dt.datetime.min, dt.datetime.max)
+)
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -96,7 +104,7 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
 
 
 def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
-    """Raise if a column is not what a schema says.
+    """Raise if a column is not what a schema says, or has a time for which there is no date.
 
     Raises
     ------
@@ -111,6 +119,12 @@ def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
             )
         if not wanted.nullable and table[found.name].null_count:
             raise StoreError(f"{path}: column {found.name} lacks values; expected one in each row.")
+        if pa.types.is_timestamp(found.type):
+            ends = pc.min_max(pc.cast(table[found.name], pa.int64())).as_py()
+            if ends["min"] is not None and not EARLIEST <= ends["min"] <= ends["max"] <= LATEST:
+                raise StoreError(
+                    f"{path}: column {found.name} has a time outside the years 1 to 9999."
+                )
 
 
 def latest_rows(table: pa.Table) -> pd.DataFrame:

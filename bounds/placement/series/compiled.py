@@ -28,8 +28,7 @@ SCRATCH = types.NamedUniTuple(  # type: ignore[no-untyped-call]
 
 # Callees before callers.
 _SIGNATURES = {
-    "fill_heads": types.void(MODULE, SCRATCH),
-    "fill_tails": types.void(MODULE, SCRATCH),
+    "fill": types.void(MODULE, SCRATCH, types.boolean),
     "narrow": types.boolean(MODULE, SCRATCH, _NUMBER, _NUMBER),
     "is_too_much": types.boolean(SCRATCH, _NUMBER, _NUMBER),
     "put": _NUMBER(SCRATCH, *[_NUMBER] * 5),
