@@ -1,6 +1,6 @@
 """From a results folder to its report: tables, plots, and pages for people."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ import pandas as pd
 from boundmark.problems.errors import StoreError
 from boundmark.problems.lookup import find
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
-from boundmark.reports.best_known.section import best_known_section
 from boundmark.reports.dictionary import described
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.overview import (
@@ -24,18 +23,19 @@ from boundmark.reports.overview import (
 from boundmark.reports.pages.html import render_html
 from boundmark.reports.pages.markdown import render_markdown
 from boundmark.reports.pages.page import Page
+from boundmark.reports.pages.table_files import FOLDER as PAGE_TABLES
 from boundmark.reports.pages.table_files import csv_files, latex_files
 from boundmark.reports.problem_part import ProblemPart, part_of
-from boundmark.reports.report_files import remove_stale, write_files
-from boundmark.reports.sections.answer import TITLE as ANSWER
-from boundmark.reports.sections.checks import DRAFT, check_section
-from boundmark.reports.sections.failures import failure_section
+from boundmark.reports.sections.best_known import best_known_section
+from boundmark.reports.sections.comparisons import ANSWER
+from boundmark.reports.sections.failures import DRAFT, check_section, failure_section
 from boundmark.reports.stored.checked_results import Checks, ignore
+from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.history import add_to_history
 from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.made_from import NAME as NOTE
 from boundmark.reports.stored.made_from import note_of
-from boundmark.reports.stored.parquet import parquet_bytes
+from boundmark.reports.stored.parquet import is_made_by_reports, parquet_bytes
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.certified import contradicted_claims
 from boundmark.reports.tables.methods import history_rows
@@ -176,3 +176,41 @@ def _page(
         svg={name: text for part in parts for name, text in part.svg.items()},
         warning=DRAFT if folder.checks is None else "",
     )
+
+
+FOLDERS = ("tables", "plots")
+
+
+def write_files(directory: Path, files: Mapping[str, Any]) -> list[Path]:
+    """Write files by their path below a directory, and return where they are.
+
+    Raises
+    ------
+    StoreError
+        If one cannot be written.
+    """
+    paths = [directory / name for name in files]
+    try:
+        for folder in (*(directory / name for name in FOLDERS), *(path.parent for path in paths)):
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{directory} cannot be written: {error.strerror}.") from error
+    for path, content in zip(paths, files.values(), strict=True):
+        write_durably(path, content)
+    return paths
+
+
+def remove_stale(directory: Path, written: Collection[Path]) -> None:
+    """Remove the tables, plots and pictures of earlier reports that were not written again.
+
+    Files that no report wrote are left alone, but for LaTeX and CSV in `page_tables/`.
+    """
+    for path in (directory / PAGE_TABLES).glob("*"):
+        if path.suffix in (".tex", ".csv") and path not in written:
+            path.unlink()
+    for folder in FOLDERS:
+        for path in (directory / folder).rglob("*.parquet"):
+            if is_made_by_reports(path):
+                for ending in (".parquet", ".svg", ".png"):
+                    if path.with_suffix(ending) not in written:
+                        path.with_suffix(ending).unlink(missing_ok=True)

@@ -64,8 +64,8 @@ def report(
     """
     from boundmark.benchmarks.cli.tables import print_certified_table
     from boundmark.reports.report import write_report
-    from boundmark.reports.sections.checks import DRAFT
-    from boundmark.reports.stored.limited_tables import read_table
+    from boundmark.reports.sections.failures import DRAFT
+    from boundmark.reports.stored.parquet import read_table
     from boundmark.reports.stored.store import ResultStore
 
     # To look for cycles among millions of objects, which all stay until the end, takes a tenth of

@@ -26,9 +26,9 @@ from boundmark.datasets.any_file import load_file
 from boundmark.problems.devices import find_device, registry
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import solution_document
-from boundmark.reports.best_known.records import read_records
+from boundmark.reports.best_known import read_records
+from boundmark.reports.comparison.recorded_run import read_baseline
 from boundmark.reports.comparison.thresholds import read_thresholds
-from boundmark.reports.stored.baseline import read_baseline
 from boundmark.reports.stored.history import read_history
 
 _OWN_DEVICES = b"""

@@ -1,16 +1,15 @@
-"""A report's section that holds results against what is best known."""
+"""The page's section that compares results with the best known ones."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.best_known.records import BestKnown, improvements, in_words
-from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.best_known import BestKnown, improvements, in_words
+from boundmark.reports.pages.page import Cell, Section, Table
+from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.text import count, integer
-
-TITLE = "Best known"
 
 
 def best_known_section(known: BestKnown, found: BestKnown) -> Section | None:
@@ -40,7 +39,7 @@ def best_known_section(known: BestKnown, found: BestKnown) -> Section | None:
     ]
     rows = [row for row in rows_of(pairs) if not _agrees(row)]
     tables = (_table(rows),) if rows else ()
-    return Section(TITLE, tables, paragraphs=(" ".join(filter(None, sentences)),))
+    return Section("Best known", tables, paragraphs=(" ".join(filter(None, sentences)),))
 
 
 def _equal(pairs: pd.DataFrame, one: str, other: str) -> int:
@@ -58,31 +57,28 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _table(rows: Sequence[Any]) -> Table:
-    cells = tuple(
-        (
-            Cell(f"{row.dataset}/{row.instance}"),
-            Cell(in_words(row.instance_params)),
-            *_pair(row.objective, row.objective_known, lower_is_better=True),
-            *_pair(row.bound, row.bound_known, lower_is_better=False),
-            Cell(_credit(row)),
-        )
-        for row in rows
+    columns = (
+        PageColumn("instance", lambda row: f"{row.dataset}/{row.instance}", is_text=True),
+        PageColumn("parameters", lambda row: in_words(row.instance_params), is_text=True),
+        PageColumn("cost", _cost),
+        PageColumn("best known", lambda row: integer(row.objective_known)),
+        PageColumn("bound", _bound),
+        PageColumn("best known", lambda row: integer(row.bound_known)),
+        PageColumn("found by", _credit, is_text=True),
     )
-    return Table(
-        "Where results differ from what is best known",
-        ("instance", "parameters", "cost", "best known", "bound", "best known", "found by"),
-        (Group((), cells),),
-        ("Costs and bounds in ticks. The last column credits cost and bound of the record.",),
-        text_columns=2,
-        text_columns_right=1,
-    )
+    notes = ("Costs and bounds in ticks. The last column credits cost and bound of the record.",)
+    title = "Where results differ from what is best known"
+    return page_table(title, columns, [((), rows, "")], notes)
 
 
-def _pair(own: Any, known: Any, *, lower_is_better: bool) -> tuple[Cell, Cell]:
-    is_better = not pd.isna(own) and (
-        pd.isna(known) or (own < known if lower_is_better else own > known)
-    )
-    return Cell(integer(own), best=is_better), Cell(integer(known))
+def _cost(row: Any) -> Cell:
+    own, known = row.objective, row.objective_known
+    return Cell(integer(own), best=not pd.isna(own) and bool(pd.isna(known) or own < known))
+
+
+def _bound(row: Any) -> Cell:
+    own, known = row.bound, row.bound_known
+    return Cell(integer(own), best=not pd.isna(own) and bool(pd.isna(known) or own > known))
 
 
 def _credit(row: Any) -> str:

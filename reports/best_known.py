@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.limited_tables import read_table
+from boundmark.reports.stored.parquet import read_table
 from boundmark.reports.tables.rows import best_rows
 from boundmark.reports.text import count
 

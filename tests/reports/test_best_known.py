@@ -15,7 +15,7 @@ from boundmark.reports.best_known import (
     shipped,
     write_records,
 )
-from boundmark.reports.best_known.section import best_known_section
+from boundmark.reports.sections.best_known import best_known_section
 
 
 def task(instance: str, method: str, day: int = 1, **values: Any) -> dict[str, Any]:

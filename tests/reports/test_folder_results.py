@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from boundmark.reports.stored.labels import with_ticks
+from boundmark.reports.folder_results import with_ticks
 from boundmark.reports.stored.store import ResultStore
 
 
