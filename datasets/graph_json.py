@@ -16,7 +16,7 @@ from boundmark.datasets.graph_rows import (
     to_rows,
     with_tuples,
 )
-from boundmark.datasets.measured.json_fields import fields_of, objects, read_object
+from boundmark.datasets.json_fields import fields_of, objects, read_object
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import LEFT_OUT

@@ -9,7 +9,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from boundmark.datasets.file_format import FileFormat
+from boundmark.datasets.torch_program import stored_program
+from boundmark.datasets.zoo.export.graph_module import to_graph
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_object import json_object
@@ -31,10 +32,6 @@ def load(path: Path) -> ComputationGraph:
         If the file holds no program, or the program has an operator that `zoo.export.aten` does
         not know, control flow, sizes that depend on the data, or writes into parts of a tensor.
     """
-    # ONNX's rules of counting, which the program's operators share, take a while to import.
-    from boundmark.datasets.torch_program import stored_program
-    from boundmark.datasets.zoo.export.graph_module import to_graph
-
     with naming(path):
         content = _program(path)
     with naming(path):
@@ -101,6 +98,3 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     if len(content) > LARGEST_PROGRAM:
         raise InvalidInputError(f"the program has more than {LARGEST_PROGRAM >> 20} MiB.")
     return content
-
-
-FORMAT = FileFormat("torch.export", (".pt2",), load)

@@ -16,7 +16,7 @@ import torch_archives
 from torch_archives import archive, call, program, tensor, two_layers
 
 from boundmark.datasets import torch_file
-from boundmark.datasets.any_file import load_file
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

@@ -22,7 +22,7 @@ from boundmark.benchmarks import suite_file
 from boundmark.benchmarks.stored import load_solution
 from boundmark.bounds import checker
 from boundmark.datasets import onnx_file
-from boundmark.datasets.any_file import load_file
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.devices import find_device, registry
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import solution_document

@@ -1,6 +1,10 @@
-"""Notes on assumptions made when an ONNX model was read, counted and with examples."""
+"""What readers of model files share: notes on what they assume, and a model's main element type."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from boundmark.problems.operator import LEFT_OUT, Operator
+from boundmark.problems.tensor import Tensor, arithmetic_dtype
 
 # Examples in a note; more would fill the screen.
 MOST_NAMED = 3
@@ -29,3 +33,16 @@ class Notes:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             plural = "operator" if len(names) == 1 else "operators"
             yield f"{len(names)} {plural} of type {op_type}, {what}: {shown}{more}"
+
+
+def main_dtype(operators: Sequence[Operator], tensors: Sequence[Tensor]) -> str:
+    """Return the type in which most arithmetic is done, judged by each operator's first input.
+
+    ``"float32"`` if there is none.
+    """
+    arithmetic: Counter[str] = Counter()
+    for operator in operators:
+        given = [number for number in operator.reads if number != LEFT_OUT]
+        if operator.flops and given:
+            arithmetic[arithmetic_dtype(tensors[given[0]].dtype)] += operator.flops
+    return max(arithmetic, key=arithmetic.__getitem__, default="float32")

@@ -2,18 +2,26 @@
 
 from collections import Counter
 from pathlib import Path
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
 
-from boundmark.datasets.arithmetic import main_dtype
-from boundmark.datasets.onnx_notes import Notes
-from boundmark.datasets.openvino.layers import Layer, Port, read_edges, read_layers
-from boundmark.datasets.openvino.operators import attributes, op_type, operations, weight_shape
-from boundmark.datasets.openvino.xml_tree import read_tree
+from boundmark.datasets.model_reading import Notes, main_dtype
+from boundmark.datasets.openvino_operators import (
+    Layer,
+    Port,
+    attributes,
+    op_type,
+    operations,
+    read_edges,
+    read_layers,
+    weight_shape,
+)
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import LEFT_OUT, Operator
 from boundmark.problems.quoted import quoted
-from boundmark.problems.source_file import naming
+from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.tensor import Tensor
 
 # Layers that are no operators.
@@ -162,3 +170,57 @@ def _needed(ordered: list[Layer], edges: dict[Port, Port]) -> set[str]:
                 if source is not None:
                     found.add(source[0])
     return found
+
+
+# Real files have fewer than ten.
+DEEPEST = 50
+
+LARGEST_FILE = 2**28
+
+
+def read_tree(path: Path) -> Element:
+    """Return the root of an XML file.
+
+    A document type could define entities, whose expansion may be of any size, or name other files;
+    it is refused, as is deep nesting.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is no XML, or has one of these.
+    """
+    content = read_bytes(path, "a model")
+    with naming(path):
+        if len(content) > LARGEST_FILE:
+            raise InvalidInputError(f"the file has more than {LARGEST_FILE >> 20} MiB.")
+        return _parsed_xml(content)
+
+
+def _parsed_xml(content: bytes) -> Element:
+    builder, depth = TreeBuilder(), 0
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > DEEPEST:
+            raise InvalidInputError(f"elements are nested more than {DEEPEST} deep.")
+        builder.start(tag, attributes)
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag)
+
+    def refuse(*_: object) -> None:
+        raise InvalidInputError("there is a document type; expected none in a model.")
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise InvalidInputError(f"expected XML, found {error}.") from error
+    return builder.close()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from ir_models import CONVOLUTION, PRODUCTS
 
-from boundmark.datasets.any_file import load_file
-from boundmark.datasets.openvino.ir_file import load
+from boundmark.datasets.openvino_file import load
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 

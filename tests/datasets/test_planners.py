@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from published_data import published_data
 
-from boundmark.datasets.any_file import load_file
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.pipeline import PROBLEM as PIPELINE
