@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_object import json_object
-from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 
 # As a number of anything; sums of these as nanoseconds are refused later, where they are formed.

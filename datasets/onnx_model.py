@@ -19,8 +19,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
 from boundmark.datasets.onnx_control_flow import bodies
 from boundmark.datasets.onnx_operators import domain_of, known_tensors, signature
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.source_file import naming, read_bytes
 
 # Propagating the values of one twice as long takes a second for each operator that reads it.

@@ -18,9 +18,8 @@ from boundmark.datasets.openvino_operators import (
 )
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.tensor import Tensor
 

@@ -6,9 +6,8 @@ from math import prod
 from xml.etree.ElementTree import Element
 
 from boundmark.datasets.onnx_flops import SOFTMAX, flops, has_rule
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.operator import AttributeValue
-from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming
 
 # OpenVINO's names of element types.

@@ -25,8 +25,7 @@ from boundmark.datasets.torch_schema import (
     text_in,
 )
 from boundmark.datasets.torch_writes import Writes, is_write
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.source_file import naming
 
 # Of the schema, in its first number; every file of torch 2.9 to 2.13 has it.

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 
 SEVERAL = frozenset({"as_tensors", "as_optional_tensors"})
 TENSORS = SEVERAL | {"as_tensor", "as_optional_tensor"}

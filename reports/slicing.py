@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
-from boundmark.problems.slicing.measures import device_loads
+from boundmark.problems.slicing.latency import device_loads
 from boundmark.reports.default import DEFAULT, default_tables
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Section

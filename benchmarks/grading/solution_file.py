@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_object import without_repetition
-from boundmark.problems.quoted import quoted
 from boundmark.problems.solution_table import Row, SolutionTable
 from boundmark.problems.source_file import naming, read_bytes
 

@@ -8,7 +8,7 @@ from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.lookup import find
 from boundmark.problems.microbatch import Block, BlockLayout
-from boundmark.problems.microbatch.block import Kind
+from boundmark.problems.microbatch.layout import Kind
 
 DEVICES = (4, 8, 16)
 

@@ -17,11 +17,10 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.published_file import published_file
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.lookup import find
 from boundmark.problems.placement import PlacementGraph
 from boundmark.problems.placement.graph import MOST_DEVICES
-from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 
 FILES = {"example-1": "example-1.xls", "googlenet": "GoogLeNet.xls"}

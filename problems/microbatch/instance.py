@@ -7,11 +7,10 @@ from typing import Any
 
 from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch.block import Block
 from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
-from boundmark.problems.microbatch.layout import BlockLayout
+from boundmark.problems.microbatch.layout import Block, BlockLayout
 from boundmark.problems.microbatch.measures import makespan
-from boundmark.problems.microbatch.schedule import Schedule
+from boundmark.problems.microbatch.schedule import MOST_MICRO_BATCHES, Schedule
 from boundmark.problems.problem import INSTANCE_FORMAT
 from boundmark.problems.stored_fields import (
     check_edges,
@@ -20,9 +19,6 @@ from boundmark.problems.stored_fields import (
     check_lists,
 )
 from boundmark.problems.ticks import LARGEST_TOTAL
-
-# Methods and checkers keep an entry for every block of every micro-batch.
-MOST_MICRO_BATCHES = 2**16
 
 FIELDS = (
     "micro_batches", "capacity", "duration", "memory", "device_sets", "kinds", "edges",

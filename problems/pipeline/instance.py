@@ -13,7 +13,7 @@ from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.objective import stage_costs
-from boundmark.problems.pipeline.partition import Partition
+from boundmark.problems.pipeline.partition import LARGEST_K, Partition
 from boundmark.problems.problem import INSTANCE_FORMAT
 from boundmark.problems.stored_fields import (
     check_edges,
@@ -21,9 +21,6 @@ from boundmark.problems.stored_fields import (
     check_format,
     check_lists,
 )
-
-# Objectives and methods keep an array entry per stage.
-LARGEST_K = 2**20
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,16 +9,14 @@ import numpy as np
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.placement import features as described
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
 from boundmark.problems.placement.features import COSTS, OPERATORS, check_described
-from boundmark.problems.placement.fusion.coarse import CoarseGraph, coarsen
-from boundmark.problems.placement.fusion.rules import RULE_SETS
+from boundmark.problems.placement.fusion import RULE_SETS, CoarseGraph, coarsen
 from boundmark.problems.placement.graph import PlacementGraph
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.problem import INSTANCE_FORMAT
-from boundmark.problems.quoted import quoted
 from boundmark.problems.stored_fields import (
     check_fields,
     check_format,

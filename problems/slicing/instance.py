@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.problem import INSTANCE_FORMAT
-from boundmark.problems.quoted import quoted
 from boundmark.problems.slicing.edge import Edge
 from boundmark.problems.slicing.graph import SlicingGraph
 from boundmark.problems.slicing.latency import latency

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from hypothesis import strategies as st
 
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance
-from boundmark.problems.microbatch.block import Kind
+from boundmark.problems.microbatch.layout import Kind
 
 # Name, duration, change of memory, devices.
 BlockText = tuple[str, int, int, tuple[int, ...]]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout
-from boundmark.problems.microbatch.block import Kind
+from boundmark.problems.microbatch.layout import Kind
 from boundmark.problems.microbatch.partners import backward_partners, forward_partners
 
 

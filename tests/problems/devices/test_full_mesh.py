@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.problems.devices.full_mesh import close_to_full_mesh
+from boundmark.problems.devices.cluster import close_to_full_mesh
 from boundmark.problems.errors import InvalidInputError
 
 Links = dict[tuple[int, int], tuple[int, int]]

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.problems.dag import Dag
-from boundmark.problems.placement.fusion.chains import fused_chains
-from boundmark.problems.placement.fusion.rules import FusionRules
+from boundmark.problems.placement.fusion import FusionRules, fused_chains
 
 TABLE_I = FusionRules((("conv", "bn"), ("conv", "bn", "relu"), ("conv", "bn", "add", "relu")))
 

@@ -13,8 +13,7 @@ from boundmark.datasets.resolve import load_member
 from boundmark.heuristics.placement.schedules.incumbent import Incumbent
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement import PROBLEM, PlacementInstance
-from boundmark.problems.placement.fusion.coarse import coarsen
-from boundmark.problems.placement.fusion.rules import FusionRules
+from boundmark.problems.placement.fusion import FusionRules, coarsen
 from boundmark.problems.problem import solution_document
 
 RULES = FusionRules((("a", "b"), ("a", "b", "c"), ("b", "c"), ("b", "a", "c")))

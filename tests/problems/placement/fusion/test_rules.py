@@ -1,7 +1,7 @@
 import pytest
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.placement.fusion.rules import RULE_SETS, FusionRules
+from boundmark.problems.placement.fusion import RULE_SETS, FusionRules
 
 
 def test_rules_and_their_parts() -> None:
