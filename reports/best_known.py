@@ -71,13 +71,14 @@ class Improvements:
 
     @property
     def sentence(self) -> str:
-        """A sentence on results that are better than the best known; empty if none is."""
+        """A sentence on results that are better than the best known; empty if there are none."""
         found = [
             f"{count(len(names), what)} ({', '.join(names[:3])}{', ...' * (len(names) > 3)})"
             for names, what in ((self.solutions, "solution"), (self.bounds, "bound"))
             if names
         ]
-        return f"Better than the best known: {' and '.join(found)}!" if found else ""
+        verb = "is" if len(self.solutions) + len(self.bounds) == 1 else "are"
+        return f"{' and '.join(found)} {verb} better than the best known." if found else ""
 
 
 def read_records(path: Path) -> BestKnown:

@@ -152,12 +152,12 @@ def _page(
     ]
     checked = check_section(folder.checks, folder.unsupported)
     against = best_known_section(shipped(), found)
-    celebrated = improvements(shipped(), found).sentence
+    improved = improvements(shipped(), found).sentence
     headlines = tuple(part.headline for part in parts if part.headline)
     findings = headlines if len(parts) > 1 else ()
     return Page(
         title=title(folder),
-        summary=summary(folder, [*(() if findings else headlines), celebrated]),
+        summary=summary(folder, [*(() if findings else headlines), improved]),
         findings=findings,
         settings=settings(folder),
         environment=environment(folder),

@@ -104,7 +104,8 @@ def test_improvements() -> None:
     assert (better.known, better.added) == (2, 1)
     assert better.solutions == ("made-up/a k=2",)
     assert better.bounds == ("made-up/b k=2",)
-    assert better.sentence.startswith("Better than the best known: 1 solution (made-up/a")
+    assert better.sentence.startswith("1 solution (made-up/a")
+    assert better.sentence.endswith(") are better than the best known.")
     assert improvements(later, later).sentence == ""
 
 
@@ -120,7 +121,7 @@ def test_the_section_credits_the_record() -> None:
     section = best_known_section(FIRST, own)
     assert section is not None
     assert "2 instances of 2" in section.paragraphs[0]
-    assert "Better than the best known: 1 bound" in section.paragraphs[0]
+    assert "1 bound (made-up/" in section.paragraphs[0]
     (table,) = section.tables
     (row,) = table.groups[0].rows
     assert [cell.text for cell in row][2:6] == ["13", "12", "10", "9"]
