@@ -1,7 +1,7 @@
 """From a results folder to its report: tables, plots, and pages for people."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +52,32 @@ FORMATS: Mapping[str, Callable[[Page], Mapping[str, str]]] = {
 }
 
 
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report shows beside the results.
+
+    Attributes
+    ----------
+    history
+        A file of earlier runs, to which this one is added; it need not be there yet.
+    highlight
+        Names of methods that stand in front, as tables name them.
+    baseline
+        A method, as tables name it, that the solutions of all others are held against.
+    unchecked
+        Whether to write a draft, which says so: of documents that the checker has not seen.
+    """
+
+    history: Path | None = None
+    highlight: Sequence[str] = ()
+    baseline: str | None = None
+    unchecked: bool = False
+
+
 def write_report(
     directory: Path,
     formats: Sequence[str] = ("html", "md"),
-    *,
-    history: Path | None = None,
-    highlight: Sequence[str] = (),
-    baseline: str | None = None,
-    unchecked: bool = False,
+    options: ReportOptions = ReportOptions(),
     on_check: Callable[[Checks], None] = ignore,
 ) -> list[Path]:
     """Write `report.*`, `tables/` and `plots/` into a results folder.
@@ -72,14 +90,6 @@ def write_report(
     formats
         Any of ``"html"``, ``"md"``, ``"latex"`` and ``"csv"``, which write the page's tables
         into `page_tables/`, and ``"png"``, which writes each plot as PNG beside its SVG.
-    history
-        A file of earlier runs, to which this one is added; it need not be there yet.
-    highlight
-        Names of methods that stand in front, as tables name them.
-    baseline
-        A method, as tables name it, that the solutions of all others are held against.
-    unchecked
-        Whether to write a draft, which says so: of documents that the checker has not seen.
     on_check
         Called with what is checked until now, after every check.
 
@@ -98,13 +108,16 @@ def write_report(
         earlier report stay as they were.
     """
     renderers = [find("report format", name, FORMATS) for name in formats]
-    if unchecked and history is not None:
+    history = options.history
+    if options.unchecked and history is not None:
         raise StoreError(f"{history}: a draft, of unchecked results, is not added to a history.")
-    folder = read_folder(ResultStore.open(directory), unchecked=unchecked, on_check=on_check)
+    store = ResultStore.open(directory)
+    folder = read_folder(store, unchecked=options.unchecked, on_check=on_check)
     treated = dict.fromkeys(folder.tasks["method"])
-    for name in (*highlight, *([baseline] if baseline is not None else [])):
+    named = [*options.highlight, *([] if options.baseline is None else [options.baseline])]
+    for name in named:
         find(f"method in {directory}", name, treated)
-    folder = replace(folder, highlight=tuple(highlight), baseline=baseline)
+    folder = replace(folder, highlight=tuple(options.highlight), baseline=options.baseline)
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
     parts = [part_of(folder, problem, with_png="png" in formats) for problem in folder.problems]

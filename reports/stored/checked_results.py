@@ -219,17 +219,20 @@ class _Checks:
 # Bytes of an entry.
 LENGTH = hashlib.sha256().digest_size
 
-# Of so many entries, those that were added last: 16 MB.
-MOST_ENTRIES = 500_000
-
-# Of so many versions of the checker, those that were used last.
-MOST_VERSIONS = 3
-
 
 class Accepted:
-    """The pairs of instance and document that this version of the checker is known to accept."""
+    """The pairs of instance and document that this version of the checker is known to accept.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    most_entries
+        Entries that are kept, those that were added last: 500,000 take 16 MB.
+    most_versions
+        Versions of the checker whose entries are kept, those that were used last.
+    """
+
+    def __init__(self, most_entries: int = 500_000, most_versions: int = 3) -> None:
+        self._most_entries, self._most_versions = most_entries, most_versions
         self._path = cache_folder("accepted") / checker_version()
         self._known = _read(self._path)
         self._added: dict[bytes, None] = {}
@@ -247,12 +250,12 @@ class Accepted:
         if not self._added:
             return
         # Another process may have added to them meanwhile.
-        entries = [*(_read(self._path) | self._added)][-MOST_ENTRIES:]
+        entries = [*(_read(self._path) | self._added)][-self._most_entries :]
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_durably(self._path, b"".join(entries))
             others = sorted(self._path.parent.iterdir(), key=lambda one: one.stat().st_mtime)
-            for old in others[:-MOST_VERSIONS]:
+            for old in others[: -self._most_versions]:
                 old.unlink(missing_ok=True)
         except (OSError, StoreError):
             return

@@ -22,7 +22,7 @@ from boundmark.reports.dictionary import (
     described,
     page,
 )
-from boundmark.reports.report import write_report
+from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
@@ -41,7 +41,7 @@ def schemas(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[st
     store = ResultStore.create_or_open(directory)
     for row, trace in synthetic(members=1):
         append(store, row, trace)
-    write_report(directory, ["md"], baseline="uniform")
+    write_report(directory, ["md"], options=ReportOptions(baseline="uniform"))
     folder = directory / "tables"
     return {
         str(path.relative_to(folder).with_suffix("")): pq.read_schema(path)

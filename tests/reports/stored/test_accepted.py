@@ -18,9 +18,9 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "cache" / "boundmark" / "accepted"
 
 
-def remember(*pairs: tuple[str, str]) -> None:
+def remember(*pairs: tuple[str, str], most_entries: int = 500_000) -> None:
     """Add entries as one run does."""
-    known = Accepted()
+    known = Accepted(most_entries)
     for pair in pairs:
         known.add(*pair)
     known.save()
@@ -56,11 +56,10 @@ def test_damaged_entries_are_none(folder: Path, content: bytes) -> None:
     assert not Accepted().has("a", "x")
 
 
-def test_the_last_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_entries_are_kept() -> None:
     """The file does not grow for ever."""
-    monkeypatch.setattr(checked_results, "MOST_ENTRIES", 2)
-    remember(("a", "x"), ("b", "x"))
-    remember(("c", "x"))
+    remember(("a", "x"), ("b", "x"), most_entries=2)
+    remember(("c", "x"), most_entries=2)
     known = Accepted()
     assert [known.has(name, "x") for name in "abc"] == [False, True, True]
 
