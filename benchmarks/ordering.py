@@ -9,7 +9,7 @@ from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.bounds.checker import printable
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
-from boundmark.problems.ordering.measures import Taken, memory_parts
+from boundmark.problems.ordering.memory import Taken, memory_parts
 from boundmark.reports.text import size
 
 BARS = "▁▂▃▄▅▆▇█"

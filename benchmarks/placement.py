@@ -14,7 +14,7 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import check_devices, memory_held
-from boundmark.problems.placement.measures import (
+from boundmark.problems.placement.schedule import (
     busy_ticks,
     idle_while_receiving,
     moved_ticks,

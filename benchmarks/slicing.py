@@ -9,8 +9,7 @@ from rich.table import Table
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
-from boundmark.problems.slicing.latency import plan_times
-from boundmark.problems.slicing.measures import device_loads
+from boundmark.problems.slicing.latency import device_loads, plan_times
 from boundmark.reports.text import integer
 
 

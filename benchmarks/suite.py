@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.settings import RunSettings
-from boundmark.datasets.any_file import load_file
-from boundmark.datasets.resolve import load_member
+from boundmark.datasets.resolve import load_file, load_member
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError, MissingFileError

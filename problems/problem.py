@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.cost_model import CostModel
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import Naming
 from boundmark.problems.parameter import Parameter
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 ParameterValue: TypeAlias = bool | int | float | str
 
 INSTANCE_FORMAT = "boundmark-instance/1"
+
 SOLUTION_FORMAT = "boundmark-solution/1"
 
 
@@ -85,6 +85,23 @@ def solution_document(instance: Instance, solution: Solution, objective: int) ->
         "problem": instance.problem,
         "objective": objective,
     }
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """How a problem makes costs of operations, tensors and devices.
+
+    Attributes
+    ----------
+    costs
+        Returns what `Problem.instance` takes, for a graph on a device or cluster. Raises
+        `InvalidInputError` if the problem cannot use the device.
+    default
+        Returns the device or cluster where none is named.
+    """
+
+    costs: "Callable[[ComputationGraph, Device | Cluster], Any]"
+    default: "Callable[[], Device | Cluster]"
 
 
 @dataclass(frozen=True)

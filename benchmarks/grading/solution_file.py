@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from boundmark.problems.catalog import problems
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_object import without_repetition
 from boundmark.problems.labels import names_of
-from boundmark.problems.quoted import quoted
 from boundmark.problems.solution_table import Row, SolutionTable
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.reports.stored.durable import write_durably

@@ -7,7 +7,7 @@ def instance(member: str, metric: str) -> Any:
     """Return an instance of a model of `onnx-light`."""
     from boundmark.datasets.onnx_light import load
     from boundmark.problems.ordering import OrderingInstance
-    from boundmark.problems.ordering.tensors import ordering_graph
+    from boundmark.problems.ordering.graph import ordering_graph
 
     return OrderingInstance(ordering_graph(load(member)), metric)
 

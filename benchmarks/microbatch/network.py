@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout
-from boundmark.problems.microbatch.block import Kind
+from boundmark.problems.microbatch.layout import Kind
 from boundmark.problems.microbatch.partners import backward_partners, forward_partners
 
 Array = npt.NDArray[np.float64]

@@ -57,12 +57,17 @@ def run(
     if ideals <= FEW_IDEALS:
         _solve_plainly(instance, budget, progress, ideals)
     else:
-        _solve_compiled(instance, budget, progress, ideals)
+        _solve_compiled(instance, budget, progress, ideals, pairs_at_a_time)
 
 
 def _solve_compiled(
-    instance: PipelineInstance, budget: Budget, progress: Progress, ideals: int
+    instance: PipelineInstance,
+    budget: Budget,
+    progress: Progress,
+    ideals: int,
+    pairs_at_a_time: int,
 ) -> None:
+    # Takes a second to import.
     from boundmark.bounds.pipeline.ideals import BudgetSpentError, IdealSearch, lattice
     from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance
-from boundmark.problems.microbatch.block import Kind
+from boundmark.problems.microbatch.layout import Kind
 
 # Name, duration, change of memory, devices.
 BlockText = tuple[str, int, int, tuple[int, ...]]

@@ -16,7 +16,7 @@ from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline import ideal_dp, ideals
 from boundmark.bounds.pipeline.ideal_dp import pendants, without
 from boundmark.bounds.pipeline.ideals import lattice
-from boundmark.datasets.pipeline import pipedream_profile
+from boundmark.datasets.pipeline import pipedream
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
@@ -161,7 +161,7 @@ def test_huge_costs_do_not_overflow() -> None:
 )
 def test_measured_profiles_are_solved(model: str, k: int) -> None:
     """PipeDream's profiles are solved to certified optimality for every number of stages."""
-    graph = pipedream_profile.load(published_data() / "pipedream" / f"{model}.txt")
+    graph = pipedream.load(published_data() / "pipedream" / f"{model}.txt")
     sample = PipelineInstance(graph, min(k, graph.dag.nodes))
     reports = solved(sample)
     final = reports.bounds[-1]
