@@ -1,4 +1,4 @@
-"""Filter what a method reports: pass on only solutions and bounds better than those before."""
+"""A filter of a method's reports: it passes on solutions and bounds better than those before."""
 
 import math
 from dataclasses import dataclass

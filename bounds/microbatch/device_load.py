@@ -31,7 +31,7 @@ class LongestPaths:
 
     @cached_property
     def heads(self) -> IntArray:
-        """Ticks before which each block cannot start, shape (K,)."""
+        """Longest path to the start of each block, in ticks, shape (K,)."""
         dag = self.layout.dag
         heads = np.zeros(dag.nodes, dtype=np.int64)
         for v in dag.topological_order.tolist():
@@ -41,7 +41,7 @@ class LongestPaths:
 
     @cached_property
     def tails(self) -> IntArray:
-        """Ticks from the end of each block to the end of all that waits for it, shape (K,)."""
+        """Longest path from the end of each block, in ticks, shape (K,)."""
         dag = self.layout.dag
         tails = np.zeros(dag.nodes, dtype=np.int64)
         for u in dag.topological_order[::-1].tolist():

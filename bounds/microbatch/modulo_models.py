@@ -1,4 +1,4 @@
-"""What follows a steady state of `modulo`: less memory, a short warm-up and cool-down, a makespan.
+"""CP-SAT models that finish schedules of `modulo`: less memory, short ends, least makespan.
 
 A schedule is completed around its repetend ([TESSEL24], Section IV-C), which is one period of a
 steady state. On each device the warm-up ends before the repetend begins, and the cool-down begins

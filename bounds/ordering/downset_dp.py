@@ -338,5 +338,5 @@ def check_steps(part: Section, steps: int) -> int:
 
 
 def fits_in_memory(part: Section, largest: int) -> bool:
-    """Whether the checker has memory for so many down-sets of two consecutive sizes."""
+    """Whether the down-sets of two consecutive sizes fit into the checker's memory."""
     return largest * limits.state_bytes(len(part.operators)) <= limits.MOST_LEVEL_BYTES

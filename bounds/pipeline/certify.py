@@ -36,22 +36,18 @@ class CertifySettings:
     Attributes
     ----------
     ideals_fraction
-        Part of the time, at most, for the dynamic program: where it applies, it usually
-        takes far less.
-    separated
-        Bound of `separation`, in units of the mean work, above which tensors wait for long,
-        and `pivot-tree` tells what that costs at least.
-    pivot_fraction
-        Part of the time left for `pivot-tree`.
+        Part of the time for `ideal-dp`, at most: where it applies, it usually takes far less.
+    separated, pivot_fraction
+        If `separation` proves more than this multiple of the mean work, tensors wait for long, as
+        in training, and `pivot-tree` gets a part of the remaining time.
     widest_long_graph
-        Nodes per node of a longest path, up to which a graph is long: models have 1 to 4,
-        random graphs ten and more.
+        A graph is long if it has at most so many nodes for each node of a longest path: models
+        have 1 to 4, random graphs ten and more.
     most_stages_for_all
-        Number of stages up to which a tree with all stages in it comes first; with more,
-        one that looks at one stage proves more in half a minute.
+        Number of stages up to which `mip-tree` comes first; with more, a tree that looks at one
+        stage proves more in half a minute.
     another_fraction
-        Part of the time, at least, for another method: one that was stopped by the clock
-        leaves less.
+        Part of the time that has to be left for another method to begin.
     """
 
     ideals_fraction: float = 0.5

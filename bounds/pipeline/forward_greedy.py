@@ -20,8 +20,8 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
 
-class Effort(NamedTuple):
-    """How much effort goes into a threshold.
+class Round(NamedTuple):
+    """How much effort goes into a threshold in one round.
 
     Attributes
     ----------
@@ -49,18 +49,18 @@ class ForwardSettings:
     ----------
     start_fraction
         Part of the time, at most, for a partition to start from.
-    efforts
-        How much goes into a threshold, round after round.
+    rounds
+        The rounds, in order.
     """
 
     start_fraction: float = 0.02
-    efforts: tuple[Effort, ...] = (
-        Effort(0, ("upper",), 0.01),
-        Effort(10, ("upper",), 0.003),
-        Effort(10, BOTH, 0.002),
-        Effort(100, BOTH, 0.001),
-        Effort(1000, BOTH, 0.0005),
-        Effort(10000, BOTH, 0.0),
+    rounds: tuple[Round, ...] = (
+        Round(0, ("upper",), 0.01),
+        Round(10, ("upper",), 0.003),
+        Round(10, BOTH, 0.002),
+        Round(100, BOTH, 0.001),
+        Round(1000, BOTH, 0.0005),
+        Round(10000, BOTH, 0.0),
     )
 
 
@@ -86,15 +86,15 @@ def run(
     )
     best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
     try:
-        for effort in settings.efforts:
+        for effort in settings.rounds:
             if not _bisect(context, effort, floor, best):
-                _bisect(context, Effort(effort.branchings, BOTH, 0.0), floor, best)
+                _bisect(context, Round(effort.branchings, BOTH, 0.0), floor, best)
                 break
     except OutOfTimeError:
         pass
 
 
-def _bisect(context: Context, effort: Effort, floor: int, best: Best) -> bool:
+def _bisect(context: Context, effort: Round, floor: int, best: Best) -> bool:
     """Bisect for the least threshold that the construction meets.
 
     Returns

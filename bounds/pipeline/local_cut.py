@@ -95,7 +95,7 @@ _STATE = types.NamedUniTuple(_VECTOR, 11, State)  # type: ignore[no-untyped-call
 
 @njit([_TWO_INTS(*(_INT,) * 4, _NETWORK, _STATE)], cache=True, nogil=True)
 def _reach(source: int, a: int, b: int, wanted: int, g: Network, s: State) -> tuple[int, int]:
-    """Set levels from the source on; return how many vertices, and what they can still drain."""
+    """Set levels from the source on; return the number of vertices and their drain capacity."""
     n = len(g.work)
     s.queue[0] = source
     s.level[source] = 0

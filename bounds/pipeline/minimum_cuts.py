@@ -26,13 +26,10 @@ class MinimumCuts:
 
     def __init__(self, graph: PipelineGraph) -> None:
         dag = graph.dag
-        entering = np.zeros(dag.nodes, dtype=np.int64)
-        np.add.at(entering, dag.targets, graph.transfer[dag.sources])
-        leaving = np.where(np.diff(dag.consumer_start) > 0, graph.transfer, 0)
         self._network = local_cut.Network(
             work=graph.work,
             transfer=graph.transfer,
-            io=frozen(entering + leaving),
+            io=frozen(transfers_around(graph)),
             sources=dag.sources,
             targets=dag.targets,
             out_start=dag.consumer_start,
@@ -78,6 +75,14 @@ class MinimumCuts:
             "edges": edges[by_edge].tolist(),
             "amounts": amounts[by_edge].tolist(),
         }
+
+
+def transfers_around(graph: PipelineGraph) -> IntArray:
+    """Return the transfers into and out of each node alone, shape (n,)."""
+    dag = graph.dag
+    around = np.where(np.diff(dag.consumer_start) > 0, graph.transfer, 0)
+    np.add.at(around, dag.targets, graph.transfer[dag.sources])
+    return around
 
 
 def largest_node_cut(graph: PipelineGraph, cuts: MinimumCuts) -> tuple[int, int]:

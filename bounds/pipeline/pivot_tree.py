@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
@@ -29,7 +28,6 @@ from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline import separation, work
 from boundmark.bounds.pipeline.quick_partition import quick_partition, sliced_along
 from boundmark.bounds.pipeline.reach.prefixes import scaled
-from boundmark.bounds.pipeline.separation import Bits
 from boundmark.bounds.pipeline.tree.relaxation import (
     FAMILIES,
     TREE_FAMILIES,
@@ -48,7 +46,7 @@ from boundmark.bounds.pipeline.tree.search import (
 )
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, Superblocks, around
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows, branch, narrowed
-from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
@@ -72,31 +70,26 @@ class PivotSettings:
     Attributes
     ----------
     start_fraction
-        Part of the time, at most, for a partition, unless one is known: thresholds need not
-        be above its cost.
+        Part of the time for a quick partition, unless a cost is known: thresholds stay below it.
     least_side
-        Nodes that the pivot depends on, and that depend on it, as a part of all nodes at
-        least.
+        Least part of the nodes that the pivot depends on, and that depend on it.
     search_fraction
-        Part of the time for programs: the last certificate has to be checked.
+        Part of the time for programs; the rest is for checking the last certificate.
     partition_fraction
-        Part of the time spent, at most, for partitions near the points of programs.
+        Part of the time spent for partitions rounded from the programs' points.
     report_every
         Part of the time between two certificates.
     checks_in_reserve
         Time kept for the last certificate, in slowest checks so far.
-    large_graph
-        Nodes above which a program takes ten seconds and more, so that smaller ones come
-        before it.
-    left_out
-        Part of all transfers that the smallest tensors have together whose rows are left
-        out, program after program: with 0.3, one takes a tenth of the time and proves about
-        four fifths as much.
+    large_graph, left_out
+        With more nodes, a program takes ten seconds and more. Then programs without the rows of
+        the smallest tensors come first; `left_out` is the part of all transfers that these have.
+        With 0.3, a program takes a tenth of the time and proves about four fifths as much.
     precision
-        Relative gap at which a program's solution is near enough to its optimum.
+        Relative gap of the programs' solutions.
     threshold_units
-        Units of cost in which the solver sees the threshold: with 10^8, it takes half as
-        long again or fails.
+        The threshold in the solver's units of cost: with 10^8, it takes half as long again or
+        fails.
     """
 
     start_fraction: float = 0.02
@@ -378,7 +371,7 @@ def widest_span(graph: PipelineGraph, settings: PivotSettings = PivotSettings())
     order = dag.topological_order
     before = separation.reached(order, dag.producer_start, dag.producers)
     after = separation.reached(frozen(order[::-1]), dag.consumer_start, dag.targets)
-    found = spans(before, after, dag.consumer_start, dag.targets, graph.transfer)
+    found = separation.spans(before, after, dag.consumer_start, dag.targets, graph.transfer)
     for side in (before, after):
         found[np.bitwise_count(side).sum(axis=1) < settings.least_side * dag.nodes] = 0
     pivot = int(found.argmax())
@@ -395,44 +388,3 @@ def _report(instance: PipelineInstance, positions: Positions, best: Best) -> boo
         return False
     best.bound(Certificate.of(instance, KIND, bound, payload, "pivot-tree"))
     return True
-
-
-_INPUT = types.Array(types.int64, 1, "C", readonly=True)
-_VECTOR = types.Array(types.int64, 1, "C")
-_BITS = types.Array(types.uint64, 2, "C")
-
-
-@njit([_VECTOR(_BITS, _BITS, _INPUT, _INPUT, _INPUT)], cache=True, nogil=True)
-def spans(
-    before: Bits, after: Bits, start: IntArray, targets: IntArray, transfer: IntArray
-) -> IntArray:
-    """Return the total transfer of tensors that lead past each node, shape (n,).
-
-    Their producer is the node or one that it depends on, and some consumer depends on the node.
-
-    Parameters
-    ----------
-    before, after
-        The nodes that each node depends on, those that depend on it, and itself, as bits.
-    start, targets
-        The consumers of node v are ``targets[start[v] : start[v + 1]]``.
-    transfer
-        Ticks of each node's output, shape (n,).
-    """
-    nodes = len(transfer)
-    total = np.zeros(nodes, dtype=np.int64)
-    read_after = np.empty(before.shape[1], dtype=np.uint64)
-    for u in range(nodes):
-        if transfer[u] == 0:
-            continue
-        read_after[:] = 0
-        for edge in range(start[u], start[u + 1]):
-            for word in range(len(read_after)):
-                read_after[word] |= before[targets[edge], word]
-        for word in range(len(read_after)):
-            # Nodes on the way from u to one of its consumers, ends included.
-            rest = read_after[word] & after[u, word]
-            for bit in range(64):
-                if (rest >> np.uint64(bit)) & np.uint64(1):
-                    total[64 * word + bit] += transfer[u]
-    return total

@@ -68,7 +68,7 @@ class Derivation:
         return self._line(constraint, " ".join([kind, str(len(written)), *written]))
 
     def join(self, constraint: str, sides: Iterable[tuple[int, int]]) -> int:
-        """Write a constraint that holds under either of two assumptions, of which one is true.
+        """Write a constraint that follows from either of two complementary assumptions.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Windows:
         return None
 
     def earlier(self, v: int, b: int, out: Derivation) -> "tuple[Windows, int]":
-        """Assume that v is in stage b or earlier; return what follows and the assumption."""
+        """Assume that v is in stage b or earlier; return the windows and the assumption."""
         y, assumption = self.model.y, out.assume(_one(self.model.y(v, b)))
         last, lower = list(self.last), dict(self.lower)
         side = Windows(self.model, self.first, last, lower, self.upper)
@@ -145,7 +145,7 @@ class Windows:
         return side, assumption
 
     def later(self, v: int, b: int, out: Derivation) -> "tuple[Windows, int]":
-        """Assume that v is in a stage after b; return what follows and the assumption."""
+        """Assume that v is in a stage after b; return the windows and the assumption."""
         y, assumption = self.model.y, out.assume(_zero(self.model.y(v, b)))
         first, upper = list(self.first), dict(self.upper)
         side = Windows(self.model, first, self.last, self.lower, upper)

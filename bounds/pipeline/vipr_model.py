@@ -122,7 +122,7 @@ class Model:
                 yield f"{family}_{i}", self.row(family, i)
 
     def row(self, family: str, i: int) -> Row:
-        """Return a row: terms and what they add up to at least."""
+        """Return a row: its terms and its lower bound."""
         graph, k = self.graph, self.graph.k
         if family == "later":
             v, b = divmod(i, k - 1)

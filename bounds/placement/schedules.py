@@ -1,4 +1,4 @@
-"""What both exact programs share: a first schedule, transfers, windows, exchangeable devices."""
+"""Shared by both exact programs: a first schedule, transfers, windows, exchangeable devices."""
 
 import heapq
 import itertools

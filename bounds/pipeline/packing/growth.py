@@ -32,7 +32,7 @@ def _lowest(word: int) -> int:
 
 @njit([_INT(_WORDS, _WORDS, _INT, GRAPH)], cache=True, nogil=True)
 def _cost(inside: BitSets, held: BitSets, cache: int, g: TensorGraph) -> int:
-    """Return what a set costs; `held` are the tensors with an end in it."""
+    """Return the cost of a set; `held` are the tensors with an end in it."""
     cost, load = 0, 0
     for word in range(len(inside)):
         rest = inside[word]
@@ -54,7 +54,7 @@ def _cost(inside: BitSets, held: BitSets, cache: int, g: TensorGraph) -> int:
 
 @njit([_INT(_WORDS, _WORDS, _INPUT, GRAPH)], cache=True, nogil=True)
 def _join(held: BitSets, nodes: BitSets, weights: IntArray, g: TensorGraph) -> int:
-    """Add the tensors of nodes to those held; return what the nodes weigh."""
+    """Add the tensors of nodes to those held; return the weight of the nodes."""
     weight = 0
     for word in range(len(nodes)):
         rest = nodes[word]

@@ -41,66 +41,61 @@ PRODUCER = "packing"
 class PackingSettings:
     """Settings of `packing`: how time is divided, and which thresholds are tried.
 
+    "Last threshold" is the largest that weights refute; it is only estimated.
+
     Attributes
     ----------
     start_fraction
-        Part of the time, at most, for a partition to learn sets from.
+        Part of the time for a quick partition, whose stages the pool of sets begins with.
     margins
-        How far a threshold is below the last one that weights refute, as a part of it, in
-        the order of proofs.
+        Distances of the thresholds to prove from the last threshold, as parts of it, in this
+        order. A smaller distance takes a longer proof.
     first_step
-        How far the first threshold to weigh is above the share bound, as a part of it.
+        Distance of the first threshold to weigh from the share bound, as a part of it.
     close
-        How close the last threshold is to be known before proofs are tried, as a part of
-        the stages.
+        Precision of the last threshold before proofs begin, as a part of the number of stages.
     most_step
-        How far, as a part, a threshold is at most above the refuted one if all larger ones
-        are open.
-    search_growth
-        How many times as long a search takes, at most, for each percent that its threshold
-        is larger. What it is is estimated from the last two searches; nearer to the last
-        threshold it is about the square.
-    least_growth
-        The same, at least.
+        Distance of a threshold from the one refuted before, at most, as a part of it, while no
+        larger one is known to stand.
+    search_growth, least_growth
+        Most and least factor by which a search takes longer for each percent of the threshold.
+        Between them it is estimated from the last two searches; near the last threshold it is
+        about the square.
     far
-        Part of the last threshold below which larger thresholds hardly take longer.
+        Part of the last threshold below which a search hardly takes longer for a larger threshold.
     short
-        A search is short if one that takes so many times as long still ends in time.
+        A search is short if one that takes this many times as long would still end in time.
     first_proof_fraction
-        Part of the time left that the first proof may take. Nothing is known of its length
-        before, so there has to be time for a smaller threshold.
+        Part of the remaining time for the first proof. Its length is not known before, and there
+        has to be time for a smaller threshold.
     proof_fraction
-        Part of the time left that each later proof may take.
-    easy
-        Weights that exceed the stages by this part are proved at once: such searches are
-        short, and the bound is one to fall back on.
-    easy_fraction
-        Part of the time that such a proof may take.
+        Part of the remaining time for each later proof.
+    easy, easy_fraction
+        Weights whose sum exceeds k by the part `easy` are proved at once, within a part of the
+        remaining time: such searches are short, and the bound is one to fall back on.
     most_failures
-        Number of proofs that took too long after which none is tried, if none has ended.
+        Number of proofs without an end after which `packing` gives up, if no proof has ended.
     most_too_long
-        Number of searches too long to check after which none is tried.
+        Number of searches too long to check after which `packing` gives up.
     weighing_fraction
-        Part of the time, at most, before the first proof.
+        Part of the time before the first proof, at most.
     lacking_part
-        Part of what weights should exceed the stages by, at a threshold to be proved, that
-        they may lack: the last bit takes longest to find.
+        Tolerance of the weights for a proof, as a part of what their sum is expected to exceed k
+        by. The last improvements take longest.
     weighing_again_fraction
-        Part of the time left for weights of one threshold, at most.
-    many_found
-        Number of sets found by a search from which on new weights are worth their while.
-    weighing_found_fraction
-        Part of the time left that these weights may take.
-    found_precision
-        Precision of these weights, as a part of the stages.
+        Part of the remaining time for new weights at one threshold.
+    many_found, weighing_found_fraction, found_precision
+        If a search finds more new sets than `many_found`, weights are computed again, within a
+        part of the remaining time and to a precision given as a part of k.
     worth
-        Thresholds closer than this part are not worth another long proof.
+        Least distance of a threshold from the one refuted before, as a part of it, that is worth
+        another long proof.
     long
         Part of the time from which on a proof is long.
     most_steps
         Largest number of steps that checking a certificate may take.
     weighing, search
-        Those of weights and of searches.
+        Settings of the search for weights, and of the searches that prove them.
     """
 
     start_fraction: float = 0.03

@@ -97,7 +97,7 @@ class Front:
         return max(1, int(self.packed[-1]))
 
     def packing(self, units: int) -> Packing:
-        """Return the heaviest packing of at most so many units."""
+        """Return the heaviest packing that costs at most a number of units."""
         result = []
         while units:
             used = int(self.last[units])

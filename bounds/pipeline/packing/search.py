@@ -15,6 +15,7 @@ from boundmark.bounds.checker.pipeline.limits import (
     flow_steps,
     plan_steps,
 )
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.packing import growth, set_flow, set_search
 from boundmark.bounds.pipeline.packing.pool import Front, Pool, unit_of
 from boundmark.bounds.pipeline.packing.set_search import BitSets, Rule, Stack, TensorGraph
@@ -37,28 +38,23 @@ class SearchSettings:
     Attributes
     ----------
     part_for_small_sets
-        Part of the weight that the heaviest packing may gain which sets of half a stage's
-        cost or less may gain: then hardly a new one is a problem, and larger ones hardly
-        lose by it.
+        Part of the slack of the heaviest packing that sets of half a stage's cost or less get.
+        Then few new sets of that size matter, and larger ones hardly lose by it.
     usual_price
         First price of a tick, as a multiple of a stage's weight divided by a stage's cost.
     most_found
-        Number of sets after which a search stops: the weights have to change anyway.
+        Number of sets found after which a search stops: the weights have to change anyway.
     steps_with_last_flow
-        Steps that a search may take with the last flow before it gets one of its own, which
-        makes the certificate longer by as many amounts as the graph has edges.
-    steps_with_own_flow
-        Steps that a search may take with a flow of its own before its sets are split in
-        two.
-    steps_fraction
-        The same as a part of all steps so far, for when flows become many.
+        Steps that a search may take with the last flow before it gets a new one. A new flow makes
+        the certificate longer by as many amounts as the graph has edges.
+    steps_with_own_flow, steps_fraction
+        Steps that a search may take with a new flow before its sets are split in two: a number, or
+        a part of all steps so far if that is more.
     order_parts
-        What weights and tensors around a node count for in the order of nodes, each in
-        parts of its mean.
-    price_trials
-        Number of prices tried for a flow.
-    price_step
-        Distance of the first of these prices, as a part of them.
+        Weights of a node's weight and of the tensors around it, relative to their means, in the
+        order of nodes.
+    price_trials, price_step
+        Number of prices tried for a new flow, and the distance of the first ones, as a part.
     """
 
     part_for_small_sets: float = 0.5
@@ -80,7 +76,7 @@ LARGEST_PRICE_FACTOR = 4
 def allowance(
     front: Front, most: int, settings: SearchSettings = SearchSettings()
 ) -> IntArray | None:
-    """Return the most that sets may weigh, by units of cost; None if known ones exceed it.
+    """Return the allowed weight of sets for each cost in units; None if known sets exceed it.
 
     Sets of at most half the units may weigh a little more than those that are known; larger ones,
     as much as is left by the heaviest packing beside them.
@@ -129,7 +125,7 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a search looks for: sets up to a cost that weigh more than the front.
+    """Input of a search for sets up to a cost that weigh more than the front.
 
     Attributes
     ----------
@@ -247,11 +243,7 @@ def _order(tensors: Tensors, weights: IntArray, settings: SearchSettings) -> lis
 
     To leave such a node out costs most, so that few sets without it are met.
     """
-    graph, dag = tensors.graph, tensors.graph.dag
-    around = np.zeros(dag.nodes)
-    np.add.at(around, dag.targets, graph.transfer[dag.sources])
-    producers = np.unique(dag.sources)
-    around[producers] += graph.transfer[producers]
+    around = transfers_around(tensors.graph)
     parts = (values / max(1.0, float(values.mean())) for values in (weights, around))
     score = np.dot(settings.order_parts, list(parts))
     order: list[int] = np.argsort(-score, kind="stable").tolist()

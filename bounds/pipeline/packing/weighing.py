@@ -35,25 +35,24 @@ class WeighingSettings:
     Attributes
     ----------
     best_part
-        Part of the weights looked at that are the best ones so far; the rest is the
-        program's solution.
+        Weight of the best solution so far in the point that is separated; the rest is the
+        program's solution (in-out separation).
     units
-        Number of units, about, in which a stage's cost is counted.
+        Number of units, about, in which the cost of a stage is counted: more are more exact and
+        slower.
     most_rows
         Number of packings added to the program in a round, at most.
-    precision
-        Difference of two sums of weights, in stages, from which on they are different.
-    looseness
-        The same as a part of what the sum exceeds k by.
+    precision, looseness
+        The search ends when its bounds differ by less than `precision`, in stages, or by less than
+        the part `looseness` of what the upper one exceeds k by.
     growth_prices
-        Prices at which sets grow, as multiples of a stage's weight divided by a stage's
-        cost.
+        Prices at which sets grow, as multiples of a stage's weight divided by a stage's cost.
     growth_noise
         Noise of these prices, as a part of them, so that repetitions find other sets.
     nearly_tight
         Sets in packings of this part of the heaviest packing's weight are grown again.
     last_growths
-        How often sets grow once more before weights are believed to be the best.
+        Number of growths without a heavier packing after which the weights are taken as the best.
     most_grown
         Number of sets that one growth may find.
     """

@@ -28,29 +28,28 @@ KIND = "reach/1"
 
 @dataclass(frozen=True)
 class StepSettings:
-    """Settings of steps: how long they are searched, and when which ones are taken.
+    """Settings of steps: how long they are searched, and which ones are taken.
 
     Attributes
     ----------
     most_open_columns
-        Number of columns that windows leave open above which all stages at once are too
-        large a program.
+        Number of open columns above which a program of all stages at once is not tried.
     nearly_refuted
-        What steps from one end may lack, in stages, for those from the other end to begin.
+        Steps from the other end follow if the bounds of some prefix are closer than this, in
+        stages.
     narrowed
-        Factor by which either have to narrow the prefixes for the others to be taken once
-        more.
+        Factor by which steps from one end have to narrow the prefixes for those from the other end
+        to be taken once more.
     most_roundings
-        Number of partitions made of one point, at most.
-    few_branchings
-        Branchings of a step of one stage that comes before one of several.
-    some_branchings
-        Branchings of a step of two stages that comes before a longer one.
+        Number of partitions rounded from one point, at most.
+    few_branchings, some_branchings
+        Branchings of the steps of one stage, and of two stages, that come before longer ones.
     short
-        Steps of up to so many stages end at every prefix; longer ones follow one another.
+        Steps of up to so many stages end at every prefix; longer ones follow one another, so that
+        each has time to branch.
     prices
-        Of partitions built stage by stage: how much of a tensor's transfer is charged to a stage if
-        stages to come have to read it, in the order in which they are tried.
+        For partitions built stage by stage: part of a tensor's transfer that is charged to a stage
+        if later stages have to read it, in the order in which they are tried.
     stage_precision
         How much worse than the best one such a stage may be, in stages.
     """

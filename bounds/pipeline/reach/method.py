@@ -45,36 +45,33 @@ class ReachSettings:
     Attributes
     ----------
     few_stages_rounds
-        Rounds with few stages. Where steps of one stage end, those of two begin to pay:
-        they have to agree on what is between.
-    many_stages
-        Number of stages from which on the other rounds are taken.
-    many_stages_rounds
-        Rounds with many stages: all that short steps lack adds up, and there are fewer
-        steps of four.
+        Rounds with few stages. When steps of one stage prove no more, those of two do, because
+        both have to agree on the prefix between them.
+    many_stages, many_stages_rounds
+        Number of stages from which on other rounds are used. There, the losses of short steps add
+        up, and there are fewer steps of four stages.
     nearly_closed
-        Distance of the bounds, as a part of the cost, from which on the threshold just
-        below the best partition's cost is tried first, from both ends.
+        Gap, as a part of the cost, from which on the threshold just below the best cost is tried
+        first, with steps from both ends.
     many_branchings
-        Branchings from which on all stages at once are tried, and the other end after short
+        Branchings from which on a program of all stages is tried, and the other end after short
         steps.
     most_greedy_branchings
         Branchings of a stage of a partition, at most.
     improvement
-        Partitions are looked for until the threshold where that fails is so close to the
-        best one, as a part of it.
+        The search for partitions ends when the largest threshold that failed is this close to the
+        best cost, as a part of it.
     least_part
-        Part of the width between what is refuted and what stands that a threshold keeps
-        from either, at least.
+        Least distance of a threshold from both bounds, as a part of the gap.
     first_of_long_steps
-        Part of that width at which long steps try first: a failure takes long, and much is
-        rarely refuted.
+        Position of the first threshold in the gap, as a part of it, for long steps: a failure
+        takes long, and much is rarely refuted.
     meeting_part
-        Part of the time for partitions, at most; the last one begun may exceed it.
+        Part of the time for partitions; the last one begun may exceed it.
     report_every
         Part of the time between two certificates.
     start_fraction
-        Part of the time, at most, for a partition to start from.
+        Part of the time for a partition to start from.
     """
 
     few_stages_rounds: tuple[Round, ...] = (
@@ -182,7 +179,7 @@ class ClosingIn:
                 stands, slack = threshold, found
 
     def _between(self, high: int, slack: float, share: float) -> int:
-        """Return a threshold between what is refuted and what stands.
+        """Return a threshold between the refuted one and the least that stands.
 
         Parameters
         ----------

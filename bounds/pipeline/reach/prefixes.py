@@ -1,4 +1,4 @@
-"""What the prefixes of a pipeline weigh: weights of nodes, bounds, and the windows that follow.
+"""Weights of a pipeline's prefixes: of the nodes, bounds on them, and the windows that follow.
 
 Weights are the nodes' work, partly moved along the tensors. A prefix that cuts expensive tensors is
 worth less than its work says, because the stages to come have to read them. Weights that are moved
@@ -224,7 +224,7 @@ class Prefixes:
         return limit >= self.at_least[step.last + 1] and limit > 0
 
     def superblocks(self, step: Step) -> Superblocks:
-        """Return the step's stages between what is before them and what is after them.
+        """Return the superblocks of a step: its stages, and all before and all after them.
 
         What the step is about may be anything, as far as the stages allow it.
         """

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from boundmark.bounds.highs import highs_solver
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.reach.prefixes import Closure
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, relax, whole_numbers
 from boundmark.bounds.pipeline.tree.superblocks import Superblocks
@@ -66,7 +67,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class StageLimits:
-    """What limits stages: their cost, and the shares of their nodes.
+    """The limits of stages: their cost, and the shares of their nodes.
 
     Attributes
     ----------
@@ -357,9 +358,4 @@ def branching_weights(graph: PipelineGraph) -> IntArray:
 
     Where the tensors of a node alone cost much, its neighbours follow it.
     """
-    dag = graph.dag
-    weights = graph.work + 1
-    np.add.at(weights, dag.targets, graph.transfer[dag.sources])
-    producers = np.unique(dag.sources)
-    weights[producers] += graph.transfer[producers]
-    return weights
+    return graph.work + 1 + transfers_around(graph)

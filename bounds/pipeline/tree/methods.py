@@ -38,23 +38,20 @@ class TreeSettings:
 
     Attributes
     ----------
-    first_step
-        How much the first target is above what has been refuted, as a part of it. Shares
-        far above what can be refuted are weak, and each new target has the worst leaves
-        solved again: so steps begin small and double.
-    largest_step
-        The same for later targets, at most.
-    root_trials
-        How often the roots are solved to find the threshold that they refute.
-    root_precision
-        How exactly that threshold is found, as a part of it.
+    first_step, largest_step
+        Distance of the first target from what has been refuted, as a part of it; it doubles up to
+        the largest. Shares far above what can be refuted are weak, and each new target has the
+        worst leaves solved again, so steps begin small.
+    root_trials, root_precision
+        How often the roots are solved to find the largest threshold that they refute, and how
+        exactly, as a part of it.
     report_every
         Part of the time after which a certificate is made in any case.
     steps_in_reserve
         Time kept for one more step and the last certificate, in slowest steps so far.
     checks_in_reserve
-        Time kept beside that, in slowest checks so far: the last tree is tried at
-        thresholds below its own, by bisection.
+        Time kept beside that, in slowest checks so far: the last tree is checked at lower
+        thresholds, too, by bisection.
     """
 
     first_step: float = 0.0005
@@ -92,7 +89,7 @@ def run_bottleneck_tree(
     progress: Progress,
     settings: TreeSettings = TreeSettings(),
 ) -> None:
-    """Report bounds by trees on a stage and what is before and after it ([MTPP24], Section 3.2).
+    """Report bounds by trees on one stage at any position ([MTPP24], Section 3.2).
 
     The paper's program asks that the stage has the mean work. Here it has the mean of the nodes'
     shares at the share bound (see `share`): a node among expensive tensors counts for more than its
@@ -110,7 +107,7 @@ def run_bottleneck_guess_tree(
     progress: Progress,
     settings: TreeSettings = TreeSettings(),
 ) -> None:
-    """Report bounds by trees on a stage, one for each of its positions ([MTPP24], Section 3.3).
+    """Report bounds by trees on one stage, a tree for each position ([MTPP24], Section 3.3).
 
     As in `bottleneck-tree`, the stage has the mean of the nodes' shares, or of their work. Since
     its position is known, the superblocks before and after it cost something, and nodes have
@@ -265,7 +262,7 @@ class _Report:
         return int(self.best.certified)
 
     def at(self, threshold: int) -> int:
-        """Return what the tree proves at a threshold, or 0 if that cannot be better."""
+        """Check and report the tree's bound at a threshold; return 0 if it cannot be better."""
         tree = self.tree
         if (tree.bound if threshold == tree.threshold else threshold + 1) <= self.proven:
             return 0

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.share import ShareTable
 from boundmark.bounds.pipeline.tree.relaxation import (
     FAMILIES,
@@ -44,6 +45,8 @@ from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 Roots = list[tuple[Superblocks, Windows]]
+
+Multipliers: TypeAlias = dict[str, list[int]]
 
 # A column within this of 0 or 1 is as good as fixed.
 FRACTIONAL = 1e-4
@@ -131,7 +134,7 @@ def choice(
         inside = y[:, MIDDLE] - y[:, MIDDLE - 1]
         membership = np.minimum(inside, 1 - inside)
         if membership.max() >= FRACTIONAL:
-            node = _heaviest(membership, _tensors_around(graph))
+            node = _heaviest(membership, transfers_around(graph))
             return node, int(undecided[node].argmax())
     node, superblock = divmod(
         _heaviest(undecided.ravel(), amounts.repeat(len(superblocks.merged))),
@@ -151,19 +154,6 @@ def prefix_values(windows: Windows, relaxation: Relaxation, point: Point) -> Flo
 def _heaviest(undecided: FloatArray, weights: IntArray) -> int:
     best = int(np.argmax(undecided * weights))
     return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
-
-
-def _tensors_around(graph: PipelineGraph) -> IntArray:
-    """Return the transfers into and out of each node alone, shape (n,)."""
-    dag = graph.dag
-    around = np.zeros(dag.nodes, dtype=np.int64)
-    np.add.at(around, dag.targets, graph.transfer[dag.sources])
-    producers = np.unique(dag.sources)
-    around[producers] += graph.transfer[producers]
-    return around
-
-
-Multipliers: TypeAlias = dict[str, list[int]]
 
 
 @dataclass(eq=False)

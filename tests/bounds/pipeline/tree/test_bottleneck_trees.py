@@ -1,4 +1,4 @@
-"""Tests of `bottleneck_tree` and `bottleneck_guess_tree`, which promise the same."""
+"""Tests of `bottleneck-tree` and `bottleneck-guess-tree`, which promise the same."""
 
 import copy
 import itertools

@@ -52,7 +52,7 @@ def test_a_coarse_chain_is_left_alone_where_work_counts_more_than_paths() -> Non
 
 
 def test_models_without_small_modules_get_a_coarse_chain() -> None:
-    """Here none is small enough."""
+    """If no chain leaves small enough modules, the coarse one is taken."""
     half = [(0, v) for v in range(1, 4)] + [(v, 4) for v in range(1, 4)]
     found = chain.best_chain(instance([[5, 5]] * 5, half).graph, -1)
     assert found.operators == (0, 4)
@@ -60,7 +60,7 @@ def test_models_without_small_modules_get_a_coarse_chain() -> None:
 
 
 def test_without_a_chain_all_is_one_module() -> None:
-    """Operators without edges."""
+    """Operators without edges have no chain that leaves any out."""
     assert chain.best_chain(instance([[1]] * 3, []).graph, 40).operators in {(), (0,), (1,), (2,)}
     assert chain.best_chain(instance([[1]] * 3, []).graph, 40).work_kept == pytest.approx(1)
 
@@ -82,7 +82,7 @@ def test_too_many_operators() -> None:
 
 
 def test_sets_weigh_what_their_operators_do() -> None:
-    """A bit of all of them at a time."""
+    """The bit planes add up to the work of each set."""
     work = np.random.default_rng(1).integers(0, 2**chain.WORK_BITS, 30).tolist()
     planes = [
         sum(1 << v for v, ticks in enumerate(work) if ticks >> bit & 1)
