@@ -1,6 +1,6 @@
 """Print the table of docs/placement-gaps.md: `python docs/tables/placement_gaps.py RESULTS`.
 
-For each instance of a results folder of suite `placement-gaps`, how far the best verified schedule
+For each instance of a results folder of suite `paper-moirai/models`, how far the best verified schedule
 can be from the optimum, by the best certified bound. "Largest" is the largest module into which
 `series` divides the model, "outside" the operators in none.
 """
@@ -53,7 +53,7 @@ def gap_table(rows: pd.DataFrame, modules: dict[str, Modules]) -> str:
     Parameters
     ----------
     rows
-        Rows of a results folder of suite `placement-gaps`, or a part of it.
+        Rows of a results folder of suite `paper-moirai/models`, or a part of it.
     modules
         By the instance's hash.
     """
