@@ -22,7 +22,7 @@ PROBLEM = Problem(
     solution_from_json=Partition.from_json,
     # Quick methods first, so that there soon is an answer; `certify` begins with the exact one for
     # narrow graphs, and the last round uses its time. `share` takes seconds on a thousand nodes;
-    # `certify` has it where it says most.
+    # `certify` includes it where it is strongest.
     rounds=(
         ("slicegraph", "node-cut", "mean-work", "max-work", "balanced-work"),
         ("memetic", "certify"),
