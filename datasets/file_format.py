@@ -1,4 +1,4 @@
-"""The contract of a file format, told by a file's suffix and, if need be, its content.
+"""The contract of a file format, recognised by suffix and, if several share it, by content.
 
 A package adds a format with an entry point in the group ``boundmark.formats`` that names a
 `FileFormat` or a tuple of them.

@@ -1,4 +1,4 @@
-"""The file formats that come with this package, but for those of a single problem.
+"""The file formats of this package that serve several problems.
 
 A reader that takes a while to import, such as that of ONNX files, is imported with the first file.
 """

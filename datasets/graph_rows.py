@@ -123,7 +123,7 @@ def from_rows(
 
 
 def check_metadata(metadata: Any) -> Mapping[str, Any]:
-    """Return metadata that is what it should be.
+    """Return the metadata of a graph, checked.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reading the fields of other people's JSON, whatever may be in them."""
+"""Read the fields of JSON files of other programs, and refuse what is malformed."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ def read_object(path: Path) -> Mapping[str, Any]:
 
 
 def fields_of(content: bytes) -> set[str]:
-    """Return the names of the fields of an object; none if it is no object."""
+    """Return the names of an object's fields; an empty set for anything else."""
     try:
         return set(json_object(content))
     except InvalidInputError:
@@ -116,7 +116,7 @@ class Numbering:
         return found[0], found[1]
 
     def names(self, nodes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        """Return the nodes' names, each once; their ids if they have none or share some."""
+        """Return the nodes' names; their ids if names are missing or repeated."""
         names = [node.get("name") for node in nodes]
         if all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names):
             return tuple(map(str, names))

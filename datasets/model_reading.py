@@ -1,4 +1,4 @@
-"""What readers of model files share: notes on what they assume, and a model's main element type."""
+"""Shared by readers of model files: notes on assumptions, and a model's main element type."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

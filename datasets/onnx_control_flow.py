@@ -22,7 +22,7 @@ Versions = Mapping[str, int]
 
 
 def bodies(node: NodeProto) -> list[GraphProto]:
-    """Return the graphs that a node has as attributes; none if it is no control flow."""
+    """Return the graphs that a node of control flow has as attributes."""
     found = []
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:
@@ -116,7 +116,7 @@ def _graph_flops(body: GraphProto, outer: KnownTensors, versions: Versions) -> i
 
 
 def _node_flops(node: NodeProto, known: KnownTensors, versions: Versions) -> int:
-    """Return a node's operations; none where shapes are not known, e.g. of what a loop gathers."""
+    """Return a node's operations; 0 where shapes are unknown, e.g. of what a loop gathers."""
     if bodies(node):
         return body_flops(node, known, versions)[0]
     inputs = [known.types[name][0] if name in known.types else None for name in node.input]

@@ -181,7 +181,7 @@ RANDOM_OPS = frozenset(
 
 
 def unique_names(graph: GraphProto) -> list[str]:
-    """Return unique names: those in the file, with type and position where that is not enough."""
+    """Return unique names of nodes: from the file, with type and position where they repeat."""
     often = Counter(node.name for node in graph.node)
     names: dict[str, None] = {}
     for at, node in enumerate(graph.node):

@@ -112,7 +112,7 @@ def _longest_vector(graph: GraphProto) -> int:
     return max([*inside, *(shape[0] for shape in shapes if len(shape) == 1)], default=0)
 
 
-# More elements than anybody has memory for; products of a few of them fit into 64 bits.
+# More elements than fit into any memory; products of a few of them fit into 64 bits.
 LARGEST_SIZE = 2**31 - 1
 
 # Names in a warning.
@@ -120,7 +120,7 @@ MOST_NAMED = 8
 
 
 def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...]:
-    """Give every open dimension of a graph's inputs a size, and say which were not given.
+    """Give every open dimension of a graph's inputs a size, and note the assumed ones.
 
     Dimensions without a name are called after the input and their position, e.g. ``input_ids.0``.
 
@@ -253,7 +253,7 @@ class _Expansion:
     known: dict[_Key, _Size] = field(default_factory=dict)
 
     def size_of(self, key: _Key, callers: tuple[_Key, ...]) -> _Size:
-        """Return what a function becomes, called by others from the outermost on."""
+        """Return the size of a function once inlined, given its callers from the outermost on."""
         if key in self.known:
             return self.known[key]
         if key in callers:
@@ -272,7 +272,7 @@ class _Expansion:
         return found
 
     def size(self, nodes: Iterable[NodeProto], callers: tuple[_Key, ...]) -> _Size:
-        """Return what nodes become, with those of their bodies."""
+        """Return the size of nodes once inlined, with those of their bodies."""
         total = _Size()
         for node in nodes:
             key = (domain_of(node.domain), node.op_type, node.overload)

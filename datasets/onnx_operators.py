@@ -1,4 +1,4 @@
-"""What an ONNX graph says of its tensors and operators: shapes, small values, and attributes.
+"""Tensors and operators of an ONNX graph: shapes, small values, and attributes.
 
 Attributes have one form, however a model spells them. An attribute that is left out has the default
 of the operator's version. What newer versions take as an input instead of an attribute (axes of
@@ -96,7 +96,7 @@ def _element_type(element: int) -> str:
 
 
 def known_tensors(graph: GraphProto) -> KnownTensors:
-    """Collect what is known after shape inference."""
+    """Collect types and constants after shape inference."""
     types = dict(_typed((*graph.value_info, *graph.input, *graph.output)))
     constants = {tensor.name: tensor for tensor in graph.initializer}
     for name, tensor in constants.items():
@@ -137,7 +137,7 @@ SOFTMAXES = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 # Inputs that are attributes in other versions.
 FORMER_ATTRIBUTES = frozenset({"axes", "ends", "pads", "starts", "steps"})
 
-# What they say is in the shapes of inputs and outputs.
+# Attributes that follow from the shapes of inputs and outputs.
 IMPLIED = frozenset(
     {"auto_pad", "ceil_mode", "keepdims", "noop_with_empty_axes"}
     | {"num_outputs", "output_shape", "split"}
@@ -293,7 +293,7 @@ def _complete_axes(
     inputs: Sequence[Shape | None],
     outputs: Sequence[Shape],
 ) -> None:
-    """Give an operator the axes that it works on if it names none, and count them from 0 up.
+    """Complete the axes of an operator, and count them from 0 up.
 
     Parameters
     ----------

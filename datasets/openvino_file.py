@@ -138,7 +138,7 @@ def _unique_names(layers: list[Layer]) -> list[str]:
 
 
 def _in_order(layers: list[Layer], edges: dict[Port, Port]) -> list[Layer]:
-    """Return the layers such that each comes after those that it reads."""
+    """Return the layers in topological order."""
     position = {layer.number: at for at, layer in enumerate(layers)}
     pairs = [(position[tail[0]], position[head[0]]) for head, tail in edges.items()]
     names = tuple(f"{layer.name} ({layer.number})" for layer in layers)

@@ -183,7 +183,7 @@ _LISTS = {"strides": 1, "dilations": 1, "pads_begin": 0, "pads_end": 0}
 
 
 def op_type(layer: Layer) -> str:
-    """Return the type of a layer as in ONNX, or OpenVINO's where ONNX has none."""
+    """Return the ONNX type of a layer, or OpenVINO's where ONNX has no such operator."""
     if _is_linear(layer):
         return "Gemm"
     return _NAMES.get(layer.kind, layer.kind)

@@ -40,7 +40,7 @@ def load_member(name: str) -> Any:
     except BoundmarkError:
         raise
     except Exception as error:
-        # A data set may be somebody else's code.
+        # A data set may be another package's code.
         raise InvalidInputError(
             f"data set {dataset!r} does not load {member!r:.80}: {type(error).__name__}: {error}"
         ) from error
@@ -53,7 +53,7 @@ def load_member(name: str) -> Any:
 
 
 def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
-    """Return what is in a file, or else what has this name in a data set.
+    """Load a file, or else the member of a data set with this name.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def load(path: Path, largest_program: int = 2**28) -> ComputationGraph:
         try:
             return to_graph(program)
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-            # The program's shapes and arguments are those of whoever wrote it.
+            # Shapes and arguments in a file may be anything.
             reason = " ".join(str(error).split())[:200]
             raise InvalidInputError(
                 "expected operators with arguments and shapes as torch has them, found "
@@ -89,7 +89,7 @@ def _member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, largest: int) -> bytes:
-    """Return what is in an entry, of which no more is inflated than allowed."""
+    """Return the content of an entry, inflated up to a limit."""
     # The other methods of compression inflate without bound.
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise InvalidInputError(

@@ -50,7 +50,7 @@ class ComputationGraph:
             twice = next(name for name, count in often.items() if count > 1)
             raise InvalidInputError(f"node name {twice!r} occurs twice; expected unique names.")
         _check_numbers(self)
-        # Refuse cycles and sizes beyond 64 bits now rather than when somebody asks.
+        # Refuse cycles and sizes beyond 64 bits when the graph is made.
         _ = self.dag, self.flops, self.output_bytes, self.param_bytes, self.read_bytes
 
     @cached_property
@@ -65,7 +65,7 @@ class ComputationGraph:
 
     @cached_property
     def producers(self) -> IntArray:
-        """Number of the operator that writes each tensor, shape (t,); -1 if none does."""
+        """Number of the operator that writes each tensor, shape (t,), or -1."""
         producers = [-1] * len(self.tensors)
         for node, operator in enumerate(self.operators):
             for tensor in operator.writes:
@@ -74,7 +74,7 @@ class ComputationGraph:
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:
-        """Numbers of the tensors that the model is given, of those that operators read."""
+        """Numbers of the model's inputs that operators read."""
         return tuple(
             tensor
             for tensor, producer in enumerate(self.producers.tolist())
@@ -125,7 +125,7 @@ class ComputationGraph:
 
 
 def _check_numbers(graph: ComputationGraph) -> None:
-    """Refuse tensors that do not exist, and those with several origins."""
+    """Refuse tensors that do not exist, and tensors with several origins."""
     known = range(len(graph.tensors))
     writers: dict[int, str] = {}
     for operator in graph.operators:

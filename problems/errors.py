@@ -6,7 +6,7 @@ class BoundmarkError(Exception):
 
 
 class InvalidInputError(BoundmarkError):
-    """An input (file, graph, parameter) does not say what its format or problem asks for."""
+    """An input (file, graph, parameter) breaks the rules of its format or problem."""
 
 
 class MissingFileError(InvalidInputError):

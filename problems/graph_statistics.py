@@ -43,7 +43,7 @@ def depth(dag: Dag) -> int:
 
 
 def width(dag: Dag) -> int:
-    """Return how many nodes there are at most of which none depends on another.
+    """Return the width: the size of a largest antichain.
 
     By Dilworth's theorem it is n less a largest matching of nodes to later ones. That is a flow: a
     node's unit passes along edges, through any number of nodes, to the one that it is matched to.

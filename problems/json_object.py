@@ -1,4 +1,4 @@
-"""Reading JSON that anyone may have written."""
+"""Read untrusted JSON."""
 
 import json
 from collections import Counter

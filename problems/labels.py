@@ -118,7 +118,7 @@ class Labels:
 
 
 def names_of(naming_: Naming | None, instance: Any) -> tuple[str, ...]:
-    """Return the names of an instance's nodes by number, each once; numbers if there are none."""
+    """Return unique names of an instance's nodes, or their numbers."""
     if naming_ is None:
         return tuple(map(str, range(instance.nodes)))
     names = tuple(naming_.names(instance))

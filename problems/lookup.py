@@ -1,4 +1,4 @@
-"""Looks names up, and says which ones come near when there is no such name."""
+"""Look names up, with suggestions for unknown ones."""
 
 from collections.abc import Mapping
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""One operation of a model, with what it reads, writes and is set to."""
+"""One operation of a model: the tensors that it reads and writes, and its attributes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

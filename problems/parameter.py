@@ -34,7 +34,7 @@ class Parameter(Protocol):
 
     @property
     def default(self) -> int | str | None:
-        """Value if none is given; None if one has to be."""
+        """Default value; None if the parameter is mandatory."""
 
     @property
     def metavar(self) -> str:

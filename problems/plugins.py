@@ -54,7 +54,7 @@ def registered(
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            # Whatever somebody else's code raises, even SystemExit, is no reason to stop.
+            # Another package's code may raise anything, even SystemExit; the others still load.
             leave_out(described(point), error)
         else:
             found.update(zip(names, items, strict=True))
@@ -72,7 +72,7 @@ def loaded(point: EntryPoint) -> Any:
 
     An interruption is told in a line on standard error: it may be the other code's own.
     """
-    # Commands print tables and JSON there, and nobody's greetings.
+    # Standard output is for tables and JSON of commands alone.
     with contextlib.redirect_stdout(sys.stderr):
         try:
             return point.load()
@@ -103,7 +103,7 @@ def described(point: EntryPoint) -> str:
 
 
 def leave_out(what: str, error: BaseException) -> str:
-    """Say what is left out and why, in a line on standard error, and return the line."""
+    """Log what is left out and why, in a line on standard error, and return the line."""
     reason = str(error) if isinstance(error, BoundmarkError) else f"{type(error).__name__}: {error}"
     line = f"left out {what}: {' '.join(reason.split())[:LONGEST_REASON]}"
     _warn(line)
@@ -142,5 +142,5 @@ def _name(package: Distribution) -> str:
     try:
         return f"package {package.name}"
     except Exception:
-        # Without a file that says so.
+        # A package without metadata has no name.
         return "a package without a name"

@@ -199,7 +199,7 @@ class Problem:
         }
 
     def check_parameters(self, given: Mapping[str, object]) -> dict[str, int | str]:
-        """Return all parameters, those not given by their defaults.
+        """Return all parameters, with defaults for missing ones.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class Problem:
                     f"{parameter.name} is missing; problem {self.name!r} needs it."
                 )
             if parameter.name not in given and parameter.default is not None:
-                # It may stand for something that no value says.
+                # A default may be outside the range of given values, such as 0 for "all devices".
                 checked[parameter.name] = parameter.default
             else:
                 checked[parameter.name] = parameter.check(value)
@@ -234,7 +234,7 @@ class Problem:
     def device_for(
         self, source: object, named: "Device | Cluster | None" = None
     ) -> "Device | Cluster | None":
-        """Return the device for a source's costs, None if they depend on none.
+        """Return the device for a source's costs; None if they depend on no device.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Reading files that anybody may have put there: regular ones only, and only so much of them.
+"""Read untrusted files: regular ones only, and up to a limit.
 
 The checker reads what it checks by the same rules, in code of its own.
 """
@@ -16,7 +16,7 @@ LARGEST_FILE = 2**27
 
 
 class RefusedFileError(OSError):
-    """A file that is not read, whatever is in it; `strerror` is a clause that says why."""
+    """A file that is refused unread; `strerror` is the reason."""
 
     def __init__(self, number: int, reason: str) -> None:
         super().__init__(number, reason)
@@ -40,7 +40,7 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
     OSError
         If it cannot be opened.
     """
-    # Without waiting for the other end of a pipe.
+    # Opening a pipe must not block.
     descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
     try:
         mode = os.fstat(descriptor).st_mode
@@ -79,7 +79,7 @@ def read_regular(path: str | Path, most_bytes: int | None = LARGEST_FILE) -> byt
 
 
 def decompressed(content: bytes, most_bytes: int = LARGEST_FILE) -> bytes:
-    """Return what is behind the content of a file in gzip's format.
+    """Return the decompressed content of a gzip file, up to a limit.
 
     Raises
     ------

@@ -95,7 +95,7 @@ ELEMENTWISE_OP_TYPES = frozenset(
 
 
 def fused_into(graph: ComputationGraph) -> IntArray:
-    """Return into which operation each one is fused, shape (n,); -1 for those that are not.
+    """Return the operation that each one is fused into, shape (n,), or -1.
 
     That is its producer, if it is elementwise, reads one tensor that is computed, of as many
     elements as it writes, and nobody else reads that or gets it as a result of the model.

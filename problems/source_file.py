@@ -38,7 +38,7 @@ def read_bytes(path: Path, expected: str = "a graph", most_bytes: int | None = N
 
 @contextmanager
 def naming(place: str | Path) -> Iterator[None]:
-    """Put the file, or the place in it, in front of what is wrong there."""
+    """Put the file, or the place in it, in front of an error's message."""
     try:
         yield
     except InvalidInputError as error:

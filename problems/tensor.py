@@ -1,4 +1,4 @@
-"""Tensors: a shape, and a type of elements that says how many bytes they take."""
+"""Tensors: a shape, and a type of elements with its size."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -196,7 +196,7 @@ def improvements(known: BestKnown, found: BestKnown) -> Improvements:
 
 
 def _is_better(own: "pd.Series[Any]", known: "pd.Series[Any]") -> "pd.Series[bool]":
-    """Whether an own cost is lower than the one known, or there is none known."""
+    """Whether a cost is lower than the known one, or is the first known."""
     return (own < known).fillna(own.notna() & known.isna()).astype(bool)
 
 

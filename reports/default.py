@@ -1,4 +1,4 @@
-"""The report of a problem that brings none, and what other reports are made of."""
+"""The default report: that of a problem without its own, and the parts of the others."""
 
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
 from boundmark.reports.sections.bounds import bound_section

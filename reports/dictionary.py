@@ -32,13 +32,13 @@ Entries: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 @cache
 def common() -> Entries:
-    """Return what tables of any problem have in common."""
+    """Return the entries that all problems share."""
     return tomllib.loads((files(__package__) / FILE).read_text(encoding="utf-8"))
 
 
 @cache
 def of_problems() -> Mapping[str, Entries]:
-    """Return what tables of single problems have, by problem, as far as their packages say it.
+    """Return the entries of each problem's own dictionary, by problem.
 
     A package says it in a file beside the module that its entry point for reports names: with the
     module's name, `<module>.toml`, or `dictionary.toml`.
@@ -87,7 +87,7 @@ class Column:
 
 
 def column_of(table: str, name: str) -> Column | None:
-    """Return what is known of a column, None if nothing is.
+    """Return the entry of a column; None if there is none.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def columns_of(table: str) -> list[str]:
 
 
 def _entries(table: str) -> Iterator[tuple[Entries, str]]:
-    """Yield what the table's problem says, then what is common, and the table's name for each."""
+    """Yield the problem's entries, then the common ones, each with the table's name there."""
     problem, _, name = table.partition("/")
     if name and problem in of_problems():
         yield of_problems()[problem], name

@@ -17,13 +17,13 @@ from boundmark.reports.stored.supported import supported_results
 from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.text import MISSING
 
-# What a task found. Rows that agree in these are duplicates, whatever they took.
+# What a task found. Rows that agree in these columns are duplicates, whatever their times.
 FACTS = ("status", "objective", "bound_certified", "bound_claimed")
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """A task of which two folders say different things.
+    """A task whose rows in two folders differ.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ BY_NAME = ("labels", "environments", "machine")
 
 
 def copy_documents(source: Path, target: Path) -> dict[str, str]:
-    """Copy the documents of one results folder into another, which keeps what it has.
+    """Copy the documents that a results folder lacks from another one.
 
     Returns
     -------
@@ -204,7 +204,7 @@ class Merged:
 
 
 def merge_folders(sources: Sequence[Path], target: Path) -> Merged:
-    """Make one results folder of several; what they hold stays as it is.
+    """Merge several results folders into a new one.
 
     A task that several folders have is there once: of its rows, one whose costs and bounds have
     their documents, of those one that ended ok, and of those the latest. The folder appears when it
@@ -275,7 +275,7 @@ def _fill(part: Path, stores: Sequence[ResultStore], chosen: ChosenRows) -> Merg
 
 
 def _traces(stores: Sequence[ResultStore], rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what each task reported when, as the folder says whose row is kept."""
+    """Return the trace of each task, from the folder whose row is kept."""
     parts = []
     for at, store in enumerate(stores):
         traces = store.traces()

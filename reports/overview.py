@@ -56,7 +56,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 def settings(folder: FolderResults) -> Pairs:
-    """Return how the tasks were run, as far as the results say."""
+    """Return the settings of the run, as pairs of name and value."""
     tasks, certified = folder.tasks, folder.certified
     sizes = certified.groupby("dataset").size()
     versions = tasks.groupby("method")["method_version"].max()
@@ -91,7 +91,7 @@ def environment(folder: FolderResults) -> Pairs:
 
 
 def _devices(certified: Any) -> Pairs:
-    """Return on which devices the costs are, and of how many instances; nothing if on none."""
+    """Return the devices with their numbers of instances; nothing if no cost depends on one."""
     sizes = certified.groupby(certified["device"].fillna("")).size().drop("", errors="ignore")
     named = ", ".join(f"{name} ({number})" for name, number in sizes.items())
     return (("devices", named),) if named else ()
@@ -206,7 +206,8 @@ def definitions() -> Section:
             "are averaged geometrically with a shift of 1 s. Seeds are averaged within an "
             "instance before anything else.",
             "Performance profile (Dolan and Moré, 2002): the fraction of instances on which a "
-            "method's solution is within a factor of the best one found; a failure is within none.",
+            "method's solution is within a factor of the best one found; failures are within no "
+            "factor.",
             "The best value of a column is marked where all methods delivered on all n instances. "
             "The report refuses to publish if a verified UB is below a certified LB.",
         ),

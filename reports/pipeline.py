@@ -149,7 +149,7 @@ def _fallback(bounds: pd.DataFrame) -> str:
 
 
 def tables(results: ProblemResults) -> Tables:
-    """Return those of the default report, with solutions relative to the simple lower bound."""
+    """Return the default tables, with solutions relative to the simple lower bound."""
     bounds = reference_bounds(results.tasks, results.certified)
     reference = bounds.set_index("instance_sha256")["bound"]
     return {

@@ -1,4 +1,4 @@
-"""The part of a report about one problem: what its `ProblemReport` makes of the results."""
+"""The part of a report about one problem, computed by its `ProblemReport`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -183,7 +183,7 @@ def report_of(problem: str) -> tuple[ProblemReport, list[str]]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            # Whatever somebody else's code raises, even SystemExit, is no reason to stop.
+            # Another package's code may raise anything, even SystemExit; the report goes on.
             complaints.append(leave_out(named(point), error))
     return serving or DEFAULT, complaints
 

@@ -195,7 +195,7 @@ def query_folder(directory: Path, sql: str, on_check: Callable[[Checks], None] =
 
 
 def _check_query(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
-    """Refuse what is not one query that only reads tables.
+    """Refuse anything but one query that only reads tables.
 
     Raises
     ------

@@ -64,7 +64,7 @@ REFERENCES = {"one_device": "one-device", "equal_slices": "equal-slices"}
 
 
 def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per instance of which some plan is verified.
+    """Return the best verified plan of each instance, with its latency.
 
     Returns
     -------

@@ -78,7 +78,7 @@ def split_model(
 
 
 class _Cut:
-    """A whole model with what is needed to cut it."""
+    """A model, with the lookups that cutting it needs."""
 
     def __init__(self, whole: ModelProto, stages: Mapping[str, int]) -> None:
         graph = whole.graph

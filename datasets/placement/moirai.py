@@ -85,7 +85,7 @@ class SheetOperator:
 
 
 def load_sheet(path: str | Path) -> PlacementGraph:
-    """Read a sheet; `sheet_graph` says what is made of it.
+    """Read a sheet as `sheet_graph` does.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def _first_sheet(content: bytes) -> list[list[Cell]]:
             "the package xlrd is not installed; expected boundmark[sheets] to read .xls files."
         ) from error
 
-    # What the package has to say would be printed among a program's answers.
+    # The package would print its log among a program's answers.
     silence = io.StringIO()
     try:
         sheet = xlrd.open_workbook(file_contents=content, logfile=silence).sheet_by_index(0)
@@ -295,7 +295,7 @@ def _operator(row: Row, devices: int) -> SheetOperator:
 
 
 def _texts(cell: Cell) -> list[str]:
-    """Return the parts of a cell with several values; none for a blank one."""
+    """Return the comma-separated values of a cell."""
     text = str(cell).strip()
     return [part.strip() for part in text.split(",")] if text else []
 

@@ -22,7 +22,7 @@ _DATA = files("boundmark.datasets.zoo") / "data"
 
 @cache
 def index() -> Mapping[str, Mapping[str, Any]]:
-    """Return what is known of each graph without reading it, by name, in the order of tables.
+    """Return the index: facts on each graph by name, in the order of tables.
 
     Fields are ``sha256`` (of the file), ``source``, ``nodes``, ``edges``, ``flops`` and
     ``parameters``.

@@ -23,7 +23,7 @@ TIMES_SUFFIX = ".json"
 
 NANOSECOND = 1e-9
 
-# A day; nobody waits for longer.
+# A day, in nanoseconds.
 LONGEST = 86_400 * 10**9
 
 

@@ -10,7 +10,7 @@ from boundmark.problems.errors import InvalidInputError
 
 
 def check_positive(value: float, field: str) -> None:
-    """Refuse what is not positive.
+    """Refuse a number that is not positive.
 
     Raises
     ------
@@ -22,7 +22,7 @@ def check_positive(value: float, field: str) -> None:
 
 
 def check_non_negative(value: float, field: str) -> None:
-    """Refuse what is neither zero nor positive.
+    """Refuse a negative number.
 
     Raises
     ------
@@ -60,7 +60,7 @@ RATE: Units = {
 
 
 def spellings(field: str, units: Units) -> list[str]:
-    """Return the keys under which a field is looked for; without unit, to say that it lacks one."""
+    """Return the keys of a field: with each unit, and without, to say that one is missing."""
     return [field, *(f"{field}_{unit}" for unit in units)]
 
 

@@ -1,4 +1,4 @@
-"""Devices and clusters by name: those that come with boundmark, and those in a user's file."""
+"""Devices and clusters by name, shipped or from a user's file."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -159,5 +159,5 @@ def _fusing(item: Device | Cluster) -> Device | Cluster:
 
 
 def default_device() -> Device:
-    """Return the device on which models run where none is named."""
+    """Return the default device."""
     return shipped().devices[DEFAULT_DEVICE]

@@ -61,7 +61,7 @@ class OrderingGraph:
             non_negative_integers(self.parameter_size, "parameter_size", self.names),
         )
         _check_tensors(self)
-        # Refuse cycles now rather than when somebody asks.
+        # Refuse cycles when the graph is made.
         _ = self.dag
         _check_overwrites(self)
         _check_total(self)

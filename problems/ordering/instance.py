@@ -83,7 +83,7 @@ class OrderingInstance(StoredInstance):
 
     @property
     def is_redundant(self) -> bool:
-        """Whether nothing can be overwritten though it may be, or parameters count and are none."""
+        """Whether `in_place` or `weights` applies to no tensor, and makes no difference."""
         cannot = self.in_place == YES and not any(self.graph.overwrites)
         return cannot or (self.weights != NONE and self.graph.parameter_total == 0)
 
@@ -100,7 +100,7 @@ class OrderingInstance(StoredInstance):
         return self.graph.overwrites if self.in_place == YES else ((),) * self.nodes
 
     def with_parameters(self, given: Mapping[str, Any]) -> "OrderingInstance":
-        """Return the instance with those parameters changed that are given."""
+        """Return the instance with the given parameters changed."""
         return replace(self, **given)
 
     def objective(self, solution: ExecutionOrder) -> int:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_order(graph: OrderingGraph, order: Sequence[int]) -> None:
-    """Check that an order has every operator once, each after those whose tensors it reads.
+    """Check that an order is a topological order of all operators.
 
     Raises
     ------
@@ -104,7 +104,7 @@ class Taken(NamedTuple):
 
 
 def memory_parts(instance: "OrderingInstance", solution: ExecutionOrder) -> list[Taken]:
-    """Return what is in memory while each operator runs, first to last.
+    """Return the parts of the memory while each operator runs, first to last.
 
     Raises
     ------

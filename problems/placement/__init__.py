@@ -15,7 +15,7 @@ from boundmark.problems.problem import CostModel, Problem
 
 
 def default_cluster() -> Cluster:
-    """Return the cluster on which models run where none is named."""
+    """Return the default cluster."""
     return shipped().clusters[DEFAULT_CLUSTER]
 
 

@@ -65,7 +65,7 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
 
 def _durations(graph: ComputationGraph, device: Device) -> IntArray:
     """Return the ticks of each operator, shape (n,)."""
-    # What was measured has run, whatever the dtype.
+    # A measured operator is supported, whatever the dtype.
     if device.measured is not None or graph.dtype in device.peak_rate:
         return to_nanoseconds(operation_seconds(graph, device))
     # Any rate will do for those without arithmetic.

@@ -112,7 +112,7 @@ def check_schedule(graph: PlacementGraph, schedule: PlacementSchedule, transfers
 
 
 def _check_one_at_a_time(what: str, spans: list[tuple[int, int]]) -> None:
-    """Refuse spans that overlap; what takes no time is in nobody's way."""
+    """Refuse spans of positive length that overlap."""
     free = 0
     for begin, finish in sorted(span for span in spans if span[0] < span[1]):
         if begin < free:

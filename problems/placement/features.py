@@ -17,7 +17,7 @@ FIELDS = ("op_types", "output_shapes")
 
 
 def check_described(graph: PlacementGraph) -> None:
-    """Refuse a graph that does not say its operators' types.
+    """Refuse a graph without types of operators and shapes of outputs.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def to_json(graph: PlacementGraph) -> dict[str, Any]:
 
 
 def from_json(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return types and shapes as arguments of `PlacementGraph`; none if the instance has none.
+    """Return types and shapes as arguments of `PlacementGraph`, as far as the instance has them.
 
     Raises
     ------

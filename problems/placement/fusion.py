@@ -62,7 +62,7 @@ class FusionRules:
 
 
 def _with_sums(rules: Iterable[Types]) -> tuple[Types, ...]:
-    """Return the rules, and those with Add also with Sum, which some exporters write instead."""
+    """Return the rules, each with Add also with Sum, which some exporters write instead."""
     both = ((rule, tuple("Sum" if one == "Add" else one for one in rule)) for rule in rules)
     return tuple(dict.fromkeys(rule for pair in both for rule in pair))
 
@@ -238,7 +238,7 @@ class CoarseGraph:
         return _chain_of(self.original.nodes, self.chains)
 
     def expanded_devices(self, devices: IntArray) -> IntArray:
-        """Return the device of each original operator, shape (n,), from those of the chains."""
+        """Return the device of each original operator, shape (n,), from the chains' devices."""
         return devices[self.chain_of]
 
     def expanded(self, schedule: PlacementSchedule, transfers: str) -> PlacementSchedule:

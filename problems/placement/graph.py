@@ -82,7 +82,7 @@ class PlacementGraph:
         _check_tensors(self)
         _check_costs(self)
         _check_memory(self)
-        # Refuse cycles now rather than when somebody asks.
+        # Refuse cycles when the graph is made.
         _ = self.dag
 
     @property
@@ -120,7 +120,7 @@ def _check_shapes(graph: PlacementGraph) -> None:
         ("times", (*graph.times.shape[:1], d, d)),
     ):
         found = getattr(graph, field).shape
-        # An empty list has one axis, whatever it is a list of.
+        # An empty list has one axis; the tables have three.
         if found != shape and not (field == "times" and found == (0,)):
             raise InvalidInputError(f"{field} has the shape {found}; expected {shape}.")
     for field in ("op_types", "output_shapes"):

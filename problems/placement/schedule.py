@@ -88,12 +88,12 @@ class PlacementSchedule:
         )
 
 
-# Far more than any cluster has; the instance says which of them there are.
+# Far more than any cluster has; the instance checks the number.
 LARGEST_DEVICE = 2**20
 
 
 def _placement(rows: Sequence[Row], instance: "PlacementInstance") -> PlacementSchedule:
-    """Return the devices; a table does not say when anything starts, which is for others to add."""
+    """Return the devices, with all starts 0: a table of devices has none."""
     devices = np.zeros(instance.nodes, dtype=np.int64)
     for node, device in rows:
         devices[node] = device

@@ -12,7 +12,7 @@ from boundmark.problems.slicing.plan import NAMING, TABLE, SlicingPlan
 
 
 def default_cluster() -> Cluster:
-    """Return the cluster on which models run where none is named."""
+    """Return the default cluster."""
     return shipped().clusters[DEFAULT_CLUSTER]
 
 

@@ -117,7 +117,7 @@ def _output(graph: ComputationGraph, node: int) -> tuple[int, Tensor | None]:
 
 
 def _extent(tensor: Tensor, axis: int, height: int) -> int:
-    """Return a tensor's extent in a dimension, 1 if it has none."""
+    """Return a tensor's extent in a dimension, or 1."""
     if axis == HEIGHT:
         return 1 if height == NO_HEIGHT else max(1, tensor.shape[height])
     return max(1, tensor.shape[CHANNEL_DIMENSION]) if len(tensor.shape) > 1 else 1

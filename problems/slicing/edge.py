@@ -54,5 +54,5 @@ class Edge(NamedTuple):
 
 
 def whole(producer: int, consumer: int, unit: int, extent: int) -> Edge:
-    """Return an edge of which every part needs all."""
+    """Return an edge whose whole tensor every part of the consumer needs."""
     return Edge(producer, consumer, unit, extent, 0, 0, extent, 1, 1)

@@ -84,7 +84,7 @@ class SlicingGraph:
         object.__setattr__(self, "work", frozen(self.work, "work"))
         _check_operators(self)
         _check_router(self)
-        # Refuse cycles now rather than when somebody asks.
+        # Refuse cycles when the graph is made.
         _ = self.dag
         _check_edges(self)
         _check_total(self)
@@ -214,7 +214,7 @@ def tensor_bytes(graph: SlicingGraph, edge: Edge) -> int:
 
 
 def _check_total(graph: SlicingGraph) -> None:
-    """Refuse costs of which sums would not stay exact everywhere."""
+    """Refuse costs whose sums may be inexact."""
     total = sum(map(max, graph.work.tolist())) + graph.nodes * (
         graph.delay + 2 + max(graph.launch.tolist())
     )

@@ -53,7 +53,7 @@ SAME = Window(1, 0, 1, 1, 1)
 
 
 def whole_of(reading: Reading) -> Window:
-    """Return the window of those that need everything."""
+    """Return the window of an operator that needs whole inputs."""
     return Window(0, 0, reading.extent, 1, 1)
 
 
@@ -63,7 +63,7 @@ def window_of(reading: Reading) -> Window:
 
 
 def _each_index(reading: Reading) -> Window:
-    """Return the window of elementwise operators; what is broadcast is needed whole."""
+    """Return the window of elementwise operators; broadcast inputs are needed whole."""
     same = reading.extent == reading.length and len(reading.source) == len(reading.target)
     return SAME if same else whole_of(reading)
 
@@ -168,7 +168,7 @@ CHANNEL_DIMENSION = 1
 
 
 def height_dimensions(graph: ComputationGraph) -> list[int]:
-    """Return which dimension of each tensor is its height; `NO_HEIGHT` if none is.
+    """Return the dimension of each tensor that is its height, or `NO_HEIGHT`.
 
     It is the third of images, and followed through reshapes and transpositions.
     """

@@ -37,7 +37,7 @@ class PairedRatio:
     high: float
 
     def to_json(self) -> dict[str, object]:
-        """Return the ratio as JSON values; what is not a number is null."""
+        """Return the ratio as JSON values, with null for NaN."""
         return {name: None if x != x else x for name, x in vars(self).items()}
 
     def over(self, factor: float) -> "PairedRatio":

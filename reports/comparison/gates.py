@@ -12,7 +12,7 @@ from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.tables.rows import best_rows, values_of
 from boundmark.reports.text import count, integer
 
-# "worse" makes the comparison fail; "advice" and "better" are only told.
+# "worse" makes the comparison fail; "advice" and "better" are only reported.
 Verdict: TypeAlias = Literal["worse", "better", "advice"]
 
 
@@ -151,7 +151,7 @@ def consistency_gate(base: RecordedRun, new: RecordedRun) -> Iterator[Finding]:
         )
 
 
-# How the runner begins what it says of a solution or certificate that the checker rejected.
+# Prefix of the status detail of a task whose solution or certificate the checker rejected.
 REJECTED = "rejected: "
 
 
@@ -163,7 +163,7 @@ FAILED = 2
 
 
 def failure_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
-    """Yield the tasks that fail and did not, and those that did and no longer fail.
+    """Yield the tasks that fail in one run only.
 
     A task that used much of its time before may have run out of it by chance: that is advice.
     """
@@ -269,7 +269,7 @@ def _change(row: Mapping[str, Any], value: Value, tolerance: float) -> Finding:
         rise = int(after) - int(before)
         is_worse = (rise > 0) == value.worse_up
         share = abs(rise) / abs(int(before)) if before else float("inf")
-        # Within the tolerance, it is told and does not count.
+        # A difference within the tolerance is reported and does not count.
         verdict = "advice" if is_worse and share <= tolerance else _worse(is_worse)
         how = f"{integer(before)} before, {integer(after)} now ({100 * share:.3g} % "
         how += "higher)" if rise > 0 else "lower)"
@@ -308,7 +308,7 @@ def solved_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
 
 def optimal_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
-    """Yield the problems of which repeatable tasks prove more or fewer solutions optimal."""
+    """Yield the problems where repeatable tasks prove more, or fewer, solutions optimal."""
     for problem, tasks in pairs.repeatable.groupby("problem"):
         before, after = (_optimal(tasks, side) for side in ("base", "new"))
         what = "instances proven optimal by repeatable tasks"
@@ -319,7 +319,7 @@ def optimal_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
 
 def missing_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
-    """Yield the methods of which the new run lacks tasks that the old one had."""
+    """Yield the methods with tasks that the old run had and the new one lacks."""
     verdict: Verdict = "worse" if thresholds.missing_tasks == "worse" else "advice"
     for (problem, method), tasks in pairs.only_base.groupby(["problem", "method"]):
         reasons = tasks["why"].value_counts().sort_index()
@@ -348,7 +348,7 @@ def _optimal(tasks: pd.DataFrame, side: str) -> set[str]:
 def _counted(
     before: set[str], after: set[str], allowed: int, what: str
 ) -> tuple[Verdict, str] | None:
-    """Return what to say of two numbers of instances; None if they are equal."""
+    """Return the finding for two numbers of instances; None if they are equal."""
     if len(before) == len(after):
         return None
     lost = len(before) - len(after)

@@ -111,7 +111,7 @@ def _labels(tasks: pd.DataFrame) -> list[str]:
 
 
 def _unpaired(tasks: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return the tasks whose key the others lack, and what is different about them."""
+    """Return the tasks without a counterpart in the other run, with the reason."""
     alone = tasks.merge(others[KEY].assign(known=True), on=KEY, how="left")
     alone = alone[alone["known"].isna()].drop(columns="known")
     named = dict(iter(others.groupby(NAME))) if len(alone) else {}

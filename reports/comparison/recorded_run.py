@@ -60,7 +60,7 @@ class RecordedRun:
 
 
 def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> RecordedRun:
-    """Read a results folder, of which the checker sees the best documents, or a baseline's file.
+    """Read a run from its results folder, whose best documents are checked, or a baseline's file.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def keep_as_baseline(run: RecordedRun, path: Path) -> None:
 ENVIRONMENTS_KEY = b"boundmark_environments"
 REFERENCE_KEY = b"boundmark_reference_seconds"
 
-# What says how one run went and is compared with nothing.
+# Columns that explain one run and are not compared.
 LEFT_OUT = ("stderr_tail", "status_detail", "verify_seconds", "peak_rss_bytes")
 
 

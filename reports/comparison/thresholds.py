@@ -17,7 +17,7 @@ MISSING_TASKS = ("told", "worse")
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Beyond which differences a run counts as worse; `compare.toml` says what each means."""
+    """Differences beyond which a run counts as worse; `compare.toml` defines each."""
 
     repeatable_share: float
     clock_methods: tuple[str, ...]
@@ -66,7 +66,7 @@ class Thresholds:
 
 
 def read_thresholds(path: Path) -> Thresholds:
-    """Read a file of thresholds; what it leaves out is as by default.
+    """Read a file of thresholds; missing ones have their defaults.
 
     Raises
     ------

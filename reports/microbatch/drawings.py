@@ -132,7 +132,7 @@ MEANING = (
 
 
 def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return the drawings, and how many instances have none; None without any."""
+    """Return the section of drawings; None if no instance has one."""
     best = tables["best_schedules"]
     chosen = chosen_for_drawing(best)
     pairs = stored_pairs(chosen, results.store)

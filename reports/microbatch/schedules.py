@@ -93,7 +93,7 @@ def _of_task(task: Any, instance: MicrobatchInstance | None, store: ResultStore)
 
 
 def best_schedules(schedules: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per instance, with what the certified table says of it.
+    """Return the best schedule of each instance, joined with the certified table.
 
     Returns
     -------

@@ -144,7 +144,7 @@ INCHES_PER_LAYOUT = 0.45
 
 @dataclass(frozen=True)
 class _Measure:
-    """A way to measure search: its columns, and what the tables say of it."""
+    """A measure of search time: its columns, title and notes."""
 
     title: str
     seconds: str

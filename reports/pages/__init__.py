@@ -1,1 +1,1 @@
-"""Pages: what they say, and how they are written as HTML and as Markdown."""
+"""Pages: their contents, and how they are written as HTML and as Markdown."""

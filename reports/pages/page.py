@@ -47,7 +47,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its title and what its reader has to know.
+    """A table with its title and its notes.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class Page:
 
     @property
     def contents(self) -> Mapping[str, Mapping[int, str]]:
-        """Titles of sections by their numbers, from 1, by problem; those of none come last."""
+        """Titles of sections by problem and number; sections without a problem come last."""
         found: dict[str, dict[int, str]] = {section.problem: {} for section in self.sections}
         for number, section in enumerate(self.sections, 1):
             found[section.problem][number] = section.title

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from boundmark.reports.pages.page import Cell, Page, Table
 from boundmark.reports.text import MISSING, visible
 
-# All of this folder belongs to reports: its files cannot say who made them.
+# All files of this folder belong to reports: LaTeX and CSV have no metadata to tell.
 FOLDER = "page_tables"
 
 

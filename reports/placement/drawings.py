@@ -25,7 +25,7 @@ NAMES = ["dataset", "instance", "device", "parameters", "instance_sha256"]
 
 
 def best_placements(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per instance of which some placement is verified.
+    """Return the best verified placement of each instance.
 
     Returns
     -------
@@ -50,7 +50,7 @@ EDGE = "#5A636C"
 
 INCHES_PER_DEVICE = 0.62
 
-# Of more boxes, edges would hide what they surround.
+# With more boxes than this, edges would hide the boxes.
 MOST_EDGED = 500
 
 # Of more boxes, those without a gap between them are one.
@@ -74,7 +74,7 @@ def gantt_data(spans: pd.DataFrame) -> pd.DataFrame:
 
 
 def _joined(boxes: pd.DataFrame) -> pd.DataFrame:
-    """Return boxes of which no two of a device's lane are too near to be told apart."""
+    """Merge neighbouring boxes of a device's lane whose gap is too narrow to be seen."""
     narrowest = int(boxes["end"].max()) * NARROWEST
     ordered = boxes.sort_values(["device", "lane", "start"], kind="stable")
     lane = ordered.groupby(["device", "lane"])
@@ -97,7 +97,7 @@ def gantt_height(data: pd.DataFrame) -> float:
 
 
 def draw_gantt(data: pd.DataFrame, axes: "Axes") -> None:
-    """Draw a row per device in use: operators, and below them what it sends and receives."""
+    """Draw a row per device in use: its operators, and below them its transfers."""
     row = {device: at for at, device in enumerate(sorted(set(data["device"])))}
     length = int(data["end"].max())
     width = 0.3 if len(data) <= MOST_EDGED else 0.0

@@ -12,7 +12,7 @@ from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.text import MISSING, natural_order, seconds
 
-# Of the original graph and its fused forms, what they have in common.
+# Columns that an original graph and its fused forms have in common.
 MODEL = ["dataset", "instance", "device", "transfers"]
 
 NO_FUSION = "none"
@@ -160,7 +160,7 @@ FUSION_COLUMNS = (
 
 
 def fusion_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return operators before and after fusion, and what it changes; None without any."""
+    """Return the section that compares instances with and without fusion; None without any."""
     fusion = tables["fusion"]
     if not len(fusion):
         return None

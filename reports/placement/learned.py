@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # What everything on the first device is; where that is a processor, it is "CPU-only".
 BASE = ("preferred-device", "first", 0)
 
-# Methods that learn; the others are what they have to be better than.
+# Methods that learn; they are compared with all others.
 LEARNED = frozenset({"hsdag", "hsdag-advantage", "placeto", "rnn-seq2seq"})
 
 # Parameters that limit how many placements a method tries.
@@ -117,7 +117,7 @@ def matches(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _placed(tasks: pd.DataFrame) -> pd.DataFrame:
-    """Return the tasks that found a placement, with what their methods and parameters say."""
+    """Return the tasks that found a placement, with columns from their methods' parameters."""
     found = tasks[(tasks["method_kind"] != "bound") & tasks["objective"].notna()]
     name = found["method"].str.split(" (", n=1, regex=False).str[0]
     params = [json_object("params", text) for text in found["params"]]
@@ -152,7 +152,7 @@ def _is_base(name: str, params: dict[str, Any]) -> bool:
 
 
 def _limit(params: dict[str, Any]) -> float:
-    """Return how many placements a method may try; NaN if nothing says."""
+    """Return how many placements a method may try; NaN if that is unknown."""
     given = [params[name] for name in LIMITS if params.get(name)]
     return float(given[0]) if given else float("nan")
 
@@ -271,7 +271,7 @@ def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
 
 
 def _sentence(row: "pd.Series[Any]") -> str:
-    """Return what is as good as the best that was learned on a model, and how soon."""
+    """Return a sentence on the best learned placement of a model, and on other methods."""
     learned = (
         f"{row['instance']}: of what is learned, {row['method']} is best, "
         f"{row['makespan'] / MILLION:.3f} after {seconds(row['seconds'])} s"

@@ -54,7 +54,7 @@ def figure_of(plot: Plot) -> Figure:
     """Return the figure of a plot, with its panels and its legend."""
     margins = SubplotParams(
         left=LEFT_INCHES / plot.width, right=1 - RIGHT_INCHES / plot.width
-    )  # So that who draws knows how wide the axes will be.
+    )  # Functions that draw read the width of the axes from here.
     size = (plot.width, plot.height)
     figure = Figure(figsize=size, layout="constrained", subplotpars=margins)
     if plot.panels is None:
@@ -69,7 +69,7 @@ def figure_of(plot: Plot) -> Figure:
 
 
 def _make_visible(figure: Figure) -> None:
-    """Write characters that cannot be seen or encoded as escapes, in all that the figure says.
+    """Write invisible characters in the figure's texts as escapes.
 
     Data and labels of series stay what they are: names are keys, and texts are for people.
     """
@@ -85,7 +85,7 @@ def _make_visible(figure: Figure) -> None:
 
 
 def _visibly(name: Callable[..., str]) -> Callable[..., str]:
-    """Return a function that says the same, visibly."""
+    """Return a function that writes invisible characters as escapes."""
     return lambda *args: visible(name(*args))
 
 
@@ -191,7 +191,7 @@ def page_svg(written: str, identifier: str) -> str:
 
 
 def _with_titles(group: re.Match[str]) -> str:
-    """Return a group with what is to be shown at it, and at its marks if as many are drawn."""
+    """Return a group with its title, and titles of its marks if there is one for each."""
     text, *marks = group[1].split("\n")
     content = group[2]
     if marks and len(MARK.findall(content)) == len(marks):

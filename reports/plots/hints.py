@@ -1,4 +1,4 @@
-"""Titles that a plot shows when one points at a mark or a bar; they need no script."""
+"""Hints that a plot shows when the pointer is on a mark or a bar, without a script."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ MOST_MARKS = 100
 
 
 def hint(artist: "Artist", text: str, marks: Sequence[str] = ()) -> None:
-    """Say what to show at an artist.
+    """Set the hint of an artist.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def hint(artist: "Artist", text: str, marks: Sequence[str] = ()) -> None:
 
 
 def add_hints(axes: "Axes") -> None:
-    """Name every series, and tell the values of its marks and bars, where nothing else is said."""
+    """Add a hint to each series without one: its name, and the values of its marks and bars."""
     for artist, text, marks in _series(axes):
         if artist.get_gid() is None and text and not text.startswith("_"):
             hint(artist, text, marks)

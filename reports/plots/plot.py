@@ -1,4 +1,4 @@
-"""A plot before it is drawn: what it shows, what stands beside it, and the function that draws."""
+"""A plot before it is drawn: its data, its texts, and the function that draws it."""
 
 import re
 from collections.abc import Callable

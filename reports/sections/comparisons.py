@@ -27,11 +27,10 @@ REFERENCES = {
     "bound of all methods",
 }
 GAP_NOTES = (
-    "Methods stand together only over instances that all of them treated; of methods that were "
-    "given other instances, each such set is a comparison of its own, and methods that share no "
-    "instance are not compared. n: instances on which every method of the comparison delivered, "
-    "one that delivered nowhere left out; the small number says on how many of the comparison's "
-    "instances the method itself did.",
+    "Methods are compared only over instances that all of them were given. Where methods were "
+    "given different instances, each common set is a comparison of its own. n: instances on which "
+    "every method of the comparison delivered, without methods that never delivered; the small "
+    "number: on how many of the comparison's instances the method itself delivered.",
     "Gap: geometric mean of UB/LB, minus 1, over these n instances, with seeds averaged within an "
     "instance first and a percentile bootstrap interval over instances. Optimal: instances on "
     "which a seed is proven optimal. Wins and ties: over all instances of the comparison. "

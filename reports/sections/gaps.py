@@ -173,7 +173,7 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 
 def mean_gap(results: ProblemResults, tables: Tables) -> str:
-    """Return the mean gap over all instances in a sentence, for the summary; none without gaps."""
+    """Return a sentence with the mean gap over all instances; empty if there is none."""
     gaps = results.certified["gap"].dropna()
     if len(gaps) == 0:
         return ""

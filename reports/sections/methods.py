@@ -26,8 +26,8 @@ NOTES = (
 )
 
 CPU_NOTE = (
-    "CPU seconds: the same mean of the processor time that tasks took, of all their threads and "
-    "processes, whatever became of them. On a busy machine it says more than seconds, which are "
+    "CPU seconds: the same mean of the processor time of all threads and processes of a task, also "
+    "of tasks that failed. On a busy machine it is more reliable than seconds, which are "
     "wall-clock time, here and elsewhere on this page."
 )
 

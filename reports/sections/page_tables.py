@@ -73,9 +73,8 @@ def _cell_of(column: PageColumn, row: Any) -> Cell:
 
 
 COMMON = (
-    "The same, over the n instances on which every method delivered; a method that delivered on no "
-    "instance of a column is not asked for there. Only these numbers compare methods on equal "
-    "terms."
+    "The same, over the n instances on which every method delivered, without methods that "
+    "delivered on no instance of a column. Only these numbers compare methods on equal terms."
 )
 
 

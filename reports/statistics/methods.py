@@ -172,7 +172,7 @@ def _exact_p(doubled: npt.NDArray[np.int64], above: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values such that the chance of any false finding among all is kept.
+    """Return p-values corrected for multiple testing (Holm), in the same order.
 
     The procedure of [HOLM79]. NaN stays NaN, and counts as no test.
     """

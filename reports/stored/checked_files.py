@@ -1,4 +1,4 @@
-"""Remembers which documents were read and found unchanged, by what the file system says of them.
+"""Remember which documents were read and found unchanged, by their inode, size and times.
 
 To read and hash a hundred thousand small files takes longer than everything else that is done with
 a folder. The system keeps for each file a number, a size, the time of its last modification, and
@@ -34,7 +34,7 @@ from boundmark.reports.tables.rows import places_in, values_of
 VERSION = b"1"
 VERSION_KEY = b"boundmark_checked_files"
 
-# What the system knows of a file, in the order of `file_state`; times in nanoseconds.
+# Columns of a file's state, in the order of `file_state`; times in nanoseconds.
 STATE = ("inode", "size", "modified", "changed")
 
 # `name` is the path below the results folder. The others are what a document says: the instance
@@ -56,7 +56,7 @@ NO_FILE: FileState = (-1, -1, -1, -1)
 
 
 def file_state(status: os.stat_result) -> FileState:
-    """Return what stays the same as long as nobody changes a file."""
+    """Return inode, size, mtime and ctime."""
     # File systems may use all 64 bits for numbers; columns have 63 and a sign.
     inode = status.st_ino & (2**63 - 1)
     return inode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
@@ -109,7 +109,7 @@ class CheckedFiles:
         self._read: list[tuple[Any, ...]] = []
 
     def are_unchanged(self, names: "pd.Series[str]") -> npt.NDArray[np.bool_]:
-        """Return of which files it is known that they are there and unchanged."""
+        """Return which files are there and as they were when they were remembered."""
         return self._places(names) >= 0
 
     def support(
@@ -139,7 +139,7 @@ class CheckedFiles:
         value: Any = None,
         payload: Any = None,
     ) -> None:
-        """Note that a file was read and is what its name says.
+        """Remember a file that was read and has the hash that names it.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class CheckedFiles:
             self._read.append((name, *state, instance, value, payload))
 
     def memory(self) -> pd.DataFrame | None:
-        """Return what is to be remembered; None if that is what was remembered before."""
+        """Return the files to remember; None if nothing changed."""
         # What was not asked for is of rows that are gone.
         kept = self._known[self._same]
         if len(kept) == len(self._known) and not self._read:
@@ -190,7 +190,7 @@ class CheckedFiles:
 
 @contextmanager
 def checked_files(directory: Path, remembering: Remembering = USUAL) -> Iterator[CheckedFiles]:
-    """Offer what is known of a folder's files, and remember what is found within the block."""
+    """Yield the remembered files of a folder, and store what the block adds to them."""
     path = _path_of(directory)
     files = CheckedFiles(directory, _read(path), remembering.settled_nanoseconds)
     yield files

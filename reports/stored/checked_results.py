@@ -41,7 +41,7 @@ from boundmark.reports.text import count
 
 @dataclass(frozen=True)
 class Checks:
-    """How many documents were checked, until now.
+    """Numbers of documents that were checked so far.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Checks:
 
     @property
     def sentence(self) -> str:
-        """What was checked, and how long it took."""
+        """A sentence with these numbers and the time."""
         return (
             f"{count(self.documents, 'document')} with the best cost or bound of an instance: "
             f"{self.checked:,} checked now, {self.remembered:,} accepted earlier by the same "
@@ -87,7 +87,7 @@ class CheckedResults(SupportedResults):
 
 
 def ignore(checks: Checks) -> None:
-    """Do nothing: for whoever need not know how far the checks are."""
+    """Do nothing with the progress of checks."""
 
 
 def checked_results(
@@ -206,7 +206,7 @@ class _Checks:
         return [self._reasons[pair] for pair in pairs]
 
     def now(self) -> Checks:
-        """Return what is checked until now."""
+        """Return the numbers so far."""
         return Checks(
             self._documents,
             self._remembered,
@@ -276,7 +276,7 @@ def _entry(instance: str, document: str) -> bytes:
 
 
 def _read(path: Path) -> dict[bytes, None]:
-    """Return the entries of a file in order; none of a file that is not there or damaged."""
+    """Return the entries of a file in order; none if it is missing or damaged."""
     try:
         content = path.read_bytes()
     except OSError:

@@ -41,7 +41,7 @@ TURNS = 4
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker says of a document.
+    """The checker's verdict on a document.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def check_documents(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pa
                 raise answer
             yield answer
     finally:
-        # All is answered, or nobody waits for the rest: Ctrl-C ends checks that have begun.
+        # All is answered, or the caller stopped waiting: Ctrl-C ends checks that have begun.
         crew.dismiss()
         for thread in threads:
             thread.join()
@@ -93,7 +93,7 @@ def check_documents(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pa
 
 @dataclass
 class _Crew:
-    """Threads that each have a process of their own, and what they share.
+    """Threads with a checking process each, and the state that they share.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ def _cores() -> int:
 LONGEST_REASON = 300
 
 
-# What the process says first.
+# First line that a checking process writes.
 READY = "ready\n"
 
 

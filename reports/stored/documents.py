@@ -37,7 +37,7 @@ def read_document(directory: Path, digest: str) -> dict[str, Any] | None:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file of a results folder says.
+    """Return the contents of a JSON file of a results folder.
 
     Raises
     ------
@@ -93,7 +93,7 @@ U = TypeVar("U")
 
 
 def read_parsed(folder: Path, digest: Any, parse: Callable[[Any], T]) -> T | None:
-    """Return a stored document as what it describes, None if there is none or it is not there.
+    """Return a stored document, parsed; None if it is missing.
 
     Parameters
     ----------

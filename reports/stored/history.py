@@ -18,7 +18,7 @@ from boundmark.reports.stored.shards import as_frame
 VERSION = b"1"
 VERSION_KEY = b"boundmark_history"
 
-# Of the best solution and the best bound of each instance, whoever found them.
+# Name of the row with the best solution and the best bound of each instance.
 BEST = "best of all"
 
 HISTORY = pa.schema(
@@ -45,7 +45,7 @@ HISTORY = pa.schema(
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """Return the rows of a history, by start; none if there is no file yet.
+    """Return the rows of a history by start; an empty table if the file does not exist.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def read_history(path: Path) -> pd.DataFrame:
 
 
 def add_to_history(path: Path, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Add a run to a history, in place of what is there of the same run, and return the whole.
+    """Add a run to a history, in place of its earlier rows, and return all rows.
 
     Raises
     ------

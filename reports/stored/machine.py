@@ -1,4 +1,4 @@
-"""How fast the machine was while tasks ran: what a task that never changes took, again and again.
+"""How fast the machine was while tasks ran: the times of a reference task that never changes.
 
 A run takes the time of this reference task now and then, and keeps it in `machine/` of its folder,
 one file per process that ran tasks, named after the hash of its content. A machine that got slower
@@ -43,7 +43,7 @@ def write_reference_seconds(
 
 
 def reference_seconds(store: ResultStore) -> tuple[float, ...]:
-    """Return the CPU seconds of all reference tasks of a folder; none if none were taken.
+    """Return the CPU seconds of all reference tasks of a folder.
 
     Raises
     ------

@@ -38,7 +38,7 @@ class MadeFrom:
 
 
 def rows_digest(supported: SupportedResults) -> str:
-    """Return what tells rows and traces from all others, whatever their order.
+    """Return a digest of rows and traces that does not depend on their order.
 
     As far as documents support them: a certificate that goes missing makes another digest.
     """
@@ -50,7 +50,7 @@ def rows_digest(supported: SupportedResults) -> str:
 
 
 def note_of(rows: str, files: Mapping[str, Any]) -> bytes:
-    """Return the note on files by path below the results folder, of which tables count."""
+    """Return the note on the tables among some files, by path below the results folder."""
     tables = {
         name: hashlib.sha256(content).hexdigest()
         for name, content in files.items()
@@ -61,7 +61,7 @@ def note_of(rows: str, files: Mapping[str, Any]) -> bytes:
 
 
 def read_note(directory: Path) -> MadeFrom | None:
-    """Return the note of a results folder, None if there is none that can be read."""
+    """Return the note of a results folder; None if it is missing or damaged."""
     try:
         note = json.loads(read_regular(directory / NAME).decode())
         return MadeFrom(str(note["rows"]), {str(x): str(y) for x, y in note["tables"].items()})

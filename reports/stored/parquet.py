@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.regular_file import RefusedFileError, open_regular
 
-# What tells a report's files from anybody else's.
+# Metadata that marks the files of reports.
 MADE_BY = {b"made_by": b"boundmark report"}
 
 
@@ -50,7 +50,7 @@ LARGEST_TABLE = 2**31
 
 
 def open_table(path: Path) -> pq.ParquetFile:
-    """Open a Parquet file that is a regular one and says that its table is small enough.
+    """Open a Parquet file if it is a regular file with a table that is small enough.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def table_of(content: bytes) -> pa.Table:
 
 
 def _open(opened: Callable[..., pq.ParquetFile]) -> pq.ParquetFile:
-    """Return a file as it is to be read, if it says that its table is small enough."""
+    """Open a file, with texts as dictionaries, if its table is small enough."""
     file = opened()
     try:
         _refuse_large(file.metadata)
@@ -120,7 +120,7 @@ def _open(opened: Callable[..., pq.ParquetFile]) -> pq.ParquetFile:
 
 
 def _refuse_large(metadata: pq.FileMetaData) -> None:
-    """Raise if a file says itself that its table is too large."""
+    """Raise if the size that a file states for its table is too large."""
     groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
     stated = sum(max(0, group.total_byte_size) for group in groups)
     if max(stated, 8 * metadata.num_rows * metadata.num_columns) > LARGEST_TABLE:

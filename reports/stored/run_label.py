@@ -1,4 +1,4 @@
-"""What tells one run from others: records of machine and software, commit, solvers and time."""
+"""A run's label: its commit, solvers, machine and time, from the records of its tasks."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -97,7 +97,7 @@ def _distinct(values: "pd.Series[Any]") -> tuple[str, ...]:
 
 
 def read_environments(store: ResultStore) -> dict[str, dict[str, Any]]:
-    """Return every record by its hash; none of a folder without records.
+    """Return the records of machine and software by hash.
 
     Raises
     ------

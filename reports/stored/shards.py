@@ -106,7 +106,7 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
 
 
 def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
-    """Raise if a column is not what a schema says, or has a time for which there is no date.
+    """Raise if a column's type differs from the schema's, or a time has no date.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def latest_rows(table: pa.Table) -> pd.DataFrame:
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
     """Return a table as a data frame that keeps integers where values are missing."""
-    # Nullable integers: costs of up to 2^53 ticks stay what they are.
+    # Nullable integers: as floats, costs above 2^53 ticks would be rounded.
     frame: pd.DataFrame = table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     return frame
 

@@ -1,4 +1,4 @@
-"""The words in which a row says how its task ended, and a trace what the task reported."""
+"""The statuses of tasks, and the kinds of events in traces."""
 
 from typing import Literal, TypeAlias, get_args
 

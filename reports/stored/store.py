@@ -139,7 +139,7 @@ class ResultStore:
         return self.directory / "machine"
 
     def remove_partial_files(self) -> None:
-        """Delete what interrupted runs and reports have left; only for the one that writes rows.
+        """Delete the partial files of interrupted runs and reports; only for the writer of rows.
 
         Raises
         ------
@@ -254,7 +254,7 @@ class ResultStore:
                 continue
             sink = pa.BufferOutputStream()
             pq.write_table(read_rows(folder, schema), sink)
-            # From here on, the shards say nothing that the merged file does not.
+            # From here on, the merged file has all that the shards have.
             write_durably(folder / MERGED, sink.getvalue())
             try:
                 with ThreadPoolExecutor(FILES_AT_A_TIME) as pool:

@@ -240,7 +240,7 @@ def _gaps_over_time(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.Dat
     places = places_of_tasks(traces, tasks)
     traces, places = traces[places >= 0], places[places >= 0]
     solves = (traces["kind"] == "solution").to_numpy(np.bool_)
-    # What else such a method says counts for nothing.
+    # Other events of such a method do not count.
     counts = ~np.where(solves, measured[1][places], measured[0][places])
     given = np.flatnonzero(~np.isnan(reference))
     gaps = mean_gaps_over_time(

@@ -11,7 +11,7 @@ from boundmark.reports.tables.tasks import with_names
 
 
 def certified_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Return what is known of each instance of results, as `certified_of_tasks` does."""
+    """Return the best cost, the best bound and the gap of each instance of results."""
     return certified_of_tasks(with_names(results))
 
 

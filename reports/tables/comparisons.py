@@ -49,7 +49,7 @@ class Comparison:
 
 
 def comparisons(tasks: pd.DataFrame) -> Iterator[Comparison]:
-    """Yield the comparisons, those over most instances first.
+    """Yield the comparisons in descending order of instances.
 
     Parameters
     ----------

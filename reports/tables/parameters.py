@@ -106,7 +106,7 @@ ALL = "all data sets"
 
 
 def with_all(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows twice: once as those of all data sets, and once as they are."""
+    """Return the rows twice: once as rows of all data sets together, and once unchanged."""
     return pd.concat([table.assign(dataset=ALL), table])
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 
 def rows(frame: pd.DataFrame) -> Iterable[Any]:
-    """Return the rows as named tuples; the stubs' union of all scalar types helps nobody."""
+    """Return the rows as named tuples, whose fields have no type for mypy."""
     made: Any = namedtuple
     row = made("Row", list(frame.columns), rename=True)
     return map(row._make, zip(*(values_of(frame[name]) for name in frame), strict=True))

@@ -1,4 +1,4 @@
-"""Results as the tables need them: in a fixed order, with methods told apart."""
+"""Tasks as the tables need them: in a fixed order, each method under a unique name."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from boundmark.reports.tables.rows import values_of
 
 
 def with_names(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the tasks with `parameters`, and with instances and methods told apart by name.
+    """Return the tasks with `parameters`, and with unique names of instances and methods.
 
     `parameters` is a text such as ``"a=6, b=8"``. `method` is made unique to how it was run, and
     `instance` says on which device where results of several are stored. Sorted by problem, data

@@ -28,7 +28,7 @@ PACKAGES = ("torch", "torchvision", "transformers")
     "--out", type=click.Path(path_type=Path), default=Path(__file__).parent.parent / "data"
 )
 def main(names: tuple[str, ...], out: Path) -> None:
-    """Write the graphs of the recipes with these names, of all if there are none."""
+    """Write the graphs of the named recipes, or of all."""
     recipes = {recipe.name: recipe for recipe in RECIPES}
     failed = False
     for name in names or recipes:
@@ -43,7 +43,7 @@ def main(names: tuple[str, ...], out: Path) -> None:
 
 
 def write(recipe: Recipe, out: Path) -> str:
-    """Write one graph and its line of the index; return what there is to say of it."""
+    """Write one graph and its line of the index, and return a summary."""
     result = exported(recipe)
     graph = to_graph(result.program, result.prefix)
     origin = GraphOrigin(recipe.source, dict(recipe.configuration), versions(), result.parameters)

@@ -16,7 +16,7 @@ Attributes: TypeAlias = dict[str, Any]
 
 
 def _many(value: Any, length: int) -> tuple[int, ...]:
-    """Return a setting for each spatial dimension; torch allows one for all, or none."""
+    """Return a setting for each spatial dimension; torch allows one for all of them."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
     return values * length if len(values) == 1 else values
 

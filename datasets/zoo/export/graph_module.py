@@ -37,7 +37,7 @@ class RecordedTensor(Protocol):
 
 @runtime_checkable
 class RecordedNode(Protocol):
-    """What is asked of a node: those of `torch.fx` have it, and those of `torch_program`."""
+    """The interface of a recorded node, which `torch.fx` and `torch_program` provide."""
 
     op: str
     name: str
@@ -52,7 +52,7 @@ _DTYPES = {"float8_e4m3fn": "float8e4m3fn", "float8_e5m2": "float8e5m2"}
 
 @dataclass
 class _Recorded:
-    """A program as it was recorded, before what nobody needs is left out.
+    """A program as recorded, before unused operators are left out.
 
     Attributes
     ----------

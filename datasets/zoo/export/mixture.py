@@ -66,7 +66,7 @@ class Expert(nn.Module):
 
 
 class Mixture(nn.Module):
-    """Experts that each take an equal share of the tokens, those with the largest weights.
+    """Experts that take an equal share of the tokens each, by the largest weights.
 
     So shapes do not depend on the data: each of E experts runs T * chosen / E of T tokens.
     """
