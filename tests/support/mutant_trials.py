@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import types
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +123,8 @@ class Trials:
         self._covered: dict[str, set[Line]] = {}
         self._folders: dict[str, set[str]] = {}
         self._seconds: dict[str, float] = {}
+        # Of each module, the tests that have killed a mutant, the latest last.
+        self._killers: dict[str, dict[str, None]] = defaultdict(dict)
         self.failed = False
 
     @pytest.hookimpl(tryfirst=True)
@@ -151,7 +154,11 @@ class Trials:
             self._seconds[item.nodeid] = time.process_time() - begin
 
     def chosen(self, items: list[pytest.Item], mutant: Mutant) -> list[pytest.Item]:
-        """Return the tests that run the changed lines, the fastest first."""
+        """Return the tests that run the changed lines.
+
+        Those that have killed others of the module come first, the latest of them before all, and
+        then the fastest.
+        """
         first, last = mutant.lines
         span = {(mutant.module, line) for line in range(first, last + 1)}
         is_top = "/" not in mutant.module
@@ -165,7 +172,10 @@ class Trials:
             or (uses_all and (is_top or folder in self._folders[item.nodeid]))
             or (is_top and item.path.name in self._standalone)
         ]
-        return sorted(found, key=lambda item: self._seconds[item.nodeid])
+        latest = {name: -number for number, name in enumerate(self._killers[mutant.module])}
+        return sorted(
+            found, key=lambda item: (latest.get(item.nodeid, 1), self._seconds[item.nodeid])
+        )
 
     def _try_all(self, items: list[pytest.Item]) -> None:
         waiting = list(reversed(self._mutants))
@@ -193,6 +203,10 @@ class Trials:
                 os.waitpid(pid, 0)
                 del running[reader]
                 killed_by, tests = json.loads(answer) if answer else ("timeout", 0)
+                if killed_by in self._seconds:
+                    killers = self._killers[mutant.module]
+                    killers.pop(killed_by, None)
+                    killers[killed_by] = None
                 self._note(mutant, Trial(killed_by, tests, round(seconds, 2)))
 
     def _most_seconds(self, item: pytest.Item) -> float:

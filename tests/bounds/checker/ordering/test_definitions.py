@@ -267,6 +267,30 @@ def test_least_memory_by_prices(seed: int) -> None:
             assert least_while_running(part, at, prices) == expected
 
 
+@pytest.mark.parametrize("seed", range(3, 400, 4))
+def test_who_overwrites(seed: int) -> None:
+    """In some orders, or in all, an operator is the last to read what it can overwrite."""
+    sample, _, order = sample_of(seed, 6)
+    part = part_of(sample, order, 0, len(order))
+    orders = list(brute_force_ordering.topological_orders(sample))
+    for at, v in enumerate(order):
+        last = [
+            any(
+                all(found.index(w) <= found.index(v) for w in sample.graph.consumers[t])
+                for t in sample.graph.overwrites[v]
+                if sample.in_place == "yes"
+            )
+            for found in orders
+        ]
+        assert may_overwrite(part, at) == any(last)
+        # One tensor has to do for all orders.
+        assert always_overwrites(part, at) <= all(last)
+        assert always_overwrites(part, at) == any(
+            all(found.index(w) <= found.index(v) for found in orders for w in consumers)
+            for consumers in (sample.graph.consumers[t] for t in sample.graph.overwrites[v])
+        )
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_least_values_by_slopes(seed: int) -> None:
     """The least of priced size less slope times operators, over all sets of a section."""
