@@ -71,7 +71,7 @@ class HsdagSettings:
     raw_shapes
         Whether extents of output shapes are features as they are, or their logarithms.
     shared_columns
-        Whether features have columns for whatever graph, so that a policy can place others, or for
+        Whether features have columns for any graph, so that a policy can place others, or for
         this one only; a loaded policy keeps its own.
     load, save
         Files to start from and to keep the policy in; empty for none.
