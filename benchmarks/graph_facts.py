@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
-from boundmark.benchmarks.graph_drawing.picture import Picture, kinds
+from boundmark.benchmarks.graph_drawing import Picture, kinds
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.graph_statistics import depth, down_sets, width
 from boundmark.problems.lookup import find
 from boundmark.problems.problem import Instance
-from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming
 
 

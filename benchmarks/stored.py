@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TypeVar
 
-from boundmark.datasets.any_file import load_file
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_object import json_object

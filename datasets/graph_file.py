@@ -20,8 +20,7 @@ from boundmark.datasets.graph_rows import (
     with_tuples,
 )
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.source_file import naming, read_bytes
 
 if TYPE_CHECKING:

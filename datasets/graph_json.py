@@ -16,11 +16,10 @@ from boundmark.datasets.graph_rows import (
     to_rows,
     with_tuples,
 )
-from boundmark.datasets.measured.json_fields import fields_of, objects, read_object
+from boundmark.datasets.json_fields import fields_of, objects, read_object
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.operator import LEFT_OUT
-from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming
 from boundmark.problems.stored_fields import check_fields, is_integer_list
 

@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming
 from boundmark.problems.stored_fields import check_fields, is_integer_list
 from boundmark.problems.tensor import Tensor

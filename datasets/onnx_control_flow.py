@@ -9,9 +9,14 @@ from collections.abc import Iterator, Mapping
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
-from boundmark.datasets.onnx_attributes import canonical_attributes, signature
 from boundmark.datasets.onnx_flops import flops
-from boundmark.datasets.onnx_tensors import KnownTensors, known_tensors
+from boundmark.datasets.onnx_operators import (
+    KnownTensors,
+    canonical_attributes,
+    domain_of,
+    known_tensors,
+    signature,
+)
 
 Versions = Mapping[str, int]
 
@@ -120,7 +125,7 @@ def _node_flops(node: NodeProto, known: KnownTensors, versions: Versions) -> int
         return 0
     if len(outputs) < sum(map(bool, node.output)):
         return 0
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    domain = domain_of(node.domain)
     attributes = canonical_attributes(
         node,
         signature(node.op_type, versions.get(domain, 0), domain),

@@ -1,41 +1,35 @@
 """Computation graphs from ONNX files: shapes inferred, constants folded, operations counted."""
 
-from collections.abc import Container, Mapping
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import onnx
-import onnx.shape_inference
-from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.message import DecodeError, Message
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import GraphProto, NodeProto
 
-from boundmark.datasets.arithmetic import main_dtype
 from boundmark.datasets.file_format import NO_DIMS
-from boundmark.datasets.onnx_attributes import canonical_attributes, signature
-from boundmark.datasets.onnx_control_flow import bodies, body_flops, lift_weights, reads_of
-from boundmark.datasets.onnx_custom import is_custom, with_assumed_shapes
-from boundmark.datasets.onnx_dimensions import fix_dimensions
-from boundmark.datasets.onnx_flops import flops, has_rule
-from boundmark.datasets.onnx_functions import with_functions_inlined
-from boundmark.datasets.onnx_notes import Notes
-from boundmark.datasets.onnx_structure import (
-    check_edges,
-    find_constants,
-    find_needed,
-    find_producers,
-    unique_names,
+from boundmark.datasets.model_reading import Notes, main_dtype
+from boundmark.datasets.onnx_control_flow import (
+    bodies,
+    body_flops,
+    lift_weights,
+    operations_inside,
+    reads_of,
 )
-from boundmark.datasets.onnx_tensors import KnownTensors, known_tensors
+from boundmark.datasets.onnx_flops import flops, has_rule
+from boundmark.datasets.onnx_model import inferred_model, is_custom, versions_of
+from boundmark.datasets.onnx_operators import (
+    KnownTensors,
+    canonical_attributes,
+    domain_of,
+    known_tensors,
+    signature,
+)
 from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.quoted import quoted
-from boundmark.problems.source_file import naming, read_bytes
+from boundmark.problems.source_file import naming
 from boundmark.problems.tensor import Tensor
-
-# Propagating the values of one twice as long takes a second for each operator that reads it.
-LONGEST_VECTOR = 2**20
 
 
 def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
@@ -44,7 +38,7 @@ def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGrap
     Dimensions of graph inputs that the model leaves open have the sizes given, or else 1, of which
     the graph's notes tell; a dimension with a name has the same size wherever the name occurs.
     Functions defined in the model are inlined. Control flow is one operator, see
-    `onnx_control_flow`; a custom operator costs the bytes that it moves, see `onnx_custom`.
+    `onnx_control_flow`; a custom operator costs the bytes that it moves.
 
     A node whose inputs are all constants is itself a constant, and so are the results of Shape and
     Size. Constants are no nodes of the graph but parameters of those that read them, and neither
@@ -64,93 +58,7 @@ def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGrap
     model, notes, assumed = inferred_model(path, dims)
     with naming(path):
         lift_weights(model.graph)
-        return _graph(model.graph, _versions(model), assumed, notes)
-
-
-def inferred_model(
-    path: Path, dims: Mapping[str, int]
-) -> tuple[ModelProto, tuple[str, ...], set[str]]:
-    """Read a model as it is, with all functions inlined and all shapes that follow.
-
-    Returns
-    -------
-    The model, without weights that are in other files; what was taken for granted, as sentences;
-    and the names of tensors whose shapes were.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is cut off or not ONNX, or shapes do not fit together.
-    """
-    content = read_bytes(path)
-    with naming(path):
-        model = _parsed(content)
-        notes = fix_dimensions(model.graph, dims)
-        model = with_functions_inlined(model)
-        model, assumed = with_assumed_shapes(_inferred(model), _versions(model), _inferred)
-    return model, notes, assumed
-
-
-def _versions(model: ModelProto) -> dict[str, int]:
-    """Return the versions of the operator sets, by domain."""
-    return {_domain(entry.domain): entry.version for entry in model.opset_import}
-
-
-def _parsed(content: bytes) -> ModelProto:
-    try:
-        model = onnx.load_model_from_string(content)
-    except DecodeError as error:
-        raise InvalidInputError("expected a complete ONNX model; it cannot be parsed.") from error
-    missing = "graph" if not model.HasField("graph") else "opset_import"
-    if missing == "graph" or not model.opset_import:
-        raise InvalidInputError(f"{missing} is missing; expected a complete ONNX model.")
-    _check_texts(model)
-    return model
-
-
-def _check_texts(message: Message) -> None:
-    """Raise `InvalidInputError` if a text of a message, or of one in it, is no text.
-
-    The parser hands on what is not UTF-8 as bytes.
-    """
-    for kind, value in message.ListFields():
-        values: Any = (value,) if isinstance(value, str | bytes | Message) else value
-        if kind.type == FieldDescriptor.TYPE_MESSAGE:
-            for part in values:
-                _check_texts(part)
-        elif kind.type == FieldDescriptor.TYPE_STRING:
-            for text in values:
-                if not isinstance(text, str):
-                    raise InvalidInputError(
-                        f"{kind.full_name} is {quoted(text)}; expected a text in UTF-8."
-                    )
-
-
-def _inferred(model: ModelProto) -> ModelProto:
-    """Infer the shapes that follow from those of the inputs.
-
-    Shapes that follow from values, such as those of a Reshape to a computed shape, are not inferred
-    where a vector is longer than `LONGEST_VECTOR`: onnx would write down each of its elements.
-    """
-    plain = _with_shapes(model, data_prop=False)
-    if _longest_vector(plain.graph) > LONGEST_VECTOR:
-        return plain
-    return _with_shapes(model, data_prop=True)
-
-
-def _with_shapes(model: ModelProto, *, data_prop: bool) -> ModelProto:
-    try:
-        return onnx.shape_inference.infer_shapes(model, data_prop=data_prop)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInputError(f"expected shapes that fit together, found {reason}.") from error
-
-
-def _longest_vector(graph: GraphProto) -> int:
-    """Return the length of the longest tensor of one dimension, also in bodies."""
-    shapes = [shape for shape, _ in known_tensors(graph).types.values()]
-    inside = [_longest_vector(body) for node in graph.node for body in bodies(node)]
-    return max([*inside, *(shape[0] for shape in shapes if len(shape) == 1)], default=0)
+        return _graph(model.graph, versions_of(model), assumed, notes)
 
 
 class _Numbering:
@@ -238,7 +146,7 @@ def _operator(
     tensors = numbering.tensors
     inputs = [None if number == LEFT_OUT else tensors[number].shape for number in reads]
     outputs = [tensors[number].shape for number in writes]
-    domain = _domain(node.domain)
+    domain = domain_of(node.domain)
     attributes = canonical_attributes(
         node,
         signature(node.op_type, versions.get(domain, 0), domain),
@@ -262,6 +170,88 @@ def _operator(
     return Operator(name, node.op_type, count, reads, writes, attributes)
 
 
-def _domain(name: str) -> str:
-    """Return the name of a domain; that of ONNX itself has two."""
-    return "" if name == "ai.onnx" else name
+# Their outputs follow from shapes alone, and all shapes are fixed.
+SHAPE_OPS = frozenset({"Shape", "Size"})
+
+# Their outputs are not constants, whatever their inputs are.
+RANDOM_OPS = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}
+    | {"RandomUniform", "RandomUniformLike"}
+)
+
+
+def unique_names(graph: GraphProto) -> list[str]:
+    """Return unique names: those in the file, with type and position where that is not enough."""
+    often = Counter(node.name for node in graph.node)
+    names: dict[str, None] = {}
+    for at, node in enumerate(graph.node):
+        name = node.name
+        if not name or often[name] > 1:
+            name = f"{node.name or node.op_type}_{at}"
+        while name in names or (name != node.name and name in often):
+            name += "_"
+        names[name] = None
+    return list(names)
+
+
+def find_constants(graph: GraphProto) -> set[str]:
+    """Return the tensors that do not depend on the values of the graph's inputs."""
+    constants = {tensor.name for tensor in graph.initializer}
+    constants.update(tensor.values.name for tensor in graph.sparse_initializer)
+    for node in graph.node:
+        types = {node.op_type, *(inner.op_type for inner in operations_inside(node))}
+        fixed = not types & RANDOM_OPS and constants.issuperset(filter(None, reads_of(node)))
+        if fixed or node.op_type in SHAPE_OPS:
+            constants.update(filter(None, node.output))
+    return constants
+
+
+def find_producers(graph: GraphProto, names: Sequence[str]) -> dict[str, int]:
+    """Return the position of the node that produces each tensor."""
+    producers: dict[str, int] = {}
+    for at, node in enumerate(graph.node):
+        for tensor in filter(None, node.output):
+            if tensor in producers:
+                raise InvalidInputError(
+                    f"tensor {tensor!r} is produced by nodes {names[producers[tensor]]!r} and "
+                    f"{names[at]!r}; expected one producer."
+                )
+            producers[tensor] = at
+    return producers
+
+
+def find_needed(graph: GraphProto, producers: Mapping[str, int], constants: set[str]) -> list[int]:
+    """Return the positions of the nodes that the graph's outputs depend on, constants apart."""
+    needed: set[int] = set()
+    pending = [value.name for value in graph.output]
+    while pending:
+        tensor = pending.pop()
+        at = producers.get(tensor)
+        if at is not None and at not in needed and tensor not in constants:
+            needed.add(at)
+            pending.extend(reads_of(graph.node[at]))
+    return sorted(needed)
+
+
+def check_edges(
+    graph: GraphProto,
+    names: Sequence[str],
+    constants: set[str],
+    producers: Mapping[str, int],
+    needed: Sequence[int],
+) -> None:
+    """Refuse nodes that read what nothing produces, and cycles, in which no shape is known."""
+    number = {at: v for v, at in enumerate(needed)}
+    inputs = {value.name for value in graph.input}
+    edges = []
+    for at in needed:
+        for tensor in reads_of(graph.node[at]):
+            if not tensor or tensor in constants or tensor in inputs:
+                continue
+            if tensor not in producers:
+                raise InvalidInputError(
+                    f"node {names[at]!r} reads tensor {tensor!r}, which nothing produces; "
+                    "expected an input, an initializer or a node's output."
+                )
+            edges.append((number[producers[tensor]], number[at]))
+    Dag.from_edges(len(needed), edges, tuple(names[at] for at in needed))

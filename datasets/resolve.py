@@ -1,14 +1,17 @@
-"""Loading whatever a user names: a graph, another source of instances, or a whole instance."""
+"""Load what a user names: a file of any format, or a member of a data set."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from boundmark.datasets.any_file import known_suffixes, load_file, refuse_dims
-from boundmark.datasets.file_format import NO_DIMS
-from boundmark.problems.catalog import datasets
+from boundmark.datasets.file_format import NO_DIMS, FileFormat, formats
+from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, UnknownNameError
+from boundmark.problems.json_object import json_object
+from boundmark.problems.labels import labels_path, read_labels
 from boundmark.problems.lookup import find
+from boundmark.problems.problem import Instance, Problem
+from boundmark.problems.source_file import naming, read_bytes
 
 
 def load_member(name: str) -> Any:
@@ -69,3 +72,103 @@ def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
         return load_file(path, dims)
     refuse_dims(source, dims)
     return load_member(source)
+
+
+# Instances are the one format that all problems share.
+INSTANCE_SUFFIX = ".json"
+
+
+def known_suffixes() -> tuple[str, ...]:
+    """Return the suffixes of all formats that can be read."""
+    known = [suffix for one in formats().values() for suffix in one.suffixes]
+    return (*dict.fromkeys(x for x in known if x != INSTANCE_SUFFIX), INSTANCE_SUFFIX)
+
+
+def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
+    """Read a file of any registered format, or a stored instance.
+
+    Parameters
+    ----------
+    dims
+        Sizes of dimensions that the file leaves open, by name.
+
+    Returns
+    -------
+    Instance, or one of some `Problem.sources`.
+
+    Raises
+    ------
+    InvalidInputError
+        If no format has the suffix, or the file is not what its suffix says, or has no such
+        dimensions.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    candidates = [one for one in formats().values() if suffix in one.suffixes]
+    if suffix == INSTANCE_SUFFIX:
+        refuse_dims(str(path), dims)
+        content = read_bytes(path)
+        for one in candidates:
+            if one.recognises is not None and one.recognises(content):
+                return one.load(path)
+        return _load_instance(path)
+    if not candidates:
+        raise InvalidInputError(
+            f"{path} has the suffix {path.suffix!r}; expected one of {', '.join(known_suffixes())}."
+        )
+    chosen = _of_content(path, candidates)
+    if chosen.load_with_dims is not None and dims:
+        return chosen.load_with_dims(path, dims)
+    refuse_dims(str(path), dims)
+    return chosen.load(path)
+
+
+def refuse_dims(source: str, dims: Mapping[str, int]) -> None:
+    """Refuse sizes of dimensions where a source leaves none open.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are any.
+    """
+    if dims:
+        raise InvalidInputError(
+            f"{source} has no open dimensions, but sizes are given for {', '.join(dims)}; "
+            "expected none."
+        )
+
+
+def _of_content(path: Path, candidates: list[FileFormat]) -> FileFormat:
+    if len(candidates) == 1:
+        return candidates[0]
+    content = read_bytes(path)
+    for one in candidates:
+        if one.recognises is not None and one.recognises(content):
+            return one
+    for one in candidates:
+        if one.recognises is None:
+            return one
+    names = " or ".join(one.name for one in candidates)
+    raise InvalidInputError(f"{path} is not recognised; expected {names}.")
+
+
+def _load_instance(path: Path) -> Instance:
+    content = read_bytes(path)
+    with naming(path):
+        value = json_object(content)
+        name = value.get("problem")
+        if not isinstance(name, str) or name not in problems():
+            raise InvalidInputError(f"problem is {name!r}; expected {' or '.join(problems())}.")
+        return _labelled(path, problems()[name], problems()[name].instance_from_json(value))
+
+
+def _labelled(path: Path, problem: Problem, instance: Instance) -> Instance:
+    """Give an instance the names that a results folder keeps beside it, if there are any."""
+    labels = labels_path(path, instance.sha256)
+    if problem.naming is None or not labels.is_file():
+        return instance
+    found = read_labels(
+        labels, problem=problem.name, instance_sha256=instance.sha256, nodes=instance.nodes
+    )
+    named: Instance = problem.naming.rename(instance, found.names, found.tick)
+    return named

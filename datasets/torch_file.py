@@ -9,21 +9,25 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from boundmark.datasets.file_format import FileFormat
+from boundmark.datasets.torch_program import stored_program
+from boundmark.datasets.zoo.export.graph_module import to_graph
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_object import json_object
 from boundmark.problems.source_file import naming
 
-# Of the program alone, without weights; one of 100,000 operators has 130 MB.
-LARGEST_PROGRAM = 2**28
-
 # Where the program is: since torch 2.8 in a folder of any name, before by itself.
 _PROGRAM, _OLD_PROGRAM = "/models/model.json", "serialized_exported_program.json"
 
 
-def load(path: Path) -> ComputationGraph:
+def load(path: Path, largest_program: int = 2**28) -> ComputationGraph:
     """Read a program; nothing in the file is run, and no weights are read.
+
+    Parameters
+    ----------
+    largest_program
+        Bytes of the program without weights that are inflated at most; one of 100,000 operators has
+        130 MB.
 
     Raises
     ------
@@ -31,12 +35,8 @@ def load(path: Path) -> ComputationGraph:
         If the file holds no program, or the program has an operator that `zoo.export.aten` does
         not know, control flow, sizes that depend on the data, or writes into parts of a tensor.
     """
-    # ONNX's rules of counting, which the program's operators share, take a while to import.
-    from boundmark.datasets.torch_program import stored_program
-    from boundmark.datasets.zoo.export.graph_module import to_graph
-
     with naming(path):
-        content = _program(path)
+        content = _program(path, largest_program)
     with naming(path):
         program = stored_program(json_object(content))
         try:
@@ -52,7 +52,7 @@ def load(path: Path) -> ComputationGraph:
             raise InvalidInputError("names of operators are too much alike.") from error
 
 
-def _program(path: Path) -> bytes:
+def _program(path: Path, largest: int) -> bytes:
     """Return the JSON of the program in an archive."""
     if not path.exists():
         raise InvalidInputError("it does not exist; expected a file.")
@@ -62,7 +62,7 @@ def _program(path: Path) -> bytes:
         raise InvalidInputError("the file is empty; expected an exported program.")
     try:
         with zipfile.ZipFile(path) as archive:
-            return _content(archive, _member(archive))
+            return _content(archive, _member(archive), largest)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
         raise InvalidInputError(
             f"expected a program of torch.export, found no complete zip archive: {error}"
@@ -88,7 +88,7 @@ def _member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     return found[0]
 
 
-def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, largest: int) -> bytes:
     """Return what is in an entry, of which no more is inflated than allowed."""
     # The other methods of compression inflate without bound.
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -97,10 +97,7 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
             "deflate."
         )
     with archive.open(entry) as file:
-        content = file.read(LARGEST_PROGRAM + 1)
-    if len(content) > LARGEST_PROGRAM:
-        raise InvalidInputError(f"the program has more than {LARGEST_PROGRAM >> 20} MiB.")
+        content = file.read(largest + 1)
+    if len(content) > largest:
+        raise InvalidInputError(f"the program has more than {largest >> 20} MiB.")
     return content
-
-
-FORMAT = FileFormat("torch.export", (".pt2",), load)

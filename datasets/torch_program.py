@@ -5,14 +5,27 @@ of the example that it was recorded with, and the formulas from which they follo
 """
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
+from boundmark.datasets.torch_schema import (
+    PLAIN,
+    SEVERAL,
+    TENSORS,
+    a_size,
+    an_integer,
+    an_object,
+    list_in,
+    module_stack,
+    named_argument,
+    names_of,
+    object_in,
+    only_field,
+    text_in,
+)
 from boundmark.datasets.torch_writes import Writes, is_write
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.source_file import naming
 
 # Of the schema, in its first number; every file of torch 2.9 to 2.13 has it.
@@ -119,15 +132,15 @@ def stored_program(content: Mapping[str, Any]) -> StoredProgram:
         If it is of another version of the schema, is not what the schema says, has control flow or
         sizes that depend on the data, or writes into parts of a tensor.
     """
-    version = _object(content, "schema_version").get("major")
+    version = object_in(content, "schema_version").get("major")
     if version != SCHEMA:
         raise InvalidInputError(
             f"the program's schema has the version {quoted(version)}; expected {SCHEMA}, that of "
             "torch 2.9 and later: export the model anew."
         )
-    module = _object(content, "graph_module")
-    signature = _signature(_object(module, "signature"))
-    return StoredProgram(_Graph(_Reading(_object(module, "graph")).nodes(signature)), signature)
+    module = object_in(content, "graph_module")
+    signature = _signature(object_in(module, "signature"))
+    return StoredProgram(_Graph(_Reading(object_in(module, "graph")).nodes(signature)), signature)
 
 
 class _Reading:
@@ -143,8 +156,8 @@ class _Reading:
 
     def __init__(self, graph: Mapping[str, Any]) -> None:
         self.graph = graph
-        self.types = _object(graph, "tensor_values")
-        self.sizes = _object(graph, "sym_int_values")
+        self.types = object_in(graph, "tensor_values")
+        self.sizes = object_in(graph, "sym_int_values")
         self.values: dict[str, StoredNode] = {}
         self.writes = Writes()
         self.found: list[StoredNode] = []
@@ -152,7 +165,7 @@ class _Reading:
         # and solutions know operators by the names that follow.
         self.is_functionalised = any(
             is_write(_packet(str(call.get("target"))))
-            for call in _list(graph, "nodes")
+            for call in list_in(graph, "nodes")
             if isinstance(call, dict)
         )
 
@@ -163,42 +176,42 @@ class _Reading:
             **signature.inputs_to_buffers,
             **signature.inputs_to_lifted_tensor_constants,
         }
-        for at, argument in enumerate(_list(self.graph, "inputs")):
+        for at, argument in enumerate(list_in(self.graph, "inputs")):
             self._placeholder(f"input {at}", argument, weights)
-        for at, call in enumerate(_list(self.graph, "nodes")):
+        for at, call in enumerate(list_in(self.graph, "nodes")):
             with naming(f"node {at}"):
                 self._call(call, at)
-        results = [self._value(one) for one in _list(self.graph, "outputs")]
+        results = [self._value(one) for one in list_in(self.graph, "outputs")]
         changed = [self.values[name] for name in self.writes.changed()]
         self.found.append(StoredNode("output", "output", args=((*changed, *results),)))
         return self.found
 
     def _placeholder(self, what: str, argument: Any, weights: Mapping[str, str]) -> None:
-        kind, value = _only_field(argument, what)
+        kind, value = only_field(argument, what)
         if kind != "as_tensor":
             self.found.append(StoredNode("placeholder", what))
             return
-        name = _text(_an_object(value), "name")
+        name = text_in(an_object(value), "name")
         self._bind(name, StoredNode("placeholder", name, meta={"val": self._type(name)}))
         self.writes.given(name, is_constant=name in weights)
 
     def _call(self, call: Any, at: int) -> None:
         if not isinstance(call, dict):
             raise InvalidInputError(f"it is {quoted(call)}; expected an object.")
-        text = _text(call, "target").removeprefix(_OPERATORS)
-        outputs = [_only_field(one, "an output") for one in _list(call, "outputs")]
-        written = [_names(kind, value) for kind, value in outputs]
+        text = text_in(call, "target").removeprefix(_OPERATORS)
+        outputs = [only_field(one, "an output") for one in list_in(call, "outputs")]
+        written = [names_of(kind, value) for kind, value in outputs]
         if not any(isinstance(name, str) for names in written for name in names):
             # Arithmetic of sizes, and checks.
             return
         with naming(text):
-            named = [_named(one) for one in _list(call, "inputs")]
+            named = [named_argument(one) for one in list_in(call, "inputs")]
             if text.startswith("higher_order.") or any(kind == "as_graph" for _, kind, _ in named):
                 raise InvalidInputError("control flow is not supported; expected operators.")
             packet = _packet(text)
             if self.is_functionalised and packet == "flatten":
                 packet = "view"
-            reads = {name: list(_names(kind, value)) for name, kind, value in named}
+            reads = {name: list(names_of(kind, value)) for name, kind, value in named}
             changed = self.writes.read(packet, reads, [x for names in written for x in names if x])
             functional = packet.removesuffix("_") if is_write(packet) else packet
             given = [(name, self._argument(kind, value)) for name, kind, value in named]
@@ -215,7 +228,7 @@ class _Reading:
                 tuple(value for _, value in given),
                 meta={
                     "val": types if is_several else types[0],
-                    "nn_module_stack": _module_stack(call),
+                    "nn_module_stack": module_stack(call),
                 },
             )
         if not is_several:
@@ -236,31 +249,31 @@ class _Reading:
 
     def _type(self, name: str) -> StoredTensor:
         with naming(f"tensor {quoted(name)}"):
-            known = _object(self.types, name)
+            known = object_in(self.types, name)
             number = known.get("dtype")
             dtype = _DTYPES.get(number) if isinstance(number, int) else None
             if dtype is None:
                 raise InvalidInputError(f"dtype is {quoted(number)}; expected a type of numbers.")
-            sizes = _list(known, "sizes")
+            sizes = list_in(known, "sizes")
             if len(sizes) > MOST_DIMENSIONS:
                 raise InvalidInputError(
                     f"there are {len(sizes)} sizes; expected at most {MOST_DIMENSIONS}."
                 )
-            return StoredTensor(tuple(map(_size, sizes)), dtype)
+            return StoredTensor(tuple(map(a_size, sizes)), dtype)
 
     def _value(self, argument: Any) -> Any:
-        return self._argument(*_only_field(argument, "an argument"))
+        return self._argument(*only_field(argument, "an argument"))
 
     def _argument(self, kind: str, value: Any) -> Any:
         """Return an argument: a node, or several, for tensors; plain values; None for others."""
-        if kind in _TENSORS:
-            found = [None if x is None else self._node(x) for x in _names(kind, value)]
-            return found if kind in _SEVERAL else found[0]
+        if kind in TENSORS:
+            found = [None if x is None else self._node(x) for x in names_of(kind, value)]
+            return found if kind in SEVERAL else found[0]
         if kind == "as_sym_int":
             return self._open_size(value)
         if kind == "as_sym_ints":
             return [self._open_size(one) for one in value] if isinstance(value, list) else None
-        check = _PLAIN.get(kind)
+        check = PLAIN.get(kind)
         if check is None:
             return None
         if not check(value):
@@ -276,12 +289,12 @@ class _Reading:
         return self.values[name]
 
     def _open_size(self, argument: Any) -> int:
-        kind, value = _only_field(argument, "a size")
+        kind, value = only_field(argument, "a size")
         if kind == "as_int":
-            return _integer(value)
+            return an_integer(value)
         if not isinstance(value, str):
             raise InvalidInputError(f"a size is named {quoted(value)}; expected a text.")
-        return _size(self.sizes.get(value))
+        return a_size(self.sizes.get(value))
 
 
 def _item(node: StoredNode, name: str, place: int, kind: StoredTensor | None) -> StoredNode:
@@ -298,146 +311,11 @@ def _packet(target: str) -> str:
     return text.removeprefix("aten.").partition(".")[0] if text.startswith("aten.") else text
 
 
-_SEVERAL = frozenset({"as_tensors", "as_optional_tensors"})
-_TENSORS = _SEVERAL | {"as_tensor", "as_optional_tensor"}
-
-
-def _names(kind: str, value: Any) -> tuple[str | None, ...]:
-    """Return the names of the tensors of an argument; None where one is left out."""
-    if kind == "as_tensor":
-        return (_text(_an_object(value), "name"),)
-    if kind == "as_optional_tensor":
-        inner, content = _only_field(value, "a tensor")
-        return _names(inner, content) if inner == "as_tensor" else (None,)
-    if kind == "as_tensors" and isinstance(value, list):
-        return tuple(_text(_an_object(one), "name") for one in value)
-    if kind == "as_optional_tensors" and isinstance(value, list):
-        return tuple(_names("as_optional_tensor", one)[0] for one in value)
-    if kind in _TENSORS:
-        raise InvalidInputError(f"{kind} is {quoted(value)}; expected a list.")
-    return ()
-
-
-def _named(argument: Any) -> tuple[str, str, Any]:
-    """Return an argument's name, kind and value."""
-    table = _an_object(argument)
-    return (_text(table, "name"), *_only_field(table.get("arg"), "an argument"))
-
-
-def _only_field(union: Any, what: str) -> tuple[str, Any]:
-    if not isinstance(union, dict) or len(union) != 1:
-        raise InvalidInputError(f"{what} is {quoted(union)}; expected an object with one field.")
-    return next(iter(union.items()))
-
-
-def _size(value: Any) -> int:
-    """Return a size, or that of the example from which the program was recorded."""
-    kind, size = _only_field(value, "a size")
-    if kind == "as_int":
-        return _integer(size)
-    hint = _an_object(size).get("hint")
-    if hint is None:
-        raise InvalidInputError(
-            f"the size {quoted(size.get('expr_str'))} depends on the data; expected fixed sizes."
-        )
-    return _integer(_an_object(hint).get("as_int"))
-
-
-def _integer(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
-        raise InvalidInputError(f"a size is {quoted(value)}; expected an integer of 64 bits.")
-    return value
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
-
-
-def _all(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(check, value))
-
-
-def _is_number(value: Any) -> bool:
-    # Infinity and the like are texts.
-    return isinstance(value, int | float | str)
-
-
-# Kinds of arguments that are handed on, and what their values are.
-_PLAIN: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
-    {
-        "as_int": _is_integer,
-        "as_ints": _all(_is_integer),
-        "as_float": _is_number,
-        "as_floats": _all(_is_number),
-        "as_bool": lambda value: isinstance(value, bool),
-        "as_bools": _all(lambda value: isinstance(value, bool)),
-        "as_string": lambda value: isinstance(value, str),
-    }
-)
-
-
-def _module_stack(call: Mapping[str, Any]) -> Mapping[str, tuple[str, str]]:
-    """Return the modules in which a call stands, the innermost last: by key, path and type."""
-    metadata = _object(call, "metadata")
-    stack = metadata.get("nn_module_stack")
-    if not stack:
-        return {}
-    if not isinstance(stack, str):
-        raise InvalidInputError(f"nn_module_stack is {quoted(stack)}; expected a text.")
-    found = {}
-    for entry in stack.split(";"):
-        parts = list(_split(entry))
-        if len(parts) != 3:
-            raise InvalidInputError(
-                f"nn_module_stack has {quoted(entry)}; expected a key, a path and a type."
-            )
-        found[parts[0]] = (parts[1], parts[2])
-    return found
-
-
-def _split(text: str) -> Iterable[str]:
-    """Yield what commas outside brackets separate."""
-    start, depth = 0, 0
-    for at, letter in enumerate(text):
-        depth += (letter in "[(") - (letter in ")]")
-        if letter == "," and not depth:
-            yield text[start:at]
-            start = at + 1
-    yield text[start:]
-
-
 def _signature(table: Mapping[str, Any]) -> _Signature:
     found: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "tensor_constant": {}}
-    for one in _list(table, "input_specs"):
-        kind, spec = _only_field(one, "an entry of input_specs")
+    for one in list_in(table, "input_specs"):
+        kind, spec = only_field(one, "an entry of input_specs")
         if kind in found:
-            name = _text(_object(_an_object(spec), "arg"), "name")
-            found[kind][name] = _text(spec, f"{kind}_name")
+            name = text_in(object_in(an_object(spec), "arg"), "name")
+            found[kind][name] = text_in(spec, f"{kind}_name")
     return _Signature(found["parameter"], found["buffer"], found["tensor_constant"])
-
-
-def _an_object(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidInputError(f"found {quoted(value)}; expected an object.")
-    return value
-
-
-def _object(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = table.get(name)
-    if not isinstance(value, dict):
-        raise InvalidInputError(f"{quoted(name)} is {quoted(value)}; expected an object.")
-    return value
-
-
-def _list(table: Mapping[str, Any], name: str) -> list[Any]:
-    value = table.get(name)
-    if not isinstance(value, list):
-        raise InvalidInputError(f"{quoted(name)} is {quoted(value)}; expected a list.")
-    return value
-
-
-def _text(table: Mapping[str, Any], name: str) -> str:
-    value = table.get(name)
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{quoted(name)} is {quoted(value)}; expected a text.")
-    return value

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from boundmark.datasets.zoo.export.aten import RULES, SAME
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 
 # Operators whose result is, or may be, in the memory of their first argument.
 _VIEWS = (

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 
 
 def json_object(content: bytes) -> Mapping[str, Any]:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_object import json_object
-from boundmark.problems.quoted import quoted
 from boundmark.problems.regular_file import LARGEST_FILE
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.stored_fields import check_format

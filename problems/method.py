@@ -12,10 +12,9 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.problem import Solution
+from boundmark.problems.problem import ParameterValue, Solution
 
 Kind: TypeAlias = Literal["heuristic", "bound", "exact"]
-ParameterValue: TypeAlias = bool | int | float | str
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Deferred:
-    """A function that is imported when it is first needed, since methods are listed far more often.
+    """A function that is imported when it is first called, since tables are read more often.
 
     Attributes
     ----------
@@ -97,15 +96,15 @@ class Deferred:
 
     path: str
 
-    def load(self) -> Callable[..., None]:
+    def load(self) -> Callable[..., Any]:
         """Import the function's module, with all that it compiles, and return the function."""
         module, _, name = self.path.partition(":")
-        function: Callable[..., None] = getattr(importlib.import_module(module), name)
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
         return function
 
-    def __call__(self, *arguments: Any, **params: Any) -> None:
-        """Call the function."""
-        self.load()(*arguments, **params)
+    def __call__(self, *arguments: Any, **params: Any) -> Any:
+        """Call the function, and return what it returns."""
+        return self.load()(*arguments, **params)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 CHOICE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from boundmark.problems.errors import InvalidInputError
+
+Shape: TypeAlias = tuple[int, ...]
 
 # Of one element. Elements of less than a byte are packed.
 ELEMENT_BITS: Mapping[str, int] = {

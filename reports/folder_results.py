@@ -1,5 +1,6 @@
 """Reads a results folder, of all problems together and of each."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -7,13 +8,12 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.regular_file import read_regular
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
 from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
 from boundmark.reports.stored.documents import read_json
-from boundmark.reports.stored.environments import read_environments
-from boundmark.reports.stored.labels import with_ticks
 from boundmark.reports.stored.made_from import rows_digest
-from boundmark.reports.stored.run_label import RunLabel, run_label
+from boundmark.reports.stored.run_label import RunLabel, read_environments, run_label
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import supported_results
 from boundmark.reports.tables.certified import certified_of_tasks
@@ -159,3 +159,24 @@ def _environment(store: ResultStore) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         raise StoreError(f"{path} holds a {type(value).__name__}; expected a JSON object.")
     return value
+
+
+def with_ticks(certified: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
+    """Return the instances with a column `tick` behind `device`: what one of their ticks is.
+
+    Labels are words for people, on which no cost depends: where they are missing or damaged, it is
+    an empty text.
+    """
+    ticks = [_tick(store, sha256) for sha256 in certified["instance_sha256"]]
+    table = certified.copy()
+    table.insert(list(table.columns).index("device") + 1, "tick", pd.Series(ticks, dtype="object"))
+    return table
+
+
+def _tick(store: ResultStore, sha256: str) -> str:
+    try:
+        labels = json.loads(read_regular(store.labels / f"{sha256}.json").decode())
+    except (OSError, ValueError, RecursionError):
+        return ""
+    tick = labels.get("tick") if isinstance(labels, dict) else None
+    return tick if isinstance(tick, str) else ""

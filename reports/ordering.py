@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
-from boundmark.problems.ordering.measures import memory_parts
+from boundmark.problems.ordering.memory import memory_parts
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.plots.style import looks as looks_of
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
-from boundmark.reports.stored.parsed import parsed_pair, read_parsed
+from boundmark.reports.stored.documents import parsed_pair, read_parsed
 from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import MISSING, integer, natural_order, percent
 

@@ -22,7 +22,7 @@ from boundmark.reports.sections.instances import instance_section
 from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.runtime import runtime_section
 from boundmark.reports.sections.solutions import Reference, solution_section
-from boundmark.reports.stored.parsed import parsed_pair
+from boundmark.reports.stored.documents import parsed_pair
 from boundmark.reports.tables.by_parameter import tables_by_parameter
 from boundmark.reports.tables.methods import method_table
 from boundmark.reports.tables.parameters import per_instance

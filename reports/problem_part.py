@@ -16,10 +16,9 @@ from boundmark.reports.folder_results import FolderResults
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
-from boundmark.reports.sections.answer import answer_section
-from boundmark.reports.sections.instance_details import MOST_BYTES, detail_section
-from boundmark.reports.sections.speedups import speedup_section
-from boundmark.reports.sections.statistics import statistics_section
+from boundmark.reports.sections.comparisons import answer_section, statistics_section
+from boundmark.reports.sections.instances import MOST_BYTES, detail_section
+from boundmark.reports.sections.methods import speedup_section
 from boundmark.reports.sections.trends import trend_section
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.tables.comparisons import method_gaps, method_pairs, method_statistics

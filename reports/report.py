@@ -1,7 +1,7 @@
 """From a results folder to its report: tables, plots, and pages for people."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import pandas as pd
 from boundmark.problems.errors import StoreError
 from boundmark.problems.lookup import find
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
-from boundmark.reports.best_known.section import best_known_section
 from boundmark.reports.dictionary import described
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.overview import (
@@ -24,18 +23,19 @@ from boundmark.reports.overview import (
 from boundmark.reports.pages.html import render_html
 from boundmark.reports.pages.markdown import render_markdown
 from boundmark.reports.pages.page import Page
+from boundmark.reports.pages.table_files import FOLDER as PAGE_TABLES
 from boundmark.reports.pages.table_files import csv_files, latex_files
 from boundmark.reports.problem_part import ProblemPart, part_of
-from boundmark.reports.report_files import remove_stale, write_files
-from boundmark.reports.sections.answer import TITLE as ANSWER
-from boundmark.reports.sections.checks import DRAFT, check_section
-from boundmark.reports.sections.failures import failure_section
+from boundmark.reports.sections.best_known import best_known_section
+from boundmark.reports.sections.comparisons import ANSWER
+from boundmark.reports.sections.failures import DRAFT, check_section, failure_section
 from boundmark.reports.stored.checked_results import Checks, ignore
+from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.history import add_to_history
 from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.made_from import NAME as NOTE
 from boundmark.reports.stored.made_from import note_of
-from boundmark.reports.stored.parquet import parquet_bytes
+from boundmark.reports.stored.parquet import is_made_by_reports, parquet_bytes
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.certified import contradicted_claims
 from boundmark.reports.tables.methods import history_rows
@@ -52,14 +52,32 @@ FORMATS: Mapping[str, Callable[[Page], Mapping[str, str]]] = {
 }
 
 
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report shows beside the results.
+
+    Attributes
+    ----------
+    history
+        A file of earlier runs, to which this one is added; it need not be there yet.
+    highlight
+        Names of methods that stand in front, as tables name them.
+    baseline
+        A method, as tables name it, that the solutions of all others are held against.
+    unchecked
+        Whether to write a draft, which says so: of documents that the checker has not seen.
+    """
+
+    history: Path | None = None
+    highlight: Sequence[str] = ()
+    baseline: str | None = None
+    unchecked: bool = False
+
+
 def write_report(
     directory: Path,
     formats: Sequence[str] = ("html", "md"),
-    *,
-    history: Path | None = None,
-    highlight: Sequence[str] = (),
-    baseline: str | None = None,
-    unchecked: bool = False,
+    options: ReportOptions = ReportOptions(),
     on_check: Callable[[Checks], None] = ignore,
 ) -> list[Path]:
     """Write `report.*`, `tables/` and `plots/` into a results folder.
@@ -72,14 +90,6 @@ def write_report(
     formats
         Any of ``"html"``, ``"md"``, ``"latex"`` and ``"csv"``, which write the page's tables
         into `page_tables/`, and ``"png"``, which writes each plot as PNG beside its SVG.
-    history
-        A file of earlier runs, to which this one is added; it need not be there yet.
-    highlight
-        Names of methods that stand in front, as tables name them.
-    baseline
-        A method, as tables name it, that the solutions of all others are held against.
-    unchecked
-        Whether to write a draft, which says so: of documents that the checker has not seen.
     on_check
         Called with what is checked until now, after every check.
 
@@ -98,13 +108,16 @@ def write_report(
         earlier report stay as they were.
     """
     renderers = [find("report format", name, FORMATS) for name in formats]
-    if unchecked and history is not None:
+    history = options.history
+    if options.unchecked and history is not None:
         raise StoreError(f"{history}: a draft, of unchecked results, is not added to a history.")
-    folder = read_folder(ResultStore.open(directory), unchecked=unchecked, on_check=on_check)
+    store = ResultStore.open(directory)
+    folder = read_folder(store, unchecked=options.unchecked, on_check=on_check)
     treated = dict.fromkeys(folder.tasks["method"])
-    for name in (*highlight, *([baseline] if baseline is not None else [])):
+    named = [*options.highlight, *([] if options.baseline is None else [options.baseline])]
+    for name in named:
         find(f"method in {directory}", name, treated)
-    folder = replace(folder, highlight=tuple(highlight), baseline=baseline)
+    folder = replace(folder, highlight=tuple(options.highlight), baseline=options.baseline)
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
     parts = [part_of(folder, problem, with_png="png" in formats) for problem in folder.problems]
@@ -152,12 +165,12 @@ def _page(
     ]
     checked = check_section(folder.checks, folder.unsupported)
     against = best_known_section(shipped(), found)
-    celebrated = improvements(shipped(), found).sentence
+    improved = improvements(shipped(), found).sentence
     headlines = tuple(part.headline for part in parts if part.headline)
     findings = headlines if len(parts) > 1 else ()
     return Page(
         title=title(folder),
-        summary=summary(folder, [*(() if findings else headlines), celebrated]),
+        summary=summary(folder, [*(() if findings else headlines), improved]),
         findings=findings,
         settings=settings(folder),
         environment=environment(folder),
@@ -176,3 +189,41 @@ def _page(
         svg={name: text for part in parts for name, text in part.svg.items()},
         warning=DRAFT if folder.checks is None else "",
     )
+
+
+FOLDERS = ("tables", "plots")
+
+
+def write_files(directory: Path, files: Mapping[str, Any]) -> list[Path]:
+    """Write files by their path below a directory, and return where they are.
+
+    Raises
+    ------
+    StoreError
+        If one cannot be written.
+    """
+    paths = [directory / name for name in files]
+    try:
+        for folder in (*(directory / name for name in FOLDERS), *(path.parent for path in paths)):
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{directory} cannot be written: {error.strerror}.") from error
+    for path, content in zip(paths, files.values(), strict=True):
+        write_durably(path, content)
+    return paths
+
+
+def remove_stale(directory: Path, written: Collection[Path]) -> None:
+    """Remove the tables, plots and pictures of earlier reports that were not written again.
+
+    Files that no report wrote are left alone, but for LaTeX and CSV in `page_tables/`.
+    """
+    for path in (directory / PAGE_TABLES).glob("*"):
+        if path.suffix in (".tex", ".csv") and path not in written:
+            path.unlink()
+    for folder in FOLDERS:
+        for path in (directory / folder).rglob("*.parquet"):
+            if is_made_by_reports(path):
+                for ending in (".parquet", ".svg", ".png"):
+                    if path.with_suffix(ending) not in written:
+                        path.with_suffix(ending).unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
-from boundmark.problems.slicing.measures import device_loads
+from boundmark.problems.slicing.latency import device_loads
 from boundmark.reports.default import DEFAULT, default_tables
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Section
@@ -21,7 +21,7 @@ from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.sections.runtime import runtime_section
 from boundmark.reports.sections.solutions import solution_section
 from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.stored.parsed import parsed_pair
+from boundmark.reports.stored.documents import parsed_pair
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import MISSING, integer, percent

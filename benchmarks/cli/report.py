@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
-from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over
+from boundmark.benchmarks.cli.options import fail_on_option, fail_over
 
 FORMATS = {
     "html": "html", "md": "md", "markdown": "md", "latex": "latex", "tex": "latex", "csv": "csv",
@@ -63,9 +63,9 @@ def report(
     has accepted them before; what it rejects is left out, and the next best is checked.
     """
     from boundmark.benchmarks.cli.tables import print_certified_table
-    from boundmark.reports.report import write_report
-    from boundmark.reports.sections.checks import DRAFT
-    from boundmark.reports.stored.limited_tables import read_table
+    from boundmark.reports.report import ReportOptions, write_report
+    from boundmark.reports.sections.failures import DRAFT
+    from boundmark.reports.stored.parquet import read_table
     from boundmark.reports.stored.store import ResultStore
 
     # To look for cycles among millions of objects, which all stay until the end, takes a tenth of
@@ -73,15 +73,8 @@ def report(
     gc.disable()
     try:
         with check_progress(quiet) as on_check:
-            written = write_report(
-                directory,
-                formats,
-                history=history,
-                highlight=highlight,
-                baseline=baseline,
-                unchecked=unchecked,
-                on_check=on_check,
-            )
+            options = ReportOptions(history, highlight, baseline, unchecked)
+            written = write_report(directory, formats, options, on_check)
     finally:
         gc.enable()
     if unchecked:

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
+from boundmark.benchmarks.cli.options import fail_on_option, fail_over, statuses
 from boundmark.benchmarks.cli.solving import compile_kernels
-from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over, statuses
 from boundmark.reports.stored.statuses import FAILURES
 
 

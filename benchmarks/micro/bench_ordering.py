@@ -7,7 +7,7 @@ def instance(member: str, metric: str) -> Any:
     """Return an instance of a model of `onnx-light`."""
     from boundmark.datasets.onnx_light import load
     from boundmark.problems.ordering import OrderingInstance
-    from boundmark.problems.ordering.tensors import ordering_graph
+    from boundmark.problems.ordering.graph import ordering_graph
 
     return OrderingInstance(ordering_graph(load(member)), metric)
 
@@ -31,7 +31,7 @@ class Orders:
     def setup(self, model: str, metric: str) -> None:
         import numpy as np
 
-        from boundmark.bounds.ordering.methods import downset_dp, live_cut
+        from boundmark.bounds.ordering import downset_dp, live_cut
         from boundmark.heuristics.ordering.memory_kernels import peak_and_sum, tensors_of
         from boundmark.problems.method import Budget
 

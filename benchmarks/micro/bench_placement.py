@@ -73,8 +73,7 @@ class Fusion:
     def setup(self, nodes: int) -> None:
         from dataclasses import replace
 
-        from boundmark.problems.placement.fusion.coarse import coarsen
-        from boundmark.problems.placement.fusion.rules import RULE_SETS
+        from boundmark.problems.placement.fusion import RULE_SETS, coarsen
 
         self.coarsen, self.rules = coarsen, RULE_SETS["backends"]
         types = ["Conv", "BatchNormalization", "Relu", "Add"]

@@ -10,6 +10,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
+from boundmark.datasets.file_format import FileFormat
 from boundmark.problems.arrays import non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
@@ -129,3 +130,6 @@ def _parse(content: bytes) -> PipelineGraph:
         transfer=non_negative_integers(sizes, "size of output_info", names),
         names=names,
     )
+
+
+FORMAT = FileFormat("CostGraphDef", (".pbtxt", ".txt"), load)

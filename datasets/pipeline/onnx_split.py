@@ -16,16 +16,17 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 
 from boundmark.datasets.file_format import NO_DIMS
 from boundmark.datasets.onnx_control_flow import reads_of
-from boundmark.datasets.onnx_file import inferred_model
-from boundmark.datasets.onnx_structure import (
+from boundmark.datasets.onnx_file import (
     SHAPE_OPS,
     find_constants,
     find_needed,
     find_producers,
     unique_names,
 )
-from boundmark.datasets.onnx_tensors import KnownTensors, Shape, known_tensors
+from boundmark.datasets.onnx_model import inferred_model
+from boundmark.datasets.onnx_operators import KnownTensors, known_tensors
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.tensor import Shape
 
 # Initializers need not be inputs of the graph from this version on.
 LEAST_IR_VERSION = 4

@@ -4,11 +4,24 @@ The files are profiler/*/profiles/*/graph.txt of msr-fiddle/pipedream ([PIPEDREA
 the model's name.
 """
 
-from boundmark.datasets.pipeline import pipedream_profile
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+
+from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.published_file import published_file
+from boundmark.problems.arrays import frozen
+from boundmark.problems.dag import Dag
 from boundmark.problems.dataset import Dataset
+from boundmark.problems.devices import default_device
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.lookup import find
+from boundmark.problems.pipeline.costs import stage_hardware
 from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.source_file import naming, read_bytes
+from boundmark.problems.ticks import NANOSECONDS
 
 MEMBERS = ("alexnet", "vgg16", "squeezenet1_0", "resnet18", "resnet50", "resnext50", "gnmt")
 
@@ -24,7 +37,7 @@ def load(member: str) -> PipelineGraph:
         If the file is not there, or not what it should be.
     """
     name = find("graph in pipedream", member, {name: f"{name}.txt" for name in MEMBERS})
-    return pipedream_profile.load(published_file("pipedream", name))
+    return load_profile(published_file("pipedream", name))
 
 
 DATASET = Dataset(
@@ -34,3 +47,111 @@ DATASET = Dataset(
     members=lambda: MEMBERS,
     load=load,
 )
+
+
+FIELDS = ("forward_compute_time", "backward_compute_time", "activation_size", "parameter_size")
+LARGEST_NUMBER = 1e12
+
+
+def is_profile(content: bytes) -> bool:
+    """Whether a text begins with a line of a profile."""
+    return re.match(rb"\s*\w+ -- ", content) is not None
+
+
+def load_profile(path: str | Path) -> PipelineGraph:
+    """Read a graph; a tick is a nanosecond, and nodes are numbered as they are listed.
+
+    Work is the forward time. A tensor takes its bytes over the link of the default device, and
+    parameters likewise; what fits into that device's memory is cached, which is more than any
+    published profile has. Each is rounded once. A node with several outputs has one tensor, as
+    large as all of them together; one without consumers is transferred nowhere.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line is neither node nor edge, a field is missing or not a number, an id is repeated
+        or unknown, or edges form a cycle.
+    """
+    path = Path(path)
+    content = read_bytes(path)
+    with naming(path):
+        return _parsed(content)
+
+
+def _parsed(content: bytes) -> PipelineGraph:
+    try:
+        lines = content.decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("expected a profile as text, found other bytes.") from error
+    number: dict[str, int] = {}
+    names, values = [], []
+    edges = []
+    for row, line in enumerate(lines, 1):
+        parts = line.strip().split(" -- ")
+        with naming(f"line {row}"):
+            if line.startswith("\t") and len(parts) == 2:
+                edges.append((row, parts[0], parts[1]))
+            elif len(parts) == 3 and not line.startswith("\t"):
+                node, description, fields = parts
+                if node in number:
+                    raise InvalidInputError(f"node {node!r} is listed before; expected unique ids.")
+                number[node] = len(number)
+                names.append(f"{node} {description.partition('(')[0]}".strip())
+                values.append(_values(node, fields))
+            elif line.strip():
+                raise InvalidInputError(
+                    "expected a node, 'ID -- DESCRIPTION -- KEY=VALUE, ...', or an edge, "
+                    "'<tab>ID -- ID'."
+                )
+    for row, *ends in edges:
+        for node in ends:
+            if node not in number:
+                raise InvalidInputError(
+                    f"line {row}: the edge names {node!r}; expected the id of a node."
+                )
+    dag = Dag.from_edges(len(names), [(number[u], number[w]) for _, u, w in edges], tuple(names))
+    forward, _, activation, parameters = np.array(values, dtype=float).reshape(-1, len(FIELDS)).T
+    device, link = stage_hardware(default_device())
+    to_ticks = NANOSECONDS / link.bandwidth
+    return PipelineGraph(
+        dag=dag,
+        work=frozen(np.rint(forward * (NANOSECONDS / 1000))),
+        transfer=frozen(
+            np.rint(np.where(np.diff(dag.consumer_start) > 0, activation, 0) * to_ticks)
+        ),
+        param_load=frozen(np.rint(parameters * to_ticks)),
+        cache=int(device.memory_bytes * to_ticks),
+        names=tuple(names),
+        tick="ns",
+    )
+
+
+def _values(node: str, text: str) -> list[float]:
+    """Return the node's numbers in the order of FIELDS."""
+    given = {}
+    for entry in text.split(", "):
+        key, _, value = entry.partition("=")
+        given[key.strip()] = value.strip()
+    if sorted(given) != sorted(FIELDS):
+        raise InvalidInputError(
+            f"node {node!r} has the fields {', '.join(given)}; expected {', '.join(FIELDS)}."
+        )
+    return [_number(node, field, given[field]) for field in FIELDS]
+
+
+def _number(node: str, field: str, text: str) -> float:
+    """Return a number, or the sum of those in ``[a; b]``."""
+    several = text.startswith("[") and text.endswith("]") and field == "activation_size"
+    try:
+        numbers = [float(part) for part in (text[1:-1].split(";") if several else [text])]
+    except ValueError:
+        numbers = [math.nan]
+    # Larger ones may be beyond 64 bits as nanoseconds.
+    if not all(0 <= value <= LARGEST_NUMBER for value in numbers):
+        raise InvalidInputError(
+            f"{field} of node {node!r} is {text!r}; expected a number from 0 to 10^12."
+        )
+    return math.fsum(numbers)
+
+
+FORMAT = FileFormat("PipeDream profile", (".txt",), load_profile, is_profile)

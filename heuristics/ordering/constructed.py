@@ -6,11 +6,10 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from boundmark.heuristics.ordering.incumbent import OrderIncumbent
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.ordering import OrderingInstance
+from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 
 
 def _reporting(
@@ -19,7 +18,7 @@ def _reporting(
     """Return the method that reports the order that a function constructs."""
 
     def run(instance: OrderingInstance, budget: Budget, seed: int, progress: Progress) -> None:
-        OrderIncumbent(instance, progress).evaluate(construct(instance))
+        progress.solution(ExecutionOrder(construct(instance)))
 
     return run
 

@@ -57,7 +57,7 @@ UNIFORM = Method(
     problem="pipeline",
     kind="heuristic",
     summary="Equal numbers of nodes in each stage, in topological order.",
-    run=Deferred("boundmark.heuristics.pipeline.slicegraph:run_uniform"),
+    run=Deferred("boundmark.heuristics.pipeline.even_cuts:run_uniform"),
 )
 
 BALANCED_WORK = Method(
@@ -65,7 +65,8 @@ BALANCED_WORK = Method(
     problem="pipeline",
     kind="heuristic",
     summary="Stages of even work in topological order; transfers are ignored.",
-    run=Deferred("boundmark.heuristics.pipeline.slicegraph:run_balanced_work"),
+    run=Deferred("boundmark.heuristics.pipeline.even_cuts:run_balanced_work"),
+    version=2,
 )
 
 PIPEDREAM = Method(

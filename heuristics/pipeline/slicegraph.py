@@ -1,7 +1,6 @@
 """The best segmentation of an order ([MTPP24], Section 4.1), and methods that need only that.
 
-`slicegraph`, `balanced-work` and `uniform` cut the graph's own topological order, `random-T` tries
-T random ones (Appendix C.1).
+`slicegraph` cuts the graph's own topological order, `random-T` tries T random ones (Appendix C.1).
 """
 
 from functools import partial
@@ -13,10 +12,8 @@ from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.segmentation_kernels import best_segmentation, is_segmentable
 from boundmark.heuristics.priority_order import topological_order
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def segment_order(
@@ -60,26 +57,6 @@ def run_slicegraph(
     order = instance.graph.dag.topological_order
     _, ends = segment_order(instance, order)
     progress.solution(Partition.from_slices(order, ends))
-
-
-def run_balanced_work(
-    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress
-) -> None:
-    """Minimise the largest work of a stage; ignore transfers and overflow."""
-    graph = instance.graph
-    free = np.zeros(instance.nodes, np.int64)
-    only_work = PipelineGraph.without_parameters(
-        Dag.from_edges(instance.nodes, ()), graph.work, free, graph.names, graph.tick
-    )
-    order = graph.dag.topological_order
-    _, ends = segment_order(PipelineInstance(only_work, instance.k), order)
-    progress.solution(Partition.from_slices(order, ends))
-
-
-def run_uniform(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Cut into k stages of n/k nodes, rounded up or down, as people cut models by hand."""
-    ends = np.arange(1, instance.k + 1) * instance.nodes // instance.k
-    progress.solution(Partition.from_slices(instance.graph.dag.topological_order, ends))
 
 
 def run_random(

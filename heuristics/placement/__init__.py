@@ -1,13 +1,14 @@
 """Heuristics for `placement`: they choose devices; list scheduling adds the start times."""
 
-from boundmark.problems.method import Deferred, Method, ParameterValue
+from boundmark.problems.method import Deferred, Method
+from boundmark.problems.problem import ParameterValue
 
 SINGLE_DEVICE = Method(
     name="single-device",
     problem="placement",
     kind="heuristic",
     summary="Everything on one device, the best one.",
-    run=Deferred("boundmark.heuristics.placement.simple_placements:run_single_device"),
+    run=Deferred("boundmark.heuristics.placement.single_device:run"),
 )
 
 PREFERRED_DEVICE = Method(

@@ -1,4 +1,4 @@
-"""Placements by simple rules: one device, devices in turn, devices at random.
+"""Placements that follow a rule: `preferred-device`, `round-robin` and `random-devices`.
 
 `preferred-device` models what OpenVINO's AUTO device does with a list of candidates, the first of
 which is preferred ("OpenVINO-CPU" and "OpenVINO-GPU" of [HSDAG24]): the whole model goes to the
@@ -17,18 +17,6 @@ from boundmark.heuristics.placement.room import require_room, with_room
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
-
-
-def run_single_device(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report the whole model on each device that supports it and has room for it."""
-    graph, best = instance.graph, PlacementIncumbent(instance, progress)
-    fits = graph.is_supported.all(axis=0) & (graph.memory.sum() <= graph.capacity)
-    if not fits.any():
-        raise UnsupportedError("no device supports all operators and has room for them.")
-    for device in np.flatnonzero(fits).tolist():
-        best.evaluate(np.full(graph.nodes, device, dtype=np.int64))
 
 
 def run_preferred_device(

@@ -7,7 +7,7 @@ ONE_DEVICE = Method(
     problem="slicing",
     kind="heuristic",
     summary="The whole model on one device, the best one.",
-    run=Deferred("boundmark.heuristics.slicing.simple_plans:run_one_device"),
+    run=Deferred("boundmark.heuristics.slicing.one_device:run"),
 )
 
 EQUAL_SLICES = Method(

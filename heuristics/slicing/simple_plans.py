@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 from boundmark.heuristics.slicing.incumbent import PlanIncumbent
 from boundmark.heuristics.slicing.plan_kernels import fit_pattern
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
@@ -67,19 +66,6 @@ def layers(instance: SlicingInstance) -> IntArray:
     ends = shares_pattern(speeds(instance))[1:-1]
     device = np.searchsorted(ends, middle, side="right")
     return np.where(np.arange(graph.devices + 1) > device[:, None], graph.length[:, None], 0)
-
-
-def run_one_device(
-    instance: SlicingInstance, budget: Budget, seed: int, progress: Progress
-) -> None:
-    """Report the whole model on each device that is better than those before."""
-    best, devices = PlanIncumbent(instance, progress), instance.graph.devices
-    fits = [
-        best.evaluate(divided(instance, one_device_pattern(devices, device)))
-        for device in range(devices)
-    ]
-    if not any(fits):
-        raise UnsupportedError("no device has memory for the whole model.")
 
 
 def run_equal_slices(

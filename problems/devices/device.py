@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from boundmark.problems.devices.ranges import check_non_negative, check_positive
+from boundmark.problems.devices.quantities import check_non_negative, check_positive
 from boundmark.problems.errors import InvalidInputError
 
 

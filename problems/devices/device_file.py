@@ -3,15 +3,15 @@
 The devices that come with boundmark are in files of this format, too.
 """
 
+import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from boundmark.problems.devices.cluster import Cluster
-from boundmark.problems.devices.device import Device
-from boundmark.problems.devices.link_tables import LINK_FIELDS, read_link, read_links
+from boundmark.problems.devices.device import Device, Link
 from boundmark.problems.devices.quantities import (
     BANDWIDTH,
     DURATION,
@@ -22,11 +22,11 @@ from boundmark.problems.devices.quantities import (
     quantity,
     spellings,
 )
-from boundmark.problems.devices.tables import as_table, check_fields, required, text
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.tensor import ARITHMETIC_DTYPES
+
+LINK_FIELDS = [*spellings("bandwidth", BANDWIDTH), *spellings("latency", DURATION)]
 
 DEVICE_FIELDS = [
     *("source", "link"),
@@ -35,6 +35,8 @@ DEVICE_FIELDS = [
     *spellings("memory", MEMORY),
     *spellings("op_overhead", DURATION),
 ]
+
+
 CLUSTER_FIELDS = ["source", "devices", "links", *LINK_FIELDS]
 
 SOURCE = "where the numbers come from"
@@ -109,14 +111,14 @@ def _device(name: str, table: Mapping[str, Any]) -> Device:
         with naming("link"):
             value = as_table(table["link"])
             check_fields(value, ["source", *LINK_FIELDS])
-            link = read_link(value, text(value, "source", SOURCE))
+            link = read_link(value, required_text(value, "source", SOURCE))
     return Device(
         name=name,
         peak_rate=_peak_rates(table),
         memory_bandwidth=float(quantity(table, "memory_bandwidth", BANDWIDTH)),
         memory_bytes=int(memory),
         op_overhead=float(quantity(table, "op_overhead", DURATION, may_be_zero=True)),
-        source=text(table, "source", SOURCE),
+        source=required_text(table, "source", SOURCE),
         link=link,
     )
 
@@ -140,8 +142,155 @@ def _cluster(name: str, table: Mapping[str, Any], devices: Mapping[str, Device])
                 raise InvalidInputError(
                     f"{member} is {quoted(kind)}; expected one of {', '.join(devices)}."
                 )
-    source = text(table, "source", SOURCE)
+    source = required_text(table, "source", SOURCE)
     links = read_links(table, list(kinds), source)
     return Cluster.from_links(
         name, {member: devices[kind] for member, kind in kinds.items()}, links, source
     )
+
+
+def as_table(value: Any) -> Mapping[str, Any]:
+    """Return the value if it is a table.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"found {value!r}; expected a table.")
+    return value
+
+
+def check_fields(table: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse fields that nothing reads, which are mostly misspelt ones.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is one.
+    """
+    for field in table:
+        if field not in known:
+            near = difflib.get_close_matches(field, known, n=2)
+            raise InvalidInputError(
+                f"{field} is unknown; expected {' or '.join(near) if near else ', '.join(known)}."
+            )
+
+
+def required(table: Mapping[str, Any], field: str, what: str) -> Any:
+    """Return a field's value.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is missing.
+    """
+    if field not in table:
+        raise InvalidInputError(f"{field} is missing; expected {what}.")
+    return table[field]
+
+
+def required_text(table: Mapping[str, Any], field: str, what: str) -> str:
+    """Return a field's required_text.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is missing, empty or no required_text.
+    """
+    value = required(table, field, what)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInputError(f"{field} is {value!r}; expected {what}.")
+    return " ".join(value.split())
+
+
+# In a matrix, where there is no link.
+NO_LINK = "-"
+
+
+def read_link(table: Mapping[str, Any], source: str) -> Link:
+    """Return the link with a table's bandwidth and latency.
+
+    Raises
+    ------
+    InvalidInputError
+        If one of them is missing, has no unit, or is out of range.
+    """
+    return Link(
+        bandwidth=float(quantity(table, "bandwidth", BANDWIDTH)),
+        latency=float(quantity(table, "latency", DURATION, may_be_zero=True)),
+        source=source,
+    )
+
+
+def read_links(
+    cluster: Mapping[str, Any], members: Sequence[str], source: str
+) -> dict[tuple[str, str], Link]:
+    """Return a cluster's links by sender and receiver.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are neither links nor a matrix, or both, or one of them is not in the format.
+    """
+    has_matrix = any(key in cluster for key in spellings("bandwidth", BANDWIDTH))
+    if has_matrix == ("links" in cluster):
+        found = "both are given" if has_matrix else "found neither"
+        raise InvalidInputError(f"expected links or a matrix bandwidth_gb_per_s; {found}.")
+    return (_from_matrix if has_matrix else _from_list)(cluster, members, source)
+
+
+def _from_list(
+    cluster: Mapping[str, Any], members: Sequence[str], source: str
+) -> dict[tuple[str, str], Link]:
+    if not isinstance(cluster["links"], list):
+        raise InvalidInputError(f"links is {cluster['links']!r}; expected a list of tables.")
+    links: dict[tuple[str, str], Link] = {}
+    for row, value in enumerate(cluster["links"], 1):
+        with naming(f"link {row}"):
+            table = as_table(value)
+            check_fields(table, ["from", "to", "symmetric", *LINK_FIELDS])
+            tail, head = (
+                required_text(table, end, "the name of a device") for end in ("from", "to")
+            )
+            is_symmetric = table.get("symmetric", False)
+            if type(is_symmetric) is not bool:
+                raise InvalidInputError(f"symmetric is {is_symmetric!r}; expected true or false.")
+            for ends in [(tail, head), (head, tail)] if is_symmetric else [(tail, head)]:
+                if ends in links:
+                    raise InvalidInputError(
+                        f"the link from {ends[0]!r} to {ends[1]!r} is given before; "
+                        "expected it once."
+                    )
+                links[ends] = read_link(table, source)
+    return links
+
+
+def _from_matrix(
+    cluster: Mapping[str, Any], members: Sequence[str], source: str
+) -> dict[tuple[str, str], Link]:
+    key = find_key(cluster, "bandwidth", BANDWIDTH)
+    unit = BANDWIDTH[key.removeprefix("bandwidth_")]
+    latency = float(quantity(cluster, "latency", DURATION, may_be_zero=True))
+    rows = cluster[key]
+    size = len(members)
+    is_square = (
+        isinstance(rows, list)
+        and [len(row) if isinstance(row, list) else None for row in rows] == [size] * size
+    )
+    if not is_square:
+        raise InvalidInputError(
+            f"{key} is not a matrix with a row and a column for each of the {size} devices."
+        )
+    links: dict[tuple[str, str], Link] = {}
+    for tail, row in zip(members, rows, strict=True):
+        for head, value in zip(members, row, strict=True):
+            if tail == head and value != NO_LINK:
+                raise InvalidInputError(
+                    f"{key} from {tail!r} to itself is {value!r}; expected {NO_LINK!r}."
+                )
+            if value != NO_LINK:
+                bandwidth = number(value, f"{key} from {tail!r} to {head!r}") * unit
+                links[tail, head] = Link(float(bandwidth), latency, source)
+    return links

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from boundmark.problems.devices.cluster import Cluster
 from boundmark.problems.devices.device import Device
-from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.errors import InvalidInputError, UnknownNameError, quoted
 from boundmark.problems.json_object import json_object
 from boundmark.problems.lookup import find as find_named
-from boundmark.problems.quoted import quoted
 from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.stored_fields import check_fields, check_format
 

@@ -1,12 +1,37 @@
 """Numbers with units in TOML files: a key ends in the unit, and values become SI units."""
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from boundmark.problems.devices.ranges import check_non_negative, check_positive
 from boundmark.problems.errors import InvalidInputError
+
+
+def check_positive(value: float, field: str) -> None:
+    """Refuse what is not positive.
+
+    Raises
+    ------
+    InvalidInputError
+        If the value is zero, negative, infinite or NaN.
+    """
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidInputError(f"{field} is {value:g}; expected a positive number.")
+
+
+def check_non_negative(value: float, field: str) -> None:
+    """Refuse what is neither zero nor positive.
+
+    Raises
+    ------
+    InvalidInputError
+        If the value is negative, infinite or NaN.
+    """
+    if not (math.isfinite(value) and value >= 0):
+        raise InvalidInputError(f"{field} is {value:g}; expected zero or a positive number.")
+
 
 Units = Mapping[str, Fraction]
 

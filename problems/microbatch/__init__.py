@@ -1,10 +1,8 @@
 """`microbatch`: schedules of many micro-batches on a pipeline ([TESSEL24])."""
 
-from boundmark.problems.microbatch.block import Block
-from boundmark.problems.microbatch.by_name import NAMING, TABLE
 from boundmark.problems.microbatch.instance import MicrobatchInstance
-from boundmark.problems.microbatch.layout import BlockLayout
-from boundmark.problems.microbatch.schedule import Repetend, Schedule
+from boundmark.problems.microbatch.layout import Block, BlockLayout
+from boundmark.problems.microbatch.schedule import NAMING, TABLE, Repetend, Schedule
 from boundmark.problems.parameter import IntegerParameter
 from boundmark.problems.problem import Problem
 
@@ -31,7 +29,8 @@ PROBLEM = Problem(
     instance=MicrobatchInstance.of,
     instance_from_json=MicrobatchInstance.from_json,
     solution_from_json=Schedule.from_json,
-    rounds=(("device-load", "memory-latency", "modulo"), ("modulo-tree",)),
+    immediate={"device-load": {}, "memory-latency": {}, "gpipe": {}, "1f1b": {}, "1f1b-plus": {}},
+    rounds=(("modulo",), ("modulo-tree",)),
     precedence=20,
     naming=NAMING,
     table=TABLE,

@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch.block import Block
-from boundmark.problems.microbatch.layout import BlockLayout
+from boundmark.problems.microbatch.layout import Block, BlockLayout
 from boundmark.problems.pipeline.instance import PipelineInstance, in_pipeline_order
 from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.problems.pipeline.partition import Partition

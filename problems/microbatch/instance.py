@@ -2,27 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch.block import Block
 from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
-from boundmark.problems.microbatch.layout import BlockLayout
+from boundmark.problems.microbatch.layout import Block, BlockLayout
 from boundmark.problems.microbatch.measures import makespan
-from boundmark.problems.microbatch.schedule import Schedule
-from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.microbatch.schedule import MOST_MICRO_BATCHES, Schedule
 from boundmark.problems.stored_fields import (
     check_edges,
-    check_fields,
-    check_format,
-    check_lists,
 )
+from boundmark.problems.stored_instance import StoredInstance
 from boundmark.problems.ticks import LARGEST_TOTAL
-
-# Methods and checkers keep an entry for every block of every micro-batch.
-MOST_MICRO_BATCHES = 2**16
 
 FIELDS = (
     "micro_batches", "capacity", "duration", "memory", "device_sets", "kinds", "edges",
@@ -30,11 +22,23 @@ FIELDS = (
 
 
 @dataclass(frozen=True, eq=False)
-class MicrobatchInstance:
-    """Schedule the micro-batches of a layout.
+class MicrobatchInstance(StoredInstance):
+    """Schedule the blocks of N micro-batches on devices ([TESSEL24], Equation 1).
+
+    Minimise::
+
+        max over i, m of start(i, m) + duration(i)               for a given N
+        P, where start(i, m + 1) = start(i, m) + P for all i     for any N
+
+    over a start for each block i of each micro-batch m. A block starts when the blocks that it
+    depends on have ended. It occupies all its devices, and a device runs one block at a time. From
+    its start on, a block takes or releases memory on its devices, which never hold more than their
+    capacity. For any N, the period P holds between a warm-up and a cool-down.
 
     Attributes
     ----------
+    layout
+        The blocks of a micro-batch, and their dependencies.
     capacity
         Memory of each device, shape (D,); counted from the starts of blocks, as in [TESSEL24],
         Equation 1, constraint [2].
@@ -42,6 +46,8 @@ class MicrobatchInstance:
         N if the makespan of N micro-batches is minimised; 0 if the period is, in which a schedule
         for any number of micro-batches repeats.
     """
+
+    problem: ClassVar[str] = "microbatch"
 
     layout: BlockLayout
     capacity: tuple[int, ...]
@@ -89,19 +95,9 @@ class MicrobatchInstance:
         return cls(layout, (each,) * layout.devices, micro_batches)
 
     @property
-    def problem(self) -> str:
-        """Always ``"microbatch"``."""
-        return "microbatch"
-
-    @property
-    def nodes(self) -> int:
-        """Number of blocks of a micro-batch, K."""
-        return len(self.layout.blocks)
-
-    @property
-    def edges(self) -> int:
-        """Number of dependencies."""
-        return self.layout.dag.edges
+    def dag(self) -> Dag:
+        """The blocks of a micro-batch, and which wait for which."""
+        return self.layout.dag
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -111,11 +107,6 @@ class MicrobatchInstance:
             parameters["micro_batches"] = self.micro_batches
         return parameters
 
-    @property
-    def is_redundant(self) -> bool:
-        """Always False."""
-        return False
-
     def with_parameters(self, given: Mapping[str, Any]) -> "MicrobatchInstance":
         """Return the instance with another memory or number of micro-batches, as given."""
         memory = given.get("memory")
@@ -124,11 +115,6 @@ class MicrobatchInstance:
             self.capacity if memory is None else self.of(self.layout, memory=memory).capacity,
             given.get("micro_batches", self.micro_batches),
         )
-
-    @cached_property
-    def sha256(self) -> str:
-        """Hash of the canonical JSON."""
-        return sha256_hex(canonical_json(self.to_json()))
 
     def objective(self, solution: Schedule) -> int:
         """Return the period, or the makespan of N micro-batches, in ticks.
@@ -150,12 +136,10 @@ class MicrobatchInstance:
         check_for_every_count(self.layout, self.capacity, solution)
         return solution.repetend.period
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the canonical form: integers, and the names of format, problem and kinds."""
+    def fields(self) -> dict[str, Any]:
+        """Return all that the optimum depends on, as integers and texts."""
         layout = self.layout
         return {
-            "format": INSTANCE_FORMAT,
-            "problem": self.problem,
             "micro_batches": self.micro_batches,
             "capacity": list(self.capacity),
             "duration": layout.durations.tolist(),
@@ -174,9 +158,7 @@ class MicrobatchInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        check_format(value, INSTANCE_FORMAT)
-        check_fields(value, FIELDS)
-        check_lists(value, FIELDS[1:])
+        cls.check_head(value, FIELDS, FIELDS[1:])
         columns = [value[field] for field in ("kinds", "duration", "memory", "device_sets")]
         if len({len(column) for column in columns}) != 1:
             raise InvalidInputError(

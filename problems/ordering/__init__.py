@@ -1,16 +1,14 @@
 """`ordering`: in which order one device runs the operators of a model ([MEMORIANOVA24])."""
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.ordering.by_name import NAMING, TABLE
-from boundmark.problems.ordering.graph import OrderingGraph
+from boundmark.problems.ordering.graph import OrderingGraph, ordering_graph
 from boundmark.problems.ordering.instance import (
     IN_PLACE,
     METRICS,
     WEIGHTS,
     OrderingInstance,
 )
-from boundmark.problems.ordering.order import ExecutionOrder
-from boundmark.problems.ordering.tensors import ordering_graph
+from boundmark.problems.ordering.order import NAMING, TABLE, ExecutionOrder
 from boundmark.problems.parameter import ChoiceParameter
 from boundmark.problems.problem import Problem
 
@@ -47,8 +45,9 @@ PROBLEM = Problem(
     instance=OrderingInstance,
     instance_from_json=OrderingInstance.from_json,
     solution_from_json=ExecutionOrder.from_json,
+    immediate={"operator-memory": {}, "default-order": {}},
     rounds=(
-        ("live-cut", "default-order", "bfs-order", "dfs-order", "greedy-order", "downset-dp"),
+        ("live-cut", "bfs-order", "dfs-order", "greedy-order", "downset-dp"),
         ("reorder",),
     ),
     precedence=40,

@@ -3,22 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.ordering.graph import OrderingGraph
 from boundmark.problems.ordering.memory import memory_while_running
 from boundmark.problems.ordering.order import ExecutionOrder
-from boundmark.problems.problem import INSTANCE_FORMAT
 from boundmark.problems.stored_fields import (
-    check_fields,
-    check_format,
     check_groups,
     check_integer_lists,
-    check_lists,
 )
+from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 
 PEAK, SUM = METRICS = ("peak", "sum")
 NO, YES = IN_PLACE = ("no", "yes")
@@ -32,11 +29,22 @@ _LISTS = ("size", "producer", "consumers", "kept", "parameter_size", "overwrites
 
 
 @dataclass(frozen=True, eq=False)
-class OrderingInstance:
-    """Order the operators of `graph` so that they take little memory.
+class OrderingInstance(StoredInstance):
+    """Order operators that run one after another so that tensors take little memory.
+
+    Minimise::
+
+        max over v of M(v, D(v))    or    sum over v of M(v, D(v))
+        M(v, D) = L(D) + sizes of the tensors that v writes + workspace(v)
+
+    over all topological orders, D(v) being the operators before v ([MEMORIANOVA24], 3.2). L(D) is
+    the size of the tensors that are there after D: written by D, or inputs of the model, and read
+    by an operator outside D, or kept. Sizes are in bytes.
 
     Attributes
     ----------
+    graph
+        Sizes, producers and consumers of tensors, and sizes of parameters.
     metric
         ``"peak"`` if the largest memory while an operator runs is minimised, ``"sum"`` if the sum
         over all operators is.
@@ -47,6 +55,8 @@ class OrderingInstance:
         ``"none"`` if parameters take no memory, ``"streamed"`` if those of an operator do while it
         runs, ``"resident"`` if all of them do all the time.
     """
+
+    problem: ClassVar[str] = "ordering"
 
     graph: OrderingGraph
     metric: str = PEAK
@@ -62,19 +72,9 @@ class OrderingInstance:
                 )
 
     @property
-    def problem(self) -> str:
-        """Always ``"ordering"``."""
-        return "ordering"
-
-    @property
-    def nodes(self) -> int:
-        """Number of operators, n."""
-        return self.graph.nodes
-
-    @property
-    def edges(self) -> int:
-        """Number of pairs of a producer and a consumer, m."""
-        return self.graph.dag.edges
+    def dag(self) -> Dag:
+        """The operators, and which read what which has written."""
+        return self.graph.dag
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -103,11 +103,6 @@ class OrderingInstance:
         """Return the instance with those parameters changed that are given."""
         return replace(self, **given)
 
-    @cached_property
-    def sha256(self) -> str:
-        """Hash of the canonical JSON."""
-        return sha256_hex(canonical_json(self.to_json()))
-
     def objective(self, solution: ExecutionOrder) -> int:
         """Return the peak or the sum of the memory while operators run, in bytes.
 
@@ -121,12 +116,10 @@ class OrderingInstance:
         )
         return max(taken) if self.metric == PEAK else sum(taken)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the canonical form: integers, and the names of format, problem and parameters."""
+    def fields(self) -> dict[str, Any]:
+        """Return all that the optimum depends on, as integers and texts."""
         graph = self.graph
         return {
-            "format": INSTANCE_FORMAT,
-            "problem": self.problem,
             **self.parameters,
             "size": graph.size.tolist(),
             "producer": graph.producer.tolist(),
@@ -146,9 +139,7 @@ class OrderingInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        check_format(value, INSTANCE_FORMAT)
-        check_fields(value, FIELDS)
-        check_lists(value, _LISTS)
+        cls.check_head(value, FIELDS, _LISTS)
         check_integer_lists(value, ("size", "producer", "kept", "parameter_size"))
         check_groups(value, ("consumers", "overwrites"))
         if not len(value["size"]) == len(value["producer"]) == len(value["consumers"]):
@@ -161,6 +152,6 @@ class OrderingInstance:
             parameter_size=value["parameter_size"],
             parameter_total=value["parameter_total"],
             overwrites=tuple(map(tuple, value["overwrites"])),
-            names=tuple(map(str, range(len(value["parameter_size"])))),
+            names=numbers_as_names(len(value["parameter_size"])),
         )
         return cls(graph, value["metric"], value["in_place"], value["weights"])

@@ -1,10 +1,15 @@
 """Memory while operators run in an order: what `ordering` minimises the maximum or the sum of."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.ordering.graph import INPUT, OrderingGraph
+from boundmark.problems.ordering.order import ExecutionOrder
+
+if TYPE_CHECKING:
+    from boundmark.problems.ordering.instance import OrderingInstance
 
 
 def check_order(graph: OrderingGraph, order: Sequence[int]) -> None:
@@ -72,3 +77,51 @@ def memory_while_running(
             if not left[tensor] and tensor not in kept:
                 live -= size[tensor]
     return taken
+
+
+class Taken(NamedTuple):
+    """The memory while one operator runs, in bytes.
+
+    Attributes
+    ----------
+    inputs, outputs
+        Tensors that it reads, and those that it writes unless they take the place of an input.
+    waiting
+        Tensors that were written before and are read later, or kept.
+    weights
+        Parameters, as far as they count.
+    """
+
+    inputs: int
+    outputs: int
+    waiting: int
+    weights: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return sum(self)
+
+
+def memory_parts(instance: "OrderingInstance", solution: ExecutionOrder) -> list[Taken]:
+    """Return what is in memory while each operator runs, first to last.
+
+    Raises
+    ------
+    InvalidInputError
+        If the order is not a topological order of all operators.
+    """
+    graph, order = instance.graph, solution.order.tolist()
+    taken = memory_while_running(graph, instance.workspace, instance.overwrites, order)
+    position = {node: at for at, node in enumerate(order)}
+    found = []
+    for at, (node, total) in enumerate(zip(order, taken, strict=True)):
+        inputs = sum(int(graph.size[tensor]) for tensor in graph.reads[node])
+        is_in_place = any(
+            all(position[reader] <= at for reader in graph.consumers[tensor])
+            for tensor in instance.overwrites[node]
+        )
+        outputs = sum(int(graph.size[tensor]) for tensor in graph.writes[node]) * (not is_in_place)
+        weights = int(instance.workspace[node])
+        found.append(Taken(inputs, outputs, total - inputs - outputs - weights, weights))
+    return found

@@ -1,17 +1,14 @@
 """`pipeline`: max-throughput pipeline partitioning ([MTPP24], Section 2)."""
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import default_device
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import IntegerParameter
-from boundmark.problems.pipeline.by_name import NAMING, TABLE
-from boundmark.problems.pipeline.costs import pipeline_graph
+from boundmark.problems.pipeline.costs import pipeline_graph, pipeline_graph_of
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.instance import PipelineInstance
-from boundmark.problems.pipeline.measured import pipeline_graph_of
-from boundmark.problems.pipeline.partition import Partition
-from boundmark.problems.problem import Problem
+from boundmark.problems.pipeline.partition import NAMING, TABLE, Partition
+from boundmark.problems.problem import CostModel, Problem
 
 PROBLEM = Problem(
     name="pipeline",
@@ -23,13 +20,11 @@ PROBLEM = Problem(
     instance=PipelineInstance,
     instance_from_json=PipelineInstance.from_json,
     solution_from_json=Partition.from_json,
-    # Quick methods first, so that there soon is an answer; `certify` begins with the exact one for
-    # narrow graphs, and the last round uses its time. `share` takes seconds on a thousand nodes;
-    # `certify` has it where it says most.
-    rounds=(
-        ("slicegraph", "node-cut", "mean-work", "max-work", "balanced-work"),
-        ("memetic", "certify"),
-    ),
+    # Many models are narrow: their optimum is found and proven before anything else is imported.
+    immediate={"balanced-work": {}, "max-work": {}, "mean-work": {}, "ideal-dp": {"ideals": 1000}},
+    # `certify` begins with the exact one for narrow graphs, and the last round uses its time.
+    # `share` takes seconds on a thousand nodes; `certify` has it where it says most.
+    rounds=(("slicegraph", "node-cut"), ("memetic", "certify")),
     precedence=10,
     naming=NAMING,
     table=TABLE,

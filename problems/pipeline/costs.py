@@ -1,10 +1,11 @@
-"""Costs of pipeline partitioning on devices of one kind, by the roofline model."""
+"""Costs of pipeline partitioning: of a model on a device, or as they were measured."""
 
 import numpy as np
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.roofline import operation_seconds, transfer_seconds
 from boundmark.problems.ticks import LARGEST_TOTAL, NANOSECONDS, to_nanoseconds
@@ -86,3 +87,23 @@ def stage_hardware(hardware: Device | Cluster) -> tuple[Device, Link]:
         )
     (link,) = links.values()
     return hardware.devices[0], link
+
+
+def pipeline_graph_of(source: MeasuredGraph | PipelineGraph) -> PipelineGraph:
+    """Return the costs of stages that all are accelerators, with parameters that always fit.
+
+    Raises
+    ------
+    InvalidInputError
+        If accelerators cannot run some node.
+    """
+    if isinstance(source, PipelineGraph):
+        return source
+    for name, can_run in zip(source.names, source.on_accelerator, strict=True):
+        if not can_run:
+            raise InvalidInputError(
+                f"node {name!r} runs on no accelerator; problem 'pipeline' needs all to."
+            )
+    return PipelineGraph.without_parameters(
+        source.dag, source.accelerator, source.transfer, source.names, source.tick
+    )

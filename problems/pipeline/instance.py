@@ -2,33 +2,47 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from boundmark.problems.arrays import frozen
-from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.objective import stage_costs
-from boundmark.problems.pipeline.partition import Partition
-from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.pipeline.partition import LARGEST_K, Partition
 from boundmark.problems.stored_fields import (
     check_edges,
-    check_fields,
-    check_format,
-    check_lists,
 )
+from boundmark.problems.stored_instance import StoredInstance
 
-# Objectives and methods keep an array entry per stage.
-LARGEST_K = 2**20
+LISTS = ("work", "transfer", "param_load", "edges")
+FIELDS = ("k", "work", "transfer", "param_load", "cache", "edges")
 
 
 @dataclass(frozen=True, eq=False)
-class PipelineInstance:
-    """Partition `graph` into at most `k` stages; k may exceed the number of nodes."""
+class PipelineInstance(StoredInstance):
+    """Partition a graph into at most k stages, the slowest as fast as possible ([MTPP24], 2.2).
+
+    Minimise::
+
+        max over S of f(S)
+        f(S) = work(S) + io(S) + max(0, param_load(S) - cache)
+
+    over all maps of nodes to stages S = 0, ..., k - 1, some of which may be empty, whose quotient
+    graph is acyclic. io(S) adds up the transfer times of the tensors that enter S and of those that
+    leave S, each tensor once per direction.
+
+    Attributes
+    ----------
+    graph
+        Work, transfer time and parameters of each of n nodes, and the cache of a stage, in ticks.
+    k
+        Number of stages; it may exceed n.
+    """
+
+    problem: ClassVar[str] = "pipeline"
 
     graph: PipelineGraph
     k: int
@@ -40,19 +54,9 @@ class PipelineInstance:
             raise InvalidInputError(f"k is {self.k}; expected at most {LARGEST_K} stages.")
 
     @property
-    def problem(self) -> str:
-        """Always ``"pipeline"``."""
-        return "pipeline"
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes, n."""
-        return self.graph.dag.nodes
-
-    @property
-    def edges(self) -> int:
-        """Number of edges, m."""
-        return self.graph.dag.edges
+    def dag(self) -> Dag:
+        """The nodes, and which read what which has computed."""
+        return self.graph.dag
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -67,11 +71,6 @@ class PipelineInstance:
     def with_parameters(self, given: Mapping[str, Any]) -> "PipelineInstance":
         """Return the instance with another number of stages, if one is given."""
         return PipelineInstance(self.graph, given.get("k", self.k))
-
-    @cached_property
-    def sha256(self) -> str:
-        """Hash of the canonical JSON."""
-        return sha256_hex(canonical_json(self.to_json()))
 
     def objective(self, solution: Partition) -> int:
         """Return the cost of the slowest stage, in ticks.
@@ -95,12 +94,10 @@ class PipelineInstance:
         quotient_order(self.graph.dag, solution, self.k)
         return int(stage_costs(self.graph, stages, self.k).max())
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the canonical form: integers and the names of format and problem."""
+    def fields(self) -> dict[str, Any]:
+        """Return all that the optimum depends on, as integers and texts."""
         graph = self.graph
         return {
-            "format": INSTANCE_FORMAT,
-            "problem": self.problem,
             "k": self.k,
             "work": graph.work.tolist(),
             "transfer": graph.transfer.tolist(),
@@ -118,9 +115,7 @@ class PipelineInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        check_format(value, INSTANCE_FORMAT)
-        check_fields(value, ("k", "work", "transfer", "param_load", "cache", "edges"))
-        check_lists(value, ("work", "transfer", "param_load", "edges"))
+        cls.check_head(value, FIELDS, LISTS)
         check_edges(value["edges"], "node numbers")
         nodes = len(value["work"])
         names = tuple(str(v) for v in range(nodes))

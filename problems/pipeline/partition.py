@@ -1,12 +1,23 @@
 """A solution of `pipeline`: a stage for every node."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.labels import Naming
+from boundmark.problems.solution_table import Row, SolutionTable
 from boundmark.problems.stored_fields import is_integer_list
+
+if TYPE_CHECKING:
+    from boundmark.problems.pipeline.instance import PipelineInstance
+
+
+# Objectives and methods keep an array entry per stage.
+LARGEST_K = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,3 +65,38 @@ class Partition:
         if not is_integer_list(stages):
             raise InvalidInputError("stages of the solution is not a list of integers.")
         return cls(frozen(stages, "stages"))
+
+
+def _partition(rows: Sequence[Row], instance: "PipelineInstance") -> Partition:
+    stages = [0] * instance.nodes
+    for node, stage in rows:
+        stages[node] = stage
+    return Partition(frozen(stages, "stages"))
+
+
+def _with_stages_used(partition: Partition) -> tuple[Partition, Mapping[str, int | str]]:
+    """Return the partition with its stages numbered from 0, and how many it uses.
+
+    Stages that are numbered from 1, or with gaps, keep their order.
+    """
+    used, numbered = np.unique(partition.stages, return_inverse=True)
+    return Partition(frozen(numbered.ravel(), "stages")), {"k": max(1, len(used))}
+
+
+def _renamed(instance: "PipelineInstance", names: Sequence[str], tick: str) -> "PipelineInstance":
+    return replace(instance, graph=replace(instance.graph, names=tuple(names), tick=tick))
+
+
+TABLE = SolutionTable(
+    columns=("operator", "stage"),
+    largest=LARGEST_K - 1,
+    solution=_partition,
+    rows=lambda partition: enumerate(partition.stages.tolist()),
+    implied=_with_stages_used,
+)
+
+NAMING = Naming(
+    names=lambda instance: instance.graph.names,
+    rename=_renamed,
+    tick=lambda instance: instance.graph.tick,
+)

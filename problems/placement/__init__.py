@@ -1,20 +1,17 @@
 """`placement`: operators of a model on the devices of a cluster ([MOIRAI24])."""
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import ChoiceParameter
-from boundmark.problems.placement.by_name import NAMING, TABLE
-from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph
+from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph, placement_graph_of
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
 from boundmark.problems.placement.features import COSTS, OPERATORS
-from boundmark.problems.placement.fusion.rules import RULE_SETS
+from boundmark.problems.placement.fusion import RULE_SETS
 from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
 from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
-from boundmark.problems.placement.measured import placement_graph_of
-from boundmark.problems.placement.schedule import PlacementSchedule
-from boundmark.problems.problem import Problem
+from boundmark.problems.placement.schedule import NAMING, TABLE, PlacementSchedule
+from boundmark.problems.problem import CostModel, Problem
 
 
 def default_cluster() -> Cluster:
@@ -51,12 +48,11 @@ PROBLEM = Problem(
     instance=PlacementInstance.of,
     instance_from_json=PlacementInstance.from_json,
     solution_from_json=PlacementSchedule.from_json,
+    immediate={"critical-path": {}, "single-device": {}},
     rounds=(
         (
-            "critical-path",
             "assignment-load",
             "interval-load",
-            "single-device",
             "m-topo",
             "m-etf",
             "heft",

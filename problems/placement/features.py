@@ -7,9 +7,8 @@ an instance made with ``features = "operators"`` has them in its canonical JSON,
 from collections.abc import Mapping
 from typing import Any
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.placement.graph import PlacementGraph
-from boundmark.problems.quoted import quoted
 from boundmark.problems.stored_fields import is_integer_list
 
 COSTS, OPERATORS = "costs", "operators"

@@ -2,31 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from boundmark.problems.arrays import frozen
-from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.placement import features as described
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
 from boundmark.problems.placement.features import COSTS, OPERATORS, check_described
-from boundmark.problems.placement.fusion.coarse import CoarseGraph, coarsen
-from boundmark.problems.placement.fusion.rules import RULE_SETS
+from boundmark.problems.placement.fusion import RULE_SETS, CoarseGraph, coarsen
 from boundmark.problems.placement.graph import PlacementGraph
 from boundmark.problems.placement.schedule import PlacementSchedule
-from boundmark.problems.problem import INSTANCE_FORMAT
-from boundmark.problems.quoted import quoted
 from boundmark.problems.stored_fields import (
-    check_fields,
-    check_format,
     check_groups,
     check_integer_lists,
     check_integer_tables,
-    check_lists,
 )
+from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 
 FIELDS = (
     "transfers", "duration", "memory", "capacity", "producer", "consumers", "size", "times",
@@ -37,11 +31,22 @@ NO_FUSION = "none"
 
 
 @dataclass(frozen=True, eq=False)
-class PlacementInstance:
-    """Place the operators of `graph` on its devices, and be done as early as possible.
+class PlacementInstance(StoredInstance):
+    """Place operators on devices, and schedule them to end as early as possible ([MOIRAI24]).
+
+    Minimise::
+
+        max over v of start(v) + duration(v, device(v))
+
+    over a device and a start for each operator v, and a start for each transfer. A tensor is moved
+    to the devices that read it, after its producer ends and before its consumers start. A device
+    runs one operator, sends one tensor and receives one at a time, all three at once (Equations 4
+    to 8), and has room for the memory of all its operators together (Equation 5).
 
     Attributes
     ----------
+    graph
+        Durations, memory and tensors of n operators, and the capacity of D devices.
     transfers
         ``"per-tensor"`` if the consumers of a tensor on one device share a transfer, ``"per-edge"``
         if each has its own.
@@ -54,6 +59,8 @@ class PlacementInstance:
         ``"operators"`` if the stored instance says types and output shapes of operators,
         ``"costs"`` if it does not.
     """
+
+    problem: ClassVar[str] = "placement"
 
     graph: PlacementGraph
     transfers: str = PER_TENSOR
@@ -87,19 +94,9 @@ class PlacementInstance:
             )
 
     @property
-    def problem(self) -> str:
-        """Always ``"placement"``."""
-        return "placement"
-
-    @property
-    def nodes(self) -> int:
-        """Number of operators, n."""
-        return self.graph.nodes
-
-    @property
-    def edges(self) -> int:
-        """Number of pairs of a producer and a consumer, m."""
-        return self.graph.dag.edges
+    def dag(self) -> Dag:
+        """The operators, and which read what which has written."""
+        return self.graph.dag
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -152,11 +149,6 @@ class PlacementInstance:
             check_described(self.graph)
         return replace(self, features=features)
 
-    @cached_property
-    def sha256(self) -> str:
-        """Hash of the canonical JSON."""
-        return sha256_hex(canonical_json(self.to_json()))
-
     def objective(self, solution: PlacementSchedule) -> int:
         """Return the makespan: when the last operator ends, in ticks.
 
@@ -167,12 +159,10 @@ class PlacementInstance:
         """
         return check_schedule(self.graph, solution, self.transfers)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the canonical form: integers, and the names of format, problem and transfers."""
+    def fields(self) -> dict[str, Any]:
+        """Return all that the optimum depends on, as integers and texts."""
         graph = self.graph
         return {
-            "format": INSTANCE_FORMAT,
-            "problem": self.problem,
             "transfers": self.transfers,
             **({} if self.fusion == NO_FUSION else {"fusion": self.fusion}),
             "duration": graph.duration.tolist(),
@@ -194,9 +184,7 @@ class PlacementInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        check_format(value, INSTANCE_FORMAT)
-        check_fields(value, FIELDS)
-        check_lists(value, FIELDS[1:])
+        cls.check_head(value, FIELDS, FIELDS[1:])
         check_integer_lists(value, ("memory", "capacity", "producer", "size"))
         check_integer_tables(value, ("duration", "times"))
         check_groups(value, ("consumers",))
@@ -220,8 +208,8 @@ class PlacementInstance:
             consumers=tuple(map(tuple, value["consumers"])),
             size=value["size"],
             times=frozen(tables or np.zeros((0, devices, devices)), "times"),
-            names=tuple(map(str, range(len(value["duration"])))),
-            device_names=tuple(map(str, range(devices))),
+            names=numbers_as_names(len(value["duration"])),
+            device_names=numbers_as_names(devices),
             **described.from_json(value),
         )
         features = OPERATORS if graph.op_types else COSTS

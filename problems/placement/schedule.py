@@ -1,12 +1,21 @@
 """A solution of `placement`: where and when each operator runs, and when tensors are moved."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.labels import Naming
+from boundmark.problems.placement.graph import PlacementGraph
+from boundmark.problems.solution_table import Row, SolutionTable
 from boundmark.problems.stored_fields import is_integer_list, is_integer_table
+
+if TYPE_CHECKING:
+    from boundmark.problems.placement.instance import PlacementInstance
+
 
 # What comes later is no start of anything that a reasonable schedule does.
 LATEST = 2**60
@@ -77,3 +86,85 @@ class PlacementSchedule:
         return cls(
             frozen(devices, "devices"), frozen(starts, "starts"), frozen(transfers, "transfers")
         )
+
+
+# Far more than any cluster has; the instance says which of them there are.
+LARGEST_DEVICE = 2**20
+
+
+def _placement(rows: Sequence[Row], instance: "PlacementInstance") -> PlacementSchedule:
+    """Return the devices; a table does not say when anything starts, which is for others to add."""
+    devices = np.zeros(instance.nodes, dtype=np.int64)
+    for node, device in rows:
+        devices[node] = device
+    return PlacementSchedule(devices, np.zeros_like(devices), np.zeros((0, 3), dtype=np.int64))
+
+
+def _renamed(instance: "PlacementInstance", names: Sequence[str], tick: str) -> "PlacementInstance":
+    graph = replace(instance.graph, names=tuple(names), tick=tick)
+    return replace(instance, graph=graph)
+
+
+TABLE = SolutionTable(
+    columns=("operator", "device"),
+    largest=LARGEST_DEVICE,
+    solution=_placement,
+    rows=lambda schedule: enumerate(schedule.devices.tolist()),
+    value_names=lambda instance: {"device": instance.graph.device_names},
+)
+
+NAMING = Naming(
+    names=lambda instance: instance.graph.names,
+    rename=_renamed,
+    tick=lambda instance: instance.graph.tick,
+)
+
+
+def busy_ticks(graph: PlacementGraph, devices: IntArray) -> IntArray:
+    """Return how long each device runs operators, shape (D,)."""
+    busy = np.zeros(graph.devices, dtype=np.int64)
+    np.add.at(busy, devices, graph.duration[np.arange(graph.nodes), devices])
+    return busy
+
+
+def idle_while_receiving(
+    instance: "PlacementInstance", schedule: PlacementSchedule, device: int
+) -> int:
+    """Return for how long a device runs no operator and a tensor is on its way to it, in ticks."""
+    graph = instance.graph
+    here = np.flatnonzero(schedule.devices == device)
+    running = [
+        (begin, begin + ticks)
+        for begin, ticks in zip(
+            schedule.starts[here].tolist(), graph.duration[here, device].tolist(), strict=True
+        )
+    ]
+    tensors, _, starts = schedule.transfers.T
+    receiving = receivers(instance, schedule) == device
+    sources = schedule.devices[graph.producer[tensors]]
+    ticks = graph.times[graph.size[tensors], sources, device]
+    arriving = zip(starts[receiving].tolist(), ticks[receiving].tolist(), strict=True)
+    return sum(
+        length - sum(max(0, min(begin + length, y) - max(begin, x)) for x, y in running)
+        for begin, length in arriving
+    )
+
+
+def receivers(instance: "PlacementInstance", schedule: PlacementSchedule) -> IntArray:
+    """Return the device that each transfer goes to, shape (q,)."""
+    targets = schedule.transfers[:, 1]
+    return targets if instance.transfers == "per-tensor" else schedule.devices[targets]
+
+
+def moved_ticks(
+    instance: "PlacementInstance", schedule: PlacementSchedule
+) -> tuple[IntArray, IntArray]:
+    """Return how long each device sends, and receives; two of shape (D,)."""
+    graph, devices = instance.graph, schedule.devices
+    sent, received = np.zeros((2, graph.devices), dtype=np.int64)
+    tensors = schedule.transfers[:, 0]
+    sources, targets = devices[graph.producer[tensors]], receivers(instance, schedule)
+    ticks = graph.times[graph.size[tensors], sources, targets]
+    np.add.at(sent, sources, ticks)
+    np.add.at(received, targets, ticks)
+    return sent, received

@@ -1,16 +1,14 @@
 """`slicing`: operators of a model cut into parts for edge devices ([MEMORIANOVA24], 3.3)."""
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.cost_model import CostModel
 from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.parameter import IntegerParameter
-from boundmark.problems.problem import Problem
-from boundmark.problems.slicing.by_name import NAMING, TABLE
+from boundmark.problems.problem import CostModel, Problem
 from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.slicing.graph import SlicingGraph
 from boundmark.problems.slicing.instance import SlicingInstance
-from boundmark.problems.slicing.plan import SlicingPlan
+from boundmark.problems.slicing.plan import NAMING, TABLE, SlicingPlan
 
 
 def default_cluster() -> Cluster:
@@ -36,8 +34,9 @@ PROBLEM = Problem(
     instance=SlicingInstance.of,
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
+    immediate={"slice-compute": {}, "one-device": {}},
     rounds=(
-        ("one-device", "equal-slices", "speed-slices", "slice-compute", "slice-potentials"),
+        ("equal-slices", "speed-slices", "slice-potentials"),
         ("slice-search",),
     ),
     precedence=50,

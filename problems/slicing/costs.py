@@ -10,15 +10,16 @@ from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator import LEFT_OUT
 from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds
-from boundmark.problems.slicing.dimensions import (
-    CHANNEL_DIMENSION,
-    NO_HEIGHT,
-    height_dimensions,
-    sliced_dimensions,
-)
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.slicing.graph import SlicingGraph
-from boundmark.problems.slicing.windows import Reading, window_of
+from boundmark.problems.slicing.windows import (
+    CHANNEL_DIMENSION,
+    NO_HEIGHT,
+    Reading,
+    height_dimensions,
+    sliced_dimensions,
+    window_of,
+)
 from boundmark.problems.tensor import Tensor
 from boundmark.problems.ticks import NANOSECONDS, to_nanoseconds
 

@@ -2,24 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.problem import INSTANCE_FORMAT
-from boundmark.problems.quoted import quoted
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.slicing.edge import Edge
 from boundmark.problems.slicing.graph import SlicingGraph
 from boundmark.problems.slicing.latency import latency
 from boundmark.problems.slicing.plan import SlicingPlan
 from boundmark.problems.stored_fields import (
-    check_fields,
-    check_format,
     check_integer_lists,
     check_integer_tables,
-    check_lists,
 )
+from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 
 LISTS = ("length", "axis", "launch", "weights", "output", "capacity")
 TABLES = ("work", "edges")
@@ -28,8 +23,26 @@ FIELDS = (*LISTS, *TABLES, *RATES, "delay")
 
 
 @dataclass(frozen=True, eq=False)
-class SlicingInstance:
-    """Slice the operators of `graph` over its devices, and be done as early as possible."""
+class SlicingInstance(StoredInstance):
+    """Cut operators into parts, one per device, so that a model ends early ([MEMORIANOVA24], 3.3).
+
+    Minimise::
+
+        sum over i of max over j of communication(i, j) + computation(i, j)
+        0 = x(i, 0) <= x(i, 1) <= ... <= x(i, n) = L(i)
+
+    Operators run one after another. Device j computes the indices x(i, j - 1) up to x(i, j),
+    exclusive, of operator i, whose output has L(i) of them in the dimension in which it is sliced
+    (Equations 6 to 11). First it gets what it needs of the inputs and has not computed itself. What
+    it holds while an operator runs fits into its memory (Constraint 18).
+
+    Attributes
+    ----------
+    graph
+        Lengths, work and tensors of N operators, and rates and memory of n devices.
+    """
+
+    problem: ClassVar[str] = "slicing"
 
     graph: SlicingGraph
 
@@ -39,29 +52,14 @@ class SlicingInstance:
         return cls(graph.with_devices(edge_devices) if edge_devices else graph)
 
     @property
-    def problem(self) -> str:
-        """Always ``"slicing"``."""
-        return "slicing"
-
-    @property
-    def nodes(self) -> int:
-        """Number of operators, N."""
-        return self.graph.nodes
-
-    @property
-    def edges(self) -> int:
-        """Number of pairs of a producer and a consumer, m."""
-        return self.graph.dag.edges
+    def dag(self) -> Dag:
+        """The operators, and which read what which has written."""
+        return self.graph.dag
 
     @property
     def parameters(self) -> dict[str, int]:
         """The number of devices."""
         return {"edge_devices": self.graph.devices}
-
-    @property
-    def is_redundant(self) -> bool:
-        """Always false: every number of devices is a problem of its own."""
-        return False
 
     def with_parameters(self, given: Mapping[str, Any]) -> "SlicingInstance":
         """Return the instance on fewer devices, if that is given.
@@ -73,11 +71,6 @@ class SlicingInstance:
         """
         return SlicingInstance.of(self.graph, given.get("edge_devices", 0))
 
-    @cached_property
-    def sha256(self) -> str:
-        """Hash of the canonical JSON."""
-        return sha256_hex(canonical_json(self.to_json()))
-
     def objective(self, solution: SlicingPlan) -> int:
         """Return the latency, in ticks.
 
@@ -88,12 +81,10 @@ class SlicingInstance:
         """
         return latency(self.graph, solution)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the canonical form: integers, and the names of format and problem."""
+    def fields(self) -> dict[str, Any]:
+        """Return all that the optimum depends on, as integers and texts."""
         graph = self.graph
         return {
-            "format": INSTANCE_FORMAT,
-            "problem": self.problem,
             **{field: getattr(graph, field).tolist() for field in (*LISTS, "work")},
             "edges": [list(edge) for edge in graph.edges],
             **{field: list(getattr(graph, field)) for field in RATES},
@@ -109,9 +100,7 @@ class SlicingInstance:
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        check_format(value, INSTANCE_FORMAT)
-        check_fields(value, FIELDS)
-        check_lists(value, FIELDS[:-1])
+        cls.check_head(value, FIELDS, FIELDS[:-1])
         check_integer_lists(value, (*LISTS, *RATES))
         check_integer_tables(value, TABLES)
         for field in RATES:
@@ -132,7 +121,7 @@ class SlicingInstance:
                 edges=tuple(Edge(*row) for row in value["edges"]),
                 point_to_point=tuple(value["point_to_point"]),
                 broadcast=tuple(value["broadcast"]),
-                names=tuple(map(str, range(len(value["length"])))),
-                device_names=tuple(map(str, range(len(value["capacity"])))),
+                names=numbers_as_names(len(value["length"])),
+                device_names=numbers_as_names(len(value["capacity"])),
             )
         )

@@ -5,13 +5,15 @@ against it.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.slicing.edge import Edge
-from boundmark.problems.slicing.graph import SlicingGraph
+from boundmark.problems.slicing.graph import SlicingGraph, weight_share
 from boundmark.problems.slicing.plan import SlicingPlan
-from boundmark.problems.slicing.slice_memory import weight_share
+
+if TYPE_CHECKING:
+    from boundmark.problems.slicing.instance import SlicingInstance
 
 Ranges = list[tuple[int, int]]
 
@@ -198,3 +200,26 @@ def latency(graph: SlicingGraph, plan: SlicingPlan) -> int:
                     f"{graph.names[operator]!r} runs; expected at most {limit}."
                 )
     return sum(one.total for one in times)
+
+
+def device_loads(instance: "SlicingInstance", plan: SlicingPlan) -> dict[str, list[int]]:
+    """Return what each device does and holds.
+
+    Returns
+    -------
+    dict
+        A list over devices each: `operators` of which it computes a part; `computing` and
+        `communicating`, in ticks; `received`, in bytes; `memory`, the most bytes that it holds.
+    """
+    graph = instance.graph
+    times = plan_times(graph, plan)
+    widths = plan.vectors[:, 1:] - plan.vectors[:, :-1]
+    return {
+        "operators": (widths > 0).sum(axis=0).tolist(),
+        "computing": [sum(column) for column in zip(*(t.computation for t in times), strict=True)],
+        "communicating": [
+            sum(column) for column in zip(*(t.communication for t in times), strict=True)
+        ],
+        "received": [sum(column) for column in zip(*(t.received for t in times), strict=True)],
+        "memory": [max(column) for column in zip(*memory_taken(graph, plan, times), strict=True)],
+    }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from boundmark.reports.comparison.finding import Finding
+from boundmark.reports.comparison.gates import Finding
 from boundmark.reports.comparison.pairs import Pairs
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds

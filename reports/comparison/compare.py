@@ -13,8 +13,8 @@ from boundmark.reports.comparison.advice import (
     clock_ratios,
     time_ratios,
 )
-from boundmark.reports.comparison.finding import Finding
 from boundmark.reports.comparison.gates import (
+    Finding,
     bound_gate,
     consistency_gate,
     failure_gate,

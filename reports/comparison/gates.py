@@ -1,17 +1,99 @@
-"""Gates that make a run worse than another: all look at facts alone."""
+"""The gates of a comparison: each yields the differences that it finds, with their evidence."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from boundmark.reports.comparison.finding import Finding, Verdict, evidence
 from boundmark.reports.comparison.pairs import Pairs, ended_early
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.tables.rows import best_rows, values_of
 from boundmark.reports.text import count, integer
+
+# "worse" makes the comparison fail; "advice" and "better" are only told.
+Verdict: TypeAlias = Literal["worse", "better", "advice"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The task behind one side of a difference.
+
+    Attributes
+    ----------
+    value
+        Cost or bound in ticks; None if there is none.
+    solution, certificate
+        Hashes of the documents, which are `solutions/<hash>.json` and `certificates/<hash>.json`.
+    """
+
+    task_id: str
+    status: str
+    value: int | None
+    solution: str | None
+    certificate: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the evidence as JSON values."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One difference.
+
+    Attributes
+    ----------
+    gate
+        Which comparison found it, e.g. ``"objective"``.
+    subject
+        What differs, in words: a task, or a method and a problem.
+    sentence
+        How.
+    base, new
+        The tasks, if the difference is about one.
+    """
+
+    gate: str
+    verdict: Verdict
+    problem: str
+    method: str
+    subject: str
+    sentence: str
+    base: Evidence | None = None
+    new: Evidence | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as JSON values."""
+        return {
+            **vars(self),
+            "base": self.base and self.base.to_json(),
+            "new": self.new and self.new.to_json(),
+        }
+
+
+def evidence(row: Mapping[Any, Any], column: str, side: str = "") -> Evidence:
+    """Return the evidence that a row gives for a column.
+
+    Parameters
+    ----------
+    side
+        ``"_base"`` or ``"_new"`` for rows of pairs.
+    """
+    value = row[f"{column}{side}"]
+    return Evidence(
+        task_id=str(row[f"task_id{side}"]),
+        status=str(row[f"status{side}"]),
+        value=None if pd.isna(value) else int(value),
+        solution=_text(row[f"solution_sha256{side}"]),
+        certificate=_text(row[f"certificate_sha256{side}"]),
+    )
+
+
+def _text(value: Any) -> str | None:
+    return None if pd.isna(value) else str(value)
+
 
 RUN_NAMES = ("BASE", "NEW")
 
@@ -72,8 +154,11 @@ def consistency_gate(base: RecordedRun, new: RecordedRun) -> Iterator[Finding]:
 # How the runner begins what it says of a solution or certificate that the checker rejected.
 REJECTED = "rejected: "
 
+
 # From no failure to failure; a step up is a new failure.
 RANKS = {"ok": 0, "unsupported": 1}
+
+
 FAILED = 2
 
 
@@ -153,6 +238,7 @@ class Value:
 
 
 OBJECTIVE = Value("objective", "objective", "verified cost", worse_up=True)
+
 BOUND = Value("bound_certified", "bound", "certified bound", worse_up=False)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from boundmark.reports.comparison.advice import PairedRatio
 from boundmark.reports.comparison.compare import Comparison
-from boundmark.reports.comparison.finding import Evidence, Finding
+from boundmark.reports.comparison.gates import Evidence, Finding
 from boundmark.reports.pages.markdown import escaped
 from boundmark.reports.stored.run_label import RunLabel
 from boundmark.reports.text import MISSING, count

@@ -8,9 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.lookup import find
-from boundmark.problems.quoted import quoted
 from boundmark.problems.regular_file import read_regular
 
 MISSING_TASKS = ("told", "worse")

@@ -8,8 +8,7 @@ import pandas as pd
 
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import makespan
-from boundmark.problems.microbatch.runtime.lowering import program_of
-from boundmark.problems.microbatch.runtime.simulation import simulate
+from boundmark.problems.microbatch.runtime import program_of, simulate
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.microbatch.drawings import Pair
 from boundmark.reports.pages.page import Cell, Section

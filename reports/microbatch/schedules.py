@@ -10,7 +10,7 @@ from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.stored.parsed import read_parsed
+from boundmark.reports.stored.documents import read_parsed
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.parameters import parameter_column
 from boundmark.reports.tables.rows import best_rows, rows

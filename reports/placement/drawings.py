@@ -13,7 +13,7 @@ from boundmark.reports.plots.hints import hint
 from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.plots.style import COLOURS
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.stored.parsed import parsed_pair
+from boundmark.reports.stored.documents import parsed_pair
 from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import count, integer, percent
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-# An artist carries its words as its id into the SVG, where `svg_text` makes titles of them.
+# An artist carries its words as its id into the SVG, where `drawing` makes titles of them.
 PREFIX = "hint:"
 
 # Of lines with more marks, only the name is shown.

@@ -1,4 +1,4 @@
-"""The tasks that failed, each with its reason."""
+"""What went wrong: tasks that failed, claims that a solution contradicts, values left out."""
 
 from typing import Any
 
@@ -6,8 +6,9 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
 from boundmark.reports.sections.page_tables import PageColumn, page_table
+from boundmark.reports.stored.checked_results import Checks
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text import integer, seconds
+from boundmark.reports.text import count, integer, seconds
 
 # Enough to recognise a message; the whole text is in the results.
 LONGEST_REASON = 200
@@ -79,3 +80,48 @@ def _reason(row: Any) -> str:
         parts.append(str(row.stderr_tail).strip().splitlines()[-1])
     text = "; ".join(parts)
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+
+
+DRAFT = (
+    "Draft: no document was checked for this page. Costs, bounds and proven optima are what the "
+    "folder states."
+)
+
+NAMES = {"objective": "cost", "bound_certified": "bound"}
+
+# Enough to see what is wrong; the table has all.
+MOST_LEFT_OUT = 50
+
+
+def check_section(checks: Checks | None, unsupported: pd.DataFrame) -> Section:
+    """Return what was checked, and the costs and bounds that were left out.
+
+    Parameters
+    ----------
+    checks
+        None if nothing was checked.
+    unsupported
+        The table of this name, of all problems.
+    """
+    paragraphs = [DRAFT if checks is None else checks.sentence]
+    if len(unsupported) == 0:
+        return Section("Checks", paragraphs=(*paragraphs,))
+    paragraphs.append(
+        f"{count(len(unsupported), 'stored value')} left out of all tables, as if the tasks had "
+        "not reported them."
+    )
+    # What the checker rejects is worse than a file that is missing.
+    first = unsupported.iloc[unsupported["reason"].str.startswith("the checker").argsort()[::-1]]
+    more = len(first) - MOST_LEFT_OUT
+    notes = (f"tables/unsupported.parquet has {more:,} more.",) if more > 0 else ()
+    columns = (
+        PageColumn("instance", lambda row: f"{row.dataset}/{row.instance}", is_text=True),
+        PageColumn("method", lambda row: row.method, is_text=True),
+        PageColumn("what", lambda row: NAMES[row.column], is_text=True),
+        PageColumn("stated", lambda row: integer(row.value)),
+        PageColumn("reason", lambda row: row.reason, is_text=True),
+    )
+    shown = rows_of(first.head(MOST_LEFT_OUT))
+    title = "Costs and bounds that were left out"
+    table = page_table(title, columns, [((), shown, "")], notes)
+    return Section("Checks", (table,), paragraphs=(*paragraphs,))

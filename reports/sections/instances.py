@@ -1,13 +1,33 @@
-"""The certified table: what is known of each instance."""
+"""The instances of a page: the certified table, and what can be unfolded of each."""
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from boundmark.reports.pages.page import Cell, Section
+import pandas as pd
+
+from boundmark.reports.pages.page import Cell, Detail, Section, Table
+from boundmark.reports.plots.curve import Steps, curve_svg, improving
+from boundmark.reports.plots.plot import Plot
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.instance_details import anchor_of
 from boundmark.reports.sections.page_tables import PageColumn, page_table
+from boundmark.reports.tables.rows import (
+    Events,
+    best_rows,
+    events_by_task,
+    is_among,
+    rows,
+    values_of,
+)
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text import decimal, integer, percent, text
+from boundmark.reports.text import (
+    count,
+    decimal,
+    integer,
+    natural_order,
+    percent,
+    seconds,
+    text,
+)
 
 NOTE = (
     "Costs in ticks of the instance. Gap: UB/LB - 1; missing without solution or bound. Of several "
@@ -45,3 +65,226 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
 
 def _linked(row: Any) -> Cell:
     return Cell(row.instance, href=f"#{anchor_of(row.instance_sha256)}")
+
+
+def anchor_of(sha256: str) -> str:
+    """Return the anchor of an instance's details."""
+    return f"instance-{sha256[:16]}"
+
+
+# Enough to recognise a message; the whole text is in the results.
+LONGEST = 100
+
+
+def task_table(title: str, tasks: Sequence[Any], marks: Mapping[str, int], dataset: str) -> Table:
+    """Return one row per task, with links to its solution and its certificate.
+
+    Parameters
+    ----------
+    tasks
+        Rows of one instance, in their order.
+    marks
+        Number of the mark of each method.
+    """
+    lowest = min(_known(task.objective for task in tasks), default=None)
+    highest = max(_known(task.bound_certified for task in tasks), default=None)
+    claimed = PageColumn("claimed", lambda row: decimal(row.bound_claimed, 1))
+    columns = (
+        PageColumn("method", lambda row: Cell(row.method, mark=marks[row.method]), is_text=True),
+        PageColumn("kind", lambda row: row.method_kind, is_text=True),
+        PageColumn("seed", lambda row: integer(row.seed)),
+        PageColumn(
+            "cost",
+            lambda row: _linked_value(row.objective, lowest, "solutions", row.solution_sha256),
+        ),
+        PageColumn(
+            "bound",
+            lambda row: _linked_value(
+                row.bound_certified, highest, "certificates", row.certificate_sha256
+            ),
+        ),
+        *([claimed] if any(not pd.isna(task.bound_claimed) for task in tasks) else []),
+        PageColumn("seconds", lambda row: seconds(row.wall_seconds)),
+        PageColumn("status", lambda row: row.status, is_text=True),
+        PageColumn("detail", _reason, is_text=True),
+    )
+    return page_table(title, columns, [((), tasks, dataset)])
+
+
+def _known(values: Iterable[Any]) -> Iterator[Any]:
+    return (value for value in values if not pd.isna(value))
+
+
+def _linked_value(value: Any, best: Any, folder: str, digest: Any) -> Cell:
+    if pd.isna(value):
+        return Cell("")
+    return Cell(integer(value), best=bool(value == best), href=f"{folder}/{digest}.json")
+
+
+def _reason(row: Any) -> str:
+    if row.status == "ok" or pd.isna(row.status_detail):
+        return ""
+    text = str(row.status_detail)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+# Of all problems of a page together, so that it stays below 3 MB.
+MOST_BYTES = 1_500_000
+
+# About what one of each takes.
+TASK_BYTES, CURVE_BYTES, INSTANCE_BYTES = 320, 130, 700
+
+# A step of a curve is some 20 bytes.
+MOST_STEPS = 24
+
+# Of the events that curves show.
+KINDS = ("solution", "bound_certified")
+
+MEANING = (
+    "Every task with its verified cost, certified bound, status and time; costs lead to the "
+    "solution's file, bounds to the certificate's. Curves: best solution (lines) and best "
+    "certified bound (dashed) of each method over time, as multiples of the best solution, at most "
+    "a factor of two; of several seeds, the one that ended best."
+)
+
+
+def detail_section(
+    results: ProblemResults, plots: Sequence[Plot], most_bytes: int = MOST_BYTES
+) -> Section | None:
+    """Return what can be unfolded of each instance; None without room for any.
+
+    Where there is not room for all, those with the largest gaps are there.
+
+    Parameters
+    ----------
+    plots
+        Of the problem's other sections, for links to those of an instance.
+    """
+    chosen = _chosen(results, most_bytes)
+    if chosen.empty:
+        return None
+    marks = {name: at for at, name in enumerate(natural_order(results.tasks["method"]))}
+    are_shown = is_among(results.tasks["instance_sha256"], values_of(chosen["instance_sha256"]))
+    tasks = results.tasks[are_shown]
+    events, commands = _events(results.traces, tasks), _commands(tasks)
+    of_instance = _ordered(tasks)
+    drawn: dict[str, list[Cell]] = {}
+    for plot in plots:
+        if plot.instance and len(plot.data):
+            link = Cell(f"drawing: {plot.title}", href=f"#plot-{plot.name}")
+            drawn.setdefault(plot.instance, []).append(link)
+    details = tuple(
+        _detail(
+            row, of_instance[sha256], events, marks, drawn.get(sha256, []), commands.get(sha256, "")
+        )
+        for row, sha256 in zip(rows(chosen), chosen["instance_sha256"], strict=True)
+    )
+    paragraphs = [MEANING]
+    left_out = len(results.certified) - len(chosen)
+    if left_out:
+        paragraphs.append(
+            f"There is room for the {count(len(chosen), 'instance')} with the largest gaps. The "
+            f"{left_out:,} others are in the tables above and in results/."
+        )
+    return Section("Each instance", paragraphs=tuple(paragraphs), details=details)
+
+
+def _chosen(results: ProblemResults, most_bytes: int) -> pd.DataFrame:
+    """Return the instances that there is room for, in the order of the certified table."""
+    certified = results.certified
+    of_instance = results.tasks.groupby("instance_sha256")["method"]
+    taken = TASK_BYTES * of_instance.size() + CURVE_BYTES * of_instance.nunique() + INSTANCE_BYTES
+    sizes = certified["instance_sha256"].map(taken)
+    by_gap = certified["gap"].fillna(float("inf")).sort_values(ascending=False, kind="stable").index
+    fits = sizes[by_gap].cumsum() <= most_bytes
+    return certified[fits.reindex(certified.index)]
+
+
+def _events(traces: pd.DataFrame, tasks: pd.DataFrame) -> Mapping[str, Events]:
+    """Return what some tasks reported, by kind and task."""
+    own = traces[is_among(traces["task_id"], values_of(tasks["task_id"]))]
+    return {kind: events_by_task(own[own["kind"] == kind]) for kind in KINDS}
+
+
+def _ordered(tasks: pd.DataFrame) -> Mapping[str, list[Any]]:
+    """Return each instance's tasks as rows, the best solutions first and then the best bounds."""
+    ordered = tasks.assign(
+        by_cost=tasks["objective"].astype("float64").fillna(float("inf")),
+        by_bound=-tasks["bound_certified"].astype("float64").fillna(0.0),
+    ).sort_values(["by_cost", "by_bound", "method", "seed"], kind="stable")
+    found: dict[str, list[Any]] = {}
+    for task in rows(ordered):
+        found.setdefault(task.instance_sha256, []).append(task)
+    return found
+
+
+def _detail(
+    row: Any,
+    tasks: Sequence[Any],
+    events: Mapping[str, Events],
+    marks: Mapping[str, int],
+    drawn: Sequence[Cell],
+    command: str,
+) -> Detail:
+    title = " ".join(filter(None, (f"{row.dataset}/{row.instance}", row.parameters)))
+    return Detail(
+        anchor_of(row.instance_sha256),
+        title,
+        _summary(row),
+        str(row.dataset),
+        task_table(f"Tasks on {title}", tasks, marks, str(row.dataset)),
+        _curve(row, tasks, events, marks),
+        (Cell("instance", href=f"instances/{row.instance_sha256}.json"), *drawn),
+        (command,) if command else (),
+    )
+
+
+def _summary(row: Any) -> str:
+    gap = "optimal" if row.optimal else f"gap {percent(row.gap)}\N{NO-BREAK SPACE}%"
+    return f"best cost {integer(row.objective)}, best bound {integer(row.bound)}, {gap}"
+
+
+def _commands(tasks: pd.DataFrame) -> Mapping[str, str]:
+    """Return for each instance the command that checks its best solution and best certificate."""
+    files: dict[str, list[str]] = {}
+    for folder, column, digest in (
+        ("solutions", "objective", "solution_sha256"),
+        ("certificates", "bound_certified", "certificate_sha256"),
+    ):
+        for row in rows(best_rows(tasks, column, highest=column != "objective")):
+            path = f"{folder}/{getattr(row, digest)}.json"
+            files.setdefault(row.instance_sha256, []).append(path)
+    return {sha256: f"boundmark verify {' '.join(paths)}" for sha256, paths in files.items()}
+
+
+def _curve(
+    row: Any,
+    tasks: Sequence[Any],
+    events: Mapping[str, Events],
+    marks: Mapping[str, int],
+) -> str:
+    reference = row.objective if not pd.isna(row.objective) else row.bound
+    if pd.isna(reference) or reference <= 0:
+        return ""
+    steps = []
+    best: dict[str, Any] = {}
+    for task in tasks:
+        # They are in order: the first of a method is its best.
+        best.setdefault(task.method, task)
+    for task in best.values():
+        for kind in KINDS:
+            is_bound = kind == "bound_certified"
+            points = improving(events[kind].get(task.task_id, []), is_bound=is_bound)
+            look = marks[task.method]
+            steps.append(Steps(task.method, look, is_bound, _thinned(points)))
+    limits = (task.time_limit_seconds for task in tasks)
+    limit = max((float(one) for one in limits if not pd.isna(one)), default=0.0)
+    return curve_svg(steps, float(reference), limit)
+
+
+def _thinned(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    """Return the last steps of many: of the first ones, every few."""
+    if len(points) <= MOST_STEPS:
+        return points
+    every = -(-len(points) // MOST_STEPS)
+    return (*points[:-1:every], points[-1])

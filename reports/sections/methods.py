@@ -1,10 +1,15 @@
-"""Section on what each method achieved, over all instances of a problem."""
+"""What each method achieved over all instances of a problem, and against a chosen baseline."""
 
+from operator import itemgetter
 from typing import Any
+
+import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
+from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
+from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.text import MISSING, decimal, integer, natural_order, seconds
 
 NOTES = (
@@ -67,3 +72,73 @@ def _mean(row: Any, mean: str, instances: str, of: str = "instances") -> Cell:
         return Cell(MISSING)
     over = f"{row[instances]}"
     return Cell(decimal(row[mean], 4), over if over == f"{row[of]}" else f"{over}/{row[of]}")
+
+
+def speedup_section(speedups: pd.DataFrame) -> Section | None:
+    """Return a table with one row per instance and one column per method; None without any.
+
+    Parameters
+    ----------
+    speedups
+        From `speedup_table`.
+    """
+    if speedups.empty:
+        return None
+    baseline = str(speedups["baseline"].iloc[0])
+    methods = [name for name in natural_order(speedups["method"]) if name != baseline]
+    columns = (
+        PageColumn("instance", itemgetter(0), is_text=True),
+        PageColumn("parameters", itemgetter(1), is_text=True),
+        *(PageColumn(name, itemgetter(at)) for at, name in enumerate(methods, 2)),
+    )
+    groups = [
+        (str(dataset), _lines(part, methods), str(dataset))
+        for dataset, part in speedups.groupby("dataset", sort=False)
+    ]
+    means = ("geometric means", _mean_speedups(speedups, methods), "")
+    notes = (
+        f"Verified cost of {baseline} over the method's, seeds averaged within an instance: "
+        "above 1, the method is better. Costs are latencies, periods, times of the slowest "
+        "stage, or memory, as the problem has it. –: no solution. Instances that the baseline "
+        "did not solve are left out.",
+        "Geometric means: over the n instances that the method solved too, with a 95 % "
+        "percentile bootstrap interval; over shared instances: those that all methods solved.",
+    )
+    title = f"Speedup over {baseline}"
+    return Section(title, (page_table(title, columns, [*groups, means], notes),))
+
+
+def _lines(part: pd.DataFrame, methods: list[str]) -> list[tuple[Cell | str, ...]]:
+    """Return a row for each instance: its name, its parameters, and a cell for each method."""
+    found: list[tuple[Cell | str, ...]] = []
+    for _, own in part.groupby("instance_sha256", sort=False):
+        quotients = dict(zip(own["method"], own["speedup"], strict=True))
+        first = next(iter(rows_of(own)))
+        best = max((quotients[name] for name in methods if name in quotients), default=None)
+        cells = (
+            Cell(decimal(quotients[name], 3), best=quotients[name] == best)
+            if name in quotients
+            else MISSING
+            for name in methods
+        )
+        found.append((str(first.instance), str(first.parameters), *cells))
+    return found
+
+
+def _mean_speedups(speedups: pd.DataFrame, methods: list[str]) -> list[tuple[str, ...]]:
+    """Return rows in the form of `_lines` with means, their intervals and numbers of instances."""
+    values = speedups.pivot_table(index="instance_sha256", columns="method", values="speedup")
+    values = values.reindex(columns=methods)
+    own = {name: values[name].dropna() for name in methods}
+    shared = values.dropna(axis=1, how="all").dropna()
+    intervals = []
+    for name in methods:
+        low, high = geometric_mean_interval(own[name])
+        intervals.append(f"{low:.3f} to {high:.3f}" if low == low else MISSING)
+    common = (decimal(geometric_mean(shared.get(name, [])), 3) for name in methods)
+    return [
+        ("all", "", *(decimal(geometric_mean(own[name]), 3) for name in methods)),
+        ("95 % interval", "", *intervals),
+        ("n", "", *(integer(len(own[name])) for name in methods)),
+        ("shared", f"n = {len(shared)}", *common),
+    ]

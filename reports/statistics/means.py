@@ -1,6 +1,7 @@
 """Geometric means, plain for ratios and shifted for times, and their bootstrap intervals."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -29,9 +30,24 @@ def geometric_mean(values: npt.ArrayLike, shift: float = 0.0) -> float:
     return float(np.exp(np.mean(np.log(array + shift))) - shift)
 
 
-RESAMPLES = 2000
-CONFIDENCE = 0.95
-SEED = 1
+@dataclass(frozen=True)
+class Bootstrap:
+    """How instances are resampled for an interval.
+
+    Attributes
+    ----------
+    resamples
+        Number of resamples: the more, the less the interval depends on the seed.
+    confidence
+        Share of the resamples whose mean is within the interval.
+    seed
+        Of the random numbers; a fixed one gives the same report for the same results.
+    """
+
+    resamples: int = 2000
+    confidence: float = 0.95
+    seed: int = 1
+
 
 # Numbers drawn at a time.
 LARGEST_PART = 1 << 18
@@ -43,17 +59,22 @@ MOST_KEPT = 4096
 Counts: TypeAlias = npt.NDArray[np.uint16]
 
 
-def geometric_mean_interval(ratios: npt.ArrayLike) -> tuple[float, float]:
-    """Return the 95 % percentile interval of the geometric mean, NaN for fewer than two ratios.
+def geometric_mean_interval(
+    ratios: npt.ArrayLike, bootstrap: Bootstrap = Bootstrap()
+) -> tuple[float, float]:
+    """Return the percentile interval of the geometric mean, NaN for fewer than two ratios.
 
-    The instances, one ratio each, are resampled with replacement 2,000 times with a fixed seed
+    The instances, one ratio each, are resampled with replacement
     (B. Efron, R. Tibshirani: "An Introduction to the Bootstrap", 1993, Section 13.3). It says how
     much the mean depends on the choice of instances, not on seeds, which are averaged before.
     """
-    return geometric_mean_intervals(pd.DataFrame({"": np.asarray(ratios, np.float64)}))[""]
+    column = pd.DataFrame({"": np.asarray(ratios, np.float64)})
+    return geometric_mean_intervals(column, bootstrap)[""]
 
 
-def geometric_mean_intervals(ratios: pd.DataFrame) -> dict[str, tuple[float, float]]:
+def geometric_mean_intervals(
+    ratios: pd.DataFrame, bootstrap: Bootstrap = Bootstrap()
+) -> dict[str, tuple[float, float]]:
     """Return the interval of each column, e.g. of a method, over the instances of the rows.
 
     All columns are resampled in the same way, as each alone would be.
@@ -66,27 +87,27 @@ def geometric_mean_intervals(ratios: pd.DataFrame) -> dict[str, tuple[float, flo
     # One thread: those of a matrix product take longer to wait for each other.
     means = [
         np.einsum("ij,kj->ik", times.astype(np.float64), columns) / size
-        for times in (_kept(size) if size <= MOST_KEPT else _resamples(size))
+        for times in (_kept if size <= MOST_KEPT else _resamples)(size, bootstrap)
     ]
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - bootstrap.confidence) / 2
     ends = np.exp(np.quantile(np.concatenate(means), (tail, 1 - tail), axis=0))
     return {name: (float(low), float(high)) for name, low, high in zip(ratios, *ends, strict=True)}
 
 
 @lru_cache(maxsize=4)
-def _kept(size: int) -> tuple[Counts, ...]:
-    return tuple(_resamples(size))
+def _kept(size: int, bootstrap: Bootstrap) -> tuple[Counts, ...]:
+    return tuple(_resamples(size, bootstrap))
 
 
-def _resamples(size: int) -> Iterator[Counts]:
+def _resamples(size: int, bootstrap: Bootstrap) -> Iterator[Counts]:
     """Yield how often each instance is drawn, all that matters for a mean; a row per resample."""
-    random = np.random.default_rng(SEED)
-    for part in _parts(size):
+    random = np.random.default_rng(bootstrap.seed)
+    for part in _parts(size, bootstrap.resamples):
         drawn = random.integers(size, size=(part, size))
         yield np.stack([np.bincount(one, minlength=size) for one in drawn]).astype(np.uint16)
 
 
-def _parts(size: int) -> list[int]:
+def _parts(size: int, resamples: int) -> list[int]:
     """Return how many resamples to draw at a time, so that they take a few megabytes."""
     most = max(1, LARGEST_PART // size)
-    return [min(most, RESAMPLES - done) for done in range(0, RESAMPLES, most)]
+    return [min(most, resamples - done) for done in range(0, resamples, most)]

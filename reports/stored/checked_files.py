@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +26,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.cache_folder import cache_folder
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.limited_tables import read_table
+from boundmark.reports.stored.parquet import read_table
 from boundmark.reports.stored.shards import as_frame
 from boundmark.reports.tables.rows import places_in, values_of
 
 VERSION = b"1"
 VERSION_KEY = b"boundmark_checked_files"
-
-# Folders with fewer files are read in no time.
-LEAST_FILES = 1000
-
-# A file that changed so shortly before it was read may change again without a later time.
-SETTLED_NANOSECONDS = 2 * 10**9
-
-# Of so many folders, those that were written last.
-MOST_FOLDERS = 20
 
 # What the system knows of a file, in the order of `file_state`; times in nanoseconds.
 STATE = ("inode", "size", "modified", "changed")
@@ -71,6 +62,29 @@ def file_state(status: os.stat_result) -> FileState:
     return inode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
+@dataclass(frozen=True)
+class Remembering:
+    """What is remembered of files.
+
+    Attributes
+    ----------
+    least_files
+        Files from which on a folder is remembered: fewer are read in no time.
+    settled_nanoseconds
+        Time that has to lie between a file's last change and its reading: one that changed just
+        before may change again within the same tick of the file system's clock.
+    most_folders
+        Folders that are remembered, those that were written last.
+    """
+
+    least_files: int = 1000
+    settled_nanoseconds: int = 2 * 10**9
+    most_folders: int = 20
+
+
+USUAL = Remembering()
+
+
 class CheckedFiles:
     """The files of one results folder that are known to be unchanged.
 
@@ -80,10 +94,13 @@ class CheckedFiles:
         The results folder.
     known
         What is remembered of it, with the columns of `COLUMNS`.
+    settled_nanoseconds
+        As in `Remembering`.
     """
 
-    def __init__(self, directory: Path, known: pd.DataFrame) -> None:
+    def __init__(self, directory: Path, known: pd.DataFrame, settled_nanoseconds: int) -> None:
         self._directory = str(directory)
+        self._settled_nanoseconds = settled_nanoseconds
         self._known = known
         self._states = known[list(STATE)].to_numpy(np.int64)
         self._asked = np.zeros(len(known), np.bool_)
@@ -134,7 +151,7 @@ class CheckedFiles:
             and (value is None or (type(value) is int and abs(value) < 2**63))
             and isinstance(payload, str | None)
         )
-        if are_storable and state[-1] < self._now - SETTLED_NANOSECONDS:
+        if are_storable and state[-1] < self._now - self._settled_nanoseconds:
             self._read.append((name, *state, instance, value, payload))
 
     def memory(self) -> pd.DataFrame | None:
@@ -172,15 +189,15 @@ class CheckedFiles:
 
 
 @contextmanager
-def checked_files(directory: Path) -> Iterator[CheckedFiles]:
+def checked_files(directory: Path, remembering: Remembering = USUAL) -> Iterator[CheckedFiles]:
     """Offer what is known of a folder's files, and remember what is found within the block."""
     path = _path_of(directory)
-    files = CheckedFiles(directory, _read(path))
+    files = CheckedFiles(directory, _read(path), remembering.settled_nanoseconds)
     yield files
     memory = files.memory()
-    if memory is not None and len(memory) >= LEAST_FILES:
+    if memory is not None and len(memory) >= remembering.least_files:
         try:
-            _write(path, memory)
+            _write(path, memory, remembering.most_folders)
         except (OSError, StoreError):
             # Then all is read again next time.
             return
@@ -202,7 +219,7 @@ def _read(path: Path) -> pd.DataFrame:
     return as_frame(table)
 
 
-def _write(path: Path, memory: pd.DataFrame) -> None:
+def _write(path: Path, memory: pd.DataFrame, most_folders: int) -> None:
     table = pa.Table.from_pandas(memory, COLUMNS, preserve_index=False)
     sink = pa.BufferOutputStream()
     options: dict[str, Any] = {"use_dictionary": ["instance"], "compression": "none"}
@@ -210,5 +227,16 @@ def _write(path: Path, memory: pd.DataFrame) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_durably(path, sink.getvalue())
     others = sorted(path.parent.glob("*.parquet"), key=lambda one: one.stat().st_mtime)
-    for old in others[:-MOST_FOLDERS]:
+    for old in others[:-most_folders]:
         old.unlink(missing_ok=True)
+
+
+def cache_folder(name: str) -> Path:
+    """Return a folder of this package below the user's cache folder; it need not exist.
+
+    Nobody can send what lies there along with results. A relative ``XDG_CACHE_HOME`` is passed
+    over, as its specification demands: in a results folder, it could lead into that folder.
+    """
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    cache = chosen if os.path.isabs(chosen) else os.path.expanduser("~/.cache")
+    return Path(cache, "boundmark", name)

@@ -1,7 +1,13 @@
-"""Has many documents checked at a time, by processes that may fail without harm.
+"""Check many documents at a time, in processes that may fail without harm.
 
-A check may take minutes and gigabytes. Whatever becomes of a process, what it was asked last is
-rejected, and another one goes on with the rest.
+A check may take minutes and gigabytes. Whatever becomes of a process, the document that it was
+asked about last is rejected, and another process goes on with the rest. Such a process is
+
+    python -P -m boundmark.reports.stored.checking DIR
+
+A request is a line of JSON: the hash of an instance and the name of a document in the results
+folder DIR. The answer is a line, too: why the document is rejected (null if it is accepted), and
+whether that depends on the files and the checker of this package alone.
 """
 
 import json
@@ -11,20 +17,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from boundmark.bounds import checker
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.checker_process import READY
 
 # Hash of an instance, and the name of a document about it below the results folder.
 Pair: TypeAlias = tuple[str, str]
 
+
 # Requests that a process gets at a time: they and their answers fit into pipes, so that neither
 # side waits for the other. Fewer if there are few in all, since some take a minute.
 PART = 32
+
 
 # What each process gets, at least.
 TURNS = 4
@@ -142,7 +151,7 @@ class _Crew:
         return len(pairs)
 
     def _start(self) -> "subprocess.Popen[str]":
-        module = "boundmark.reports.stored.checker_process"
+        module = "boundmark.reports.stored.checking"
         try:
             process = subprocess.Popen(
                 # Nothing is imported from the folder that people happen to be in.
@@ -179,3 +188,55 @@ def _end(process: "subprocess.Popen[str]") -> int:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0))
+
+
+# Reasons are cut off here, so that the answers to many requests fit into a pipe.
+LONGEST_REASON = 300
+
+
+# What the process says first.
+READY = "ready\n"
+
+
+OWN_PROBLEMS = frozenset(checker.KINDS.values())
+
+
+def main() -> None:
+    """Answer the requests on standard input until it ends."""
+    root = Path(sys.argv[1])
+    # What checkers of other packages print is no answer.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+        os.dup2(2, 1)
+        answers.write(READY)
+        answers.flush()
+        for line in sys.stdin:
+            digest, name = json.loads(line)
+            answers.write(json.dumps(_answer(root, digest, name)) + "\n")
+            answers.flush()
+
+
+def _answer(root: Path, digest: str, name: str) -> tuple[str | None, bool]:
+    try:
+        instance = _instance(root / "instances" / f"{digest}.json")
+        document = checker.read_document(root / name)
+        is_own = instance.get("problem") in OWN_PROBLEMS
+        is_solution = name.startswith("solutions/")
+        check = checker.check_solution if is_solution else checker.check_certificate
+        check(instance, document)
+    except checker.Rejected as error:
+        return checker.printable(str(error))[:LONGEST_REASON], False
+    except Exception as error:
+        # A check that ends otherwise has proven nothing.
+        words = f"the checker failed, {type(error).__name__}: {error}"
+        return checker.printable(words)[:LONGEST_REASON], False
+    return None, is_own
+
+
+@lru_cache(1)
+def _instance(path: Path) -> dict[str, Any]:
+    """Return an instance, which several requests in a row are about."""
+    return checker.read_document(path)
+
+
+if __name__ == "__main__":
+    main()

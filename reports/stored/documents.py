@@ -1,15 +1,18 @@
-"""Instances, solutions and certificates as files named after the hash of their content."""
+"""The documents of a results folder: read and written by hash, or parsed to objects."""
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.problems.errors import StoreError
+from boundmark.problems.errors import BoundmarkError, StoreError
 from boundmark.problems.regular_file import read_regular
 from boundmark.reports.stored.durable import write_durably
+
+if TYPE_CHECKING:
+    from boundmark.reports.stored.store import ResultStore
 
 # Above this many characters, a payload goes compressed into a file of its own.
 LARGEST_INLINE_PAYLOAD = 64 * 1024
@@ -83,3 +86,54 @@ def write_document(directory: Path, document: Mapping[str, Any]) -> str:
     if not path.exists():
         write_durably(path, text.encode())
     return digest
+
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+def read_parsed(folder: Path, digest: Any, parse: Callable[[Any], T]) -> T | None:
+    """Return a stored document as what it describes, None if there is none or it is not there.
+
+    Parameters
+    ----------
+    folder
+        Where the store keeps documents of this sort, e.g. `store.instances`.
+    digest
+        Hash of the document; missing where a task left none.
+    parse
+        Makes an object of the document, e.g. `Schedule.from_json`.
+
+    Raises
+    ------
+    StoreError
+        If the document is damaged.
+    """
+    document = read_document(folder, digest) if isinstance(digest, str) else None
+    try:
+        return None if document is None else parse(document)
+    except BoundmarkError as error:
+        raise StoreError(f"{folder / f'{digest}.json'}: {error}") from error
+
+
+def parsed_pair(
+    store: "ResultStore",
+    row: Any,
+    parse_instance: Callable[[Any], T],
+    parse_solution: Callable[[Any], U],
+) -> tuple[T, U] | None:
+    """Return a row's instance and solution as objects, None if one of them is not stored.
+
+    Parameters
+    ----------
+    row
+        With `instance_sha256` and `solution_sha256`.
+
+    Raises
+    ------
+    StoreError
+        If one of them is damaged.
+    """
+    instance = read_parsed(store.instances, row.instance_sha256, parse_instance)
+    solution = read_parsed(store.solutions, row.solution_sha256, parse_solution)
+    return None if instance is None or solution is None else (instance, solution)

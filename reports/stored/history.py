@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from boundmark.problems.errors import StoreError
 from boundmark.problems.regular_file import RefusedFileError
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.limited_tables import read_table
+from boundmark.reports.stored.parquet import read_table
 from boundmark.reports.stored.shards import as_frame
 
 VERSION = b"1"

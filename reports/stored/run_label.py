@@ -1,10 +1,14 @@
-"""Labels that tell runs apart: the commit, the versions of solvers, the machine, and the time."""
+"""What tells one run from others: records of machine and software, commit, solvers and time."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.documents import read_json
+from boundmark.reports.stored.store import ResultStore
 
 # Packages whose versions decide what methods find: solvers, and what compiles our own code.
 SOLVERS = (
@@ -90,3 +94,20 @@ def _commit(record: Mapping[str, Any]) -> str:
 
 def _distinct(values: "pd.Series[Any]") -> tuple[str, ...]:
     return tuple(sorted(map(str, values.dropna().unique())))
+
+
+def read_environments(store: ResultStore) -> dict[str, dict[str, Any]]:
+    """Return every record by its hash; none of a folder without records.
+
+    Raises
+    ------
+    StoreError
+        If a file cannot be read as a JSON object.
+    """
+    found = {}
+    for path in sorted(store.environments.glob("*.json")):
+        record = read_json(path)
+        if not isinstance(record, dict):
+            raise StoreError(f"{path} holds a {type(record).__name__}; expected a JSON object.")
+        found[path.stem] = record
+    return found

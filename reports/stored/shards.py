@@ -1,7 +1,9 @@
 """The Parquet files of a results folder: one shard per task, merged into one file at the end."""
 
-from collections.abc import Iterable
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -10,11 +12,19 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.regular_file import RefusedFileError
-from boundmark.reports.stored.limited_tables import open_table, read_opened
-from boundmark.reports.stored.schema import VERSION, VERSION_KEY
+from boundmark.reports.stored.parquet import open_table, read_opened
+from boundmark.reports.stored.schema import RESULTS, TRACES, VERSION, VERSION_KEY
+from boundmark.reports.stored.statuses import STATUSES, TRACE_KINDS
 
 # The merged file. Every other Parquet file is a shard, named after its task.
 MERGED = "merged.parquet"
+
+# The years 1 to 9999 in microseconds: files can hold times for which there is no date.
+EARLIEST, LATEST = (
+    (time.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC))
+    // dt.timedelta(microseconds=1)
+    for time in (dt.datetime.min, dt.datetime.max)
+)
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -96,7 +106,7 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
 
 
 def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
-    """Raise if a column is not what a schema says.
+    """Raise if a column is not what a schema says, or has a time for which there is no date.
 
     Raises
     ------
@@ -111,6 +121,12 @@ def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
             )
         if not wanted.nullable and table[found.name].null_count:
             raise StoreError(f"{path}: column {found.name} lacks values; expected one in each row.")
+        if pa.types.is_timestamp(found.type):
+            ends = pc.min_max(pc.cast(table[found.name], pa.int64())).as_py()
+            if ends["min"] is not None and not EARLIEST <= ends["min"] <= ends["max"] <= LATEST:
+                raise StoreError(
+                    f"{path}: column {found.name} has a time outside the years 1 to 9999."
+                )
 
 
 def latest_rows(table: pa.Table) -> pd.DataFrame:
@@ -126,3 +142,75 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
     # Nullable integers: costs of up to 2^53 ticks stay what they are.
     frame: pd.DataFrame = table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     return frame
+
+
+def result_shard(row: Mapping[str, Any]) -> Any:
+    """Return a task's row as a file with the columns of `schema.RESULTS`.
+
+    Raises
+    ------
+    StoreError
+        If a column is unknown, or a value does not fit its column.
+    """
+    if row.get("status") not in STATUSES:
+        raise StoreError(
+            f"status of task {row.get('task_id')!r} is {row.get('status')!r}; "
+            f"expected one of {', '.join(STATUSES)}."
+        )
+    return _shard(_table([{**row, "started_at": _time(row)}], RESULTS))
+
+
+def trace_shard(task_id: Any, trace: Sequence[Mapping[str, Any]]) -> Any:
+    """Return what a task reported as a file with the columns of `schema.TRACES`.
+
+    Raises
+    ------
+    StoreError
+        If a column or kind is unknown, or a value does not fit its column.
+    """
+    events = [{"task_id": task_id, **event} for event in trace]
+    for event in events:
+        if event.get("kind") not in TRACE_KINDS:
+            raise StoreError(
+                f"kind of a trace event of task {task_id!r} is {event.get('kind')!r}; "
+                f"expected one of {', '.join(TRACE_KINDS)}."
+            )
+    return _shard(_table(events, TRACES))
+
+
+def _time(row: Mapping[str, Any]) -> dt.datetime:
+    value = row.get("started_at")
+    try:
+        time = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(time, dt.datetime) and time.tzinfo is not None:
+            return time
+    except ValueError:
+        pass
+    raise StoreError(f"started_at is {value!r}; expected a time with its zone.")
+
+
+def _table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    names = set(schema.names)
+    for row in rows:
+        for name in row:
+            if name not in names:
+                raise StoreError(f"{name!r} is no column of schema version {VERSION}.")
+    arrays = []
+    for field in schema:
+        values = [row.get(field.name) for row in rows]
+        if not field.nullable and None in values:
+            raise StoreError(f"column {field.name!r} is missing; expected a {field.type}.")
+        try:
+            arrays.append(pa.array(values, field.type))
+        except (pa.ArrowException, ValueError, OverflowError, TypeError) as error:
+            raise StoreError(
+                f"column {field.name!r} does not take {values!r:.200}; expected {field.type}."
+            ) from error
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _shard(table: pa.Table) -> Any:
+    # One row: compression, dictionaries and statistics only cost time.
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none", use_dictionary=False, write_statistics=False)
+    return sink.getvalue()

@@ -17,7 +17,6 @@ from boundmark.reports.stored.durable import (
     sync_directory,
     write_durably,
 )
-from boundmark.reports.stored.rows import result_shard, trace_shard
 from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.stored.shards import (
     MERGED,
@@ -26,6 +25,8 @@ from boundmark.reports.stored.shards import (
     open_shard,
     parquet_files,
     read_rows,
+    result_shard,
+    trace_shard,
 )
 
 

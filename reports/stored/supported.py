@@ -28,8 +28,10 @@ from boundmark.problems.regular_file import (
     read_regular,
 )
 from boundmark.reports.stored.checked_files import (
+    USUAL,
     CheckedFiles,
     FileState,
+    Remembering,
     checked_files,
     file_state,
 )
@@ -106,13 +108,17 @@ class SupportedResults:
     unsupported: pd.DataFrame
 
 
-def supported_results(store: ResultStore, *, with_traces: bool = True) -> SupportedResults:
+def supported_results(
+    store: ResultStore, *, with_traces: bool = True, remembering: Remembering = USUAL
+) -> SupportedResults:
     """Read a folder's results and leave out the costs and bounds that no document supports.
 
     Parameters
     ----------
     with_traces
         Whether traces are wanted; if not, there are none.
+    remembering
+        What is remembered of files that were read.
 
     Raises
     ------
@@ -121,7 +127,7 @@ def supported_results(store: ResultStore, *, with_traces: bool = True) -> Suppor
     """
     results, traces = store.results(), store.traces() if with_traces else NO_TRACES
     left_out = [pd.DataFrame(columns=COLUMNS)]
-    with checked_files(store.directory) as files:
+    with checked_files(store.directory, remembering) as files:
         reader = _Reader(str(store.directory), files)
         instance_fault = cache(reader.instance_fault)
         for resting in RESTING:

@@ -1,4 +1,8 @@
-"""Tables by the values of one parameter: gaps, bounds, solutions, times and progress."""
+"""Tables by the values of one parameter: gaps, bounds, solutions, times and progress.
+
+`dictionary.toml` says what each column means. Each table has rows by data set, with all data sets
+together as one more, and by value of the parameter; all but the gaps by method too.
+"""
 
 import numpy as np
 import pandas as pd
@@ -31,20 +35,12 @@ GAP_COLUMNS = [
 
 
 def gap_by_parameter(certified: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return the mean gap by data set (and all) and value.
+    """Return mean gaps over the instances that have one, with bootstrap intervals.
 
     Parameters
     ----------
     by
         A parameter's column.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, that of the parameter, `instances`; `bounded`, those with a gap, over
-        which the means are; `mean_gap`, the geometric mean of UB/LB minus 1, with its bootstrap
-        interval `mean_gap_low` to `mean_gap_high`; `mean_quality`, the geometric mean of LB/UB;
-        `optimal`, the instances whose best solution is proven optimal.
     """
     rows = []
     for dataset, value, group in groups(certified, by):
@@ -76,13 +72,6 @@ def mean_ratios(ratios: pd.DataFrame, groups: pd.DataFrame, by: str) -> pd.DataF
         `dataset` and the parameter of each instance that has a reference, indexed by hash.
     by
         The parameter's column.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `method`, that of the parameter, `instances` (in the group), `delivered`
-        (of these, by the method), `mean` over them, `common` (on which every method delivered),
-        `common_mean`.
     """
     rows = []
     for dataset, value, group in groups_of(groups, by):
@@ -120,9 +109,8 @@ def bounds_by_parameter(tasks: pd.DataFrame, certified: pd.DataFrame, by: str) -
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `method`, that of the parameter, `instances`; `certified_delivered`,
-        `certified_mean`, `certified_common`, `certified_common_mean`, the same four with
-        `claimed` (see `mean_ratios`); and numbers of tasks by status, missing for `BEST`.
+        The columns of `mean_ratios` for certified and for claimed bounds, and numbers of tasks by
+        status, missing for `BEST`.
     """
     having = certified[(certified["objective"] > 0).fillna(False)].set_index("instance_sha256")
     upper = having["objective"].astype("float64")
@@ -158,12 +146,6 @@ def solutions_by_parameter(
         The bound L of each instance that has one, above 0, by instance hash.
     by
         A parameter's column.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `method`, that of the parameter, those of `mean_ratios`, `wins`, `ties`,
-        and numbers of tasks by status.
     """
     solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
     costs = per_instance(solving, "objective")
@@ -198,12 +180,6 @@ def runtime_by_parameter(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
     ----------
     by
         A parameter's column.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `method`, that of the parameter, numbers of tasks by status,
-        `instances` (with a time), `mean_seconds`, `largest_seconds`, `method_kind`.
     """
     ran = tasks[tasks["status"] != "unsupported"]
     key = ["dataset", "method", by]
@@ -237,8 +213,7 @@ def anytime_by_parameter(
     Returns
     -------
     pandas.DataFrame
-        Empty without traces. Columns `dataset`, `method`, that of the parameter, `instances`,
-        `mean_gap_over_time`: arithmetic means, seeds averaged within an instance first.
+        Arithmetic means, seeds averaged within an instance first; empty without traces.
     """
     key = ["dataset", "method", by]
     if len(traces) == 0:

@@ -3,6 +3,9 @@
 Methods may have been given different instances. Each set of instances that some method treated is a
 comparison of its own, between all methods that treated every one of them; so no mean is over
 instances that one of the compared methods never saw, and none is over an empty set.
+
+`dictionary.toml` says which columns tables have, and what each means. Seeds are averaged within an
+instance before anything else.
 """
 
 from collections.abc import Iterator
@@ -95,17 +98,11 @@ def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `role`, ``"solutions"`` or ``"bounds"``; `dataset`; `comparison`, a number, the one
-        over most instances first; `method`; `instances` of the comparison; `delivered`, those of
-        them on which the method has a verified solution or a certified bound above 0; `common`,
-        those on which all methods of the comparison have, methods that have none anywhere left out;
-        `mean_gap`, over these, GM(UB/LB) - 1 of the method's solutions over the best certified
-        bounds, or of the best verified solutions over its bounds, with its bootstrap interval
-        `mean_gap_low` to `mean_gap_high`; `mean_gap_to_best`, the same over the best solutions, or
-        bounds, of all methods; `optimal`, the instances of the comparison where some seed is proven
-        optimal, or some bound proves it; `wins` and `ties` among the methods of the comparison,
-        over its instances; `mean_seconds` over them, see `runtime_by_parameter`; `failed`, tasks
-        on them that did not end `ok`. Seeds are averaged within an instance first.
+        A method delivers a verified solution, or a certified bound above 0. Means are over the
+        `common` instances, on which all methods of the comparison delivered, those that delivered
+        nowhere left out: of solutions over the best certified bounds, and of the best verified
+        solutions over bounds. `optimal`, `wins`, `ties`, `mean_seconds` and `failed` are over all
+        instances of the comparison.
     """
     known = certified.set_index("instance_sha256")
     best = {
@@ -119,9 +116,8 @@ def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         for dataset, part in with_all(chosen).groupby("dataset"):
             for number, comparison in enumerate(comparisons(part)):
                 common = {"role": role, "dataset": dataset, "comparison": number}
-                rows += [
-                    common | row for row in _compared(part, comparison, column, best)
-                ]  # fmt: skip
+                found = _compared(part, comparison, column, best)
+                rows += [common | row for row in found]
     return pd.DataFrame(rows, columns=columns_of("*/method_gaps"))
 
 
@@ -182,12 +178,9 @@ def method_statistics(
     Returns
     -------
     pandas.DataFrame
-        Columns `role`, `comparison`, `method`, `instances` as in `method_gaps`; `par10_seconds`,
-        where a task delivers if it ends `ok` with a solution, or a certified bound;
-        `primal_integral` of solutions and `dual_integral` of bounds, over instances with a
-        solution, of which the best of all methods stands for the optimum, missing without traces
-        or time limits; `best_share`, `only_best`, `virtual_best_loss` at the `tolerance`, see
-        `Contribution`. Seeds are averaged within an instance first.
+        A task delivers if it ends `ok` with a solution, or a certified bound. The best solution of
+        all methods stands for the optimum; integrals are missing without one, and without traces
+        or time limits. See `Contribution` on the virtual best.
     """
     best = certified.set_index("instance_sha256")["objective"].astype("float64")
     tasks = tasks[["task_id", *NEEDED]]
@@ -252,17 +245,7 @@ def _progress(
 
 
 def method_pairs(tasks: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per role and pair of methods that delivered on common instances.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `role` (see `method_gaps`), `method`, `other`; `instances`, those on which both
-        delivered; `wins`, `ties` and `losses` of the method at the `tolerance`; `mean_ratio`, the
-        geometric mean of the method's value over the other's; `p_value` of Wilcoxon's signed-rank
-        test over these instances, and `p_holm`, corrected for the pairs of the role. Seeds are
-        averaged within an instance first.
-    """
+    """Return one row per role and pair of methods, over the instances on which both delivered."""
     rows: list[dict[str, Any]] = []
     for role, (kinds, column) in ROLES.items():
         values = per_instance(tasks[tasks["method_kind"].isin(kinds)], column)

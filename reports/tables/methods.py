@@ -20,25 +20,12 @@ NO_TIMES = pd.Series(dtype="float64")
 
 
 def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per method.
+    """Return one row per method, with the columns that `dictionary.toml` declares and defines.
 
     Parameters
     ----------
     tasks, certified
         Of one problem.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `method`, `method_kind`; `instances` that it was run on; `solved`, those where it
-        has a verified solution and some method a certified bound, and `upper`, the geometric mean
-        of UB/LB over them; `shared`, those solved by all methods that were run on all instances of
-        the problem and solved any, and `shared_upper` over these, for such methods; `bounded`,
-        those where it has a certified bound and some method a solution, and `lower`, the geometric
-        mean of its LB/UB; `claiming` and `claimed`, the same of its claims, without those above the
-        best solution; `timed`, those where it ran, and `mean_seconds`, the shifted geometric mean
-        of its wall-clock seconds, and `mean_cpu_seconds`, that of the processor time it took, over
-        those where this was recorded; `failed`, its tasks that did not end `ok`.
     """
     known = certified.set_index("instance_sha256")
     objective, bound = known["objective"].astype("float64"), known["bound"].astype("float64")
@@ -89,12 +76,7 @@ def _fractions(tasks: pd.DataFrame, column: str, objective: "pd.Series[float]") 
 def speedup_table(tasks: pd.DataFrame, certified: pd.DataFrame, baseline: str) -> pd.DataFrame:
     """Return one row per instance that the baseline solved and method that solved it too.
 
-    Returns
-    -------
-    pandas.DataFrame
-        In the order of the certified table, then of columns `dataset`, `instance`, `parameters`,
-        `instance_sha256`, `method`, `baseline`; `speedup`, the baseline's verified cost over the
-        method's, seeds averaged within an instance first. Costs of 0 have no quotient.
+    Instances are in the order of the certified table. Costs of 0 have no quotient.
     """
     solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
     costs = per_instance(solving, "objective")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from command_line import Boundmark
 
-from boundmark.datasets.any_file import load_file
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.problem import solution_document
 from boundmark.reports.stored.documents import write_document

@@ -13,7 +13,7 @@ from altered_folders import copy_folder, read_rows, write_rows
 
 from boundmark.benchmarks.folder_check import check_folder
 from boundmark.problems.errors import StoreError
-from boundmark.reports.best_known.records import read_records
+from boundmark.reports.best_known import read_records
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.merging import merge_folders
 from boundmark.reports.query import query_folder

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.datasets import any_file
-from boundmark.datasets.any_file import known_suffixes, load_file
+from boundmark.datasets import resolve
 from boundmark.datasets.file_format import FileFormat, formats
+from boundmark.datasets.resolve import known_suffixes, load_file
 from boundmark.problems.errors import InvalidInputError
 
 
@@ -17,7 +17,7 @@ def told(name: str, first: bytes | None) -> FileFormat:
 def known(monkeypatch: pytest.MonkeyPatch, *others: FileFormat) -> None:
     """Register some formats behind ours."""
     every = {**formats(), **{one.name: one for one in others}}
-    monkeypatch.setattr(any_file, "formats", lambda: every)
+    monkeypatch.setattr(resolve, "formats", lambda: every)
 
 
 @pytest.mark.parametrize(

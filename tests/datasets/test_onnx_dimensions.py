@@ -6,9 +6,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from boundmark.datasets.any_file import load_file
 from boundmark.datasets.onnx_file import load
-from boundmark.datasets.resolve import load_source
+from boundmark.datasets.resolve import load_file, load_source
 from boundmark.problems.errors import InvalidInputError
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
-from boundmark.datasets.any_file import load_file
-from boundmark.datasets.onnx_functions import InliningLimits, with_functions_inlined
+from boundmark.datasets.onnx_model import InliningLimits, with_functions_inlined
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 
 OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]

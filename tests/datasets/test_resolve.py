@@ -1,10 +1,17 @@
+import json
+
+import onnx
 import pytest
+from onnx import TensorProto, helper
 from published_data import published_data
 
-from boundmark.datasets.resolve import load_member, load_source
+from boundmark.datasets.resolve import load_file, load_member, load_source
+from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Data sets whose files the user has to provide.
@@ -61,3 +68,115 @@ def test_unknown_names_are_explained(name, expected):
     """Near matches are suggested for data sets and for graphs."""
     with pytest.raises(UnknownNameError, match=expected):
         load_member(name)
+
+
+INSTANCE = {
+    "format": "boundmark-instance/1",
+    "problem": "pipeline",
+    "k": 2,
+    "work": [3, 4],
+    "transfer": [1, 0],
+    "param_load": [5, 6],
+    "cache": 7,
+    "edges": [[0, 1]],
+}
+
+
+@pytest.mark.parametrize("name", ["graph.pbtxt", "graph.txt", "GRAPH.PBTXT"])
+def test_cost_graphs_are_told_by_suffix(tmp_path, name):
+    """CostGraphDef texts end in .pbtxt or .txt, in either case."""
+    (tmp_path / name).write_text('node { name: "a" compute_cost: 3 }')
+    graph = load_file(tmp_path / name)
+    assert isinstance(graph, PipelineGraph)
+    assert graph.work.tolist() == [3]
+
+
+def test_onnx_files_are_told_by_suffix(tmp_path):
+    """Models end in .onnx; the path may be a string."""
+    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    onnx.save(
+        helper.make_model(helper.make_graph(nodes, "g", *([t] for t in tensors))),
+        tmp_path / "m.onnx",
+    )
+    assert isinstance(load_file(str(tmp_path / "m.onnx")), ComputationGraph)
+
+
+def test_stored_instances_are_read_back(tmp_path):
+    """An instance survives being stored."""
+    path = tmp_path / "instance.json"
+    dag = Dag.from_edges(3, [(0, 1), (0, 2)])
+    graph = PipelineGraph(dag, [3, 4, 5], [1, 0, 2], [5, 6, 0], 7, ("a", "b", "c"))
+    instance = PipelineInstance(graph, 4)
+    path.write_text(canonical_json(instance.to_json()))
+    assert load_file(path).sha256 == instance.sha256
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("graph.onnx", None, "does not exist; expected a file"),
+        ("graph.pbtxt", None, "does not exist; expected a file"),
+        ("graph.json", None, "does not exist; expected a file"),
+        (
+            "graph.csv",
+            b"a,b",
+            "has the suffix '.csv'; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, "
+            ".xls, .json",
+        ),
+        (
+            "graph",
+            b"a,b",
+            "has the suffix ''; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, .xls, "
+            ".json",
+        ),
+        ("graph.onnx", b"", "is empty; expected a graph"),
+        ("graph.pbtxt", b"", "is empty; expected a graph"),
+        ("graph.json", b"", "is empty; expected a graph"),
+        ("graph.onnx", b"not a model", "expected a complete ONNX model"),
+        ("graph.onnx", b"\x08\x07", "graph is missing; expected a complete ONNX model"),
+        ("graph.pbtxt", b'node { name: "a', "expected a complete CostGraphDef as text, found 1:"),
+        ("graph.json", b'{"format": ', "expected JSON; line 1, column 12: Expecting value"),
+        ("graph.json", b"\xff\xff", "expected JSON; "),
+        ("graph.json", b"[1, 2]", r"expected an object, found \[1, 2\]"),
+        ("graph.json", b'{"a":' + b"[" * 100_000, "the JSON is nested too deeply to be read"),
+        ("graph.json", b"{}", "problem is None; expected pipeline or microbatch or placem"),
+        ("graph.json", b'{"problem": "pipeline"}', "format is None; expected"),
+        (
+            "graph.json",
+            {"work": [1, -4]},
+            "work of node '1' is -4; expected a non-negative integer",
+        ),
+        (
+            "graph.json",
+            {"work": [1, 0.5]},
+            "work of node '1' is 0.5; expected a non-negative integer",
+        ),
+        ("graph.json", {"edges": [[0, 2]]}, r"edge \[0, 2\] names an unknown node"),
+        ("graph.json", {"edges": [[0, 1], [1, 0]]}, "the edges form a cycle"),
+        (
+            "graph.json",
+            {"work": [], "transfer": [], "param_load": [], "edges": []},
+            "the graph has no nodes; expected at least one",
+        ),
+    ],
+)
+def test_unusable_files_are_refused(tmp_path, name, content, expected):
+    """Each mistake ends in one sentence that names the file."""
+    path = tmp_path / name
+    if isinstance(content, dict):
+        content = json.dumps(INSTANCE | content).encode()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=expected) as caught:
+        load_file(path)
+    assert str(caught.value).startswith(str(path))
+    assert str(caught.value).endswith(".")
+
+
+def test_folders_are_refused(tmp_path):
+    """A folder with a graph's suffix is not a graph."""
+    path = tmp_path / "folder.onnx"
+    path.mkdir()
+    with pytest.raises(InvalidInputError, match="is a directory; expected a file"):
+        load_file(path)

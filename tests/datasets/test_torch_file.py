@@ -16,7 +16,7 @@ import torch_archives
 from torch_archives import archive, call, program, tensor, two_layers
 
 from boundmark.datasets import torch_file
-from boundmark.datasets.any_file import load_file
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -320,14 +320,13 @@ def test_programs_of_older_files(tmp_path: Path) -> None:
     assert not planted.exists()
 
 
-def test_large_programs_are_not_inflated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_programs_are_not_inflated(tmp_path: Path) -> None:
     """A small archive cannot fill the memory."""
-    monkeypatch.setattr(torch_file, "LARGEST_PROGRAM", 2**20)
     path = tmp_path / "own.pt2"
     path.write_bytes(archive({"x": " " * 2**24}, method=zipfile.ZIP_DEFLATED))
     assert path.stat().st_size < 2**17
     with pytest.raises(InvalidInputError, match="the program has more than 1 MiB"):
-        load_file(path)
+        torch_file.load(path, largest_program=2**20)
 
 
 def test_special_files_are_refused(tmp_path: Path) -> None:

@@ -13,9 +13,16 @@ from documented import append
 from tiny_instances import larger
 
 from boundmark.problems.catalog import problems
-from boundmark.reports.dictionary import about, column_of, columns_of, common, described
-from boundmark.reports.dictionary.page import DECLARED, page
-from boundmark.reports.report import write_report
+from boundmark.reports.dictionary import (
+    about,
+    column_of,
+    columns_of,
+    common,
+    declared_schemas,
+    described,
+    page,
+)
+from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
@@ -23,7 +30,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
 
 
 def test_the_page_is_up_to_date() -> None:
-    """Made again, it is the same: `python -m boundmark.reports.dictionary.page docs/tables.md`."""
+    """Made again, it is the same: `python -m boundmark.reports.dictionary docs/tables.md`."""
     assert DOCS.read_text(encoding="utf-8") == page()
 
 
@@ -34,7 +41,7 @@ def schemas(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[st
     store = ResultStore.create_or_open(directory)
     for row, trace in synthetic(members=1):
         append(store, row, trace)
-    write_report(directory, ["md"], baseline="uniform")
+    write_report(directory, ["md"], options=ReportOptions(baseline="uniform"))
     folder = directory / "tables"
     return {
         str(path.relative_to(folder).with_suffix("")): pq.read_schema(path)
@@ -101,7 +108,11 @@ def test_tables_have_the_columns_that_are_declared(schemas: dict[str, pa.Schema]
 
 def test_no_entry_is_about_nothing(schemas: dict[str, pa.Schema]) -> None:
     """What any problem's tables have in common is in one of them, or in a stored file."""
-    found = {name for schema in (*schemas.values(), *DECLARED.values()) for name in schema.names}
+    found = {
+        name
+        for schema in (*schemas.values(), *declared_schemas().values())
+        for name in schema.names
+    }
     assert [name for name in common()["columns"] if name not in found] == []
 
 

@@ -11,7 +11,7 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.pipeline import REPORT, drawing_section, partition_data, reference_bounds
-from boundmark.reports.sections.instance_details import detail_section
+from boundmark.reports.sections.instances import detail_section
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.certified import certified_table

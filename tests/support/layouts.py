@@ -2,8 +2,7 @@
 
 from hypothesis import strategies as st
 
-from boundmark.datasets.microbatch.layout_shapes import SHAPES, Costs
-from boundmark.datasets.microbatch.shapes import load
+from boundmark.datasets.microbatch.shapes import SHAPES, Costs, load
 from boundmark.heuristics.microbatch.device_orders import find_earliest_starts
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Method

@@ -15,8 +15,8 @@ from boundmark.datasets import graph_json
 from boundmark.datasets.graph_file import to_parquet
 from boundmark.datasets.graph_rows import GraphOrigin
 from boundmark.problems.devices import measured_times
-from boundmark.reports.best_known.records import shipped, write_records
-from boundmark.reports.stored.baseline import read_baseline, write_baseline
+from boundmark.reports.best_known import shipped, write_records
+from boundmark.reports.comparison.recorded_run import read_baseline, write_baseline
 from boundmark.reports.stored.history import HISTORY, add_to_history
 
 ROOT = Path(__file__).parents[2]

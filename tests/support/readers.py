@@ -22,13 +22,13 @@ from boundmark.benchmarks import suite_file
 from boundmark.benchmarks.stored import load_solution
 from boundmark.bounds import checker
 from boundmark.datasets import onnx_file
-from boundmark.datasets.any_file import load_file
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.devices import find_device, registry
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import solution_document
-from boundmark.reports.best_known.records import read_records
+from boundmark.reports.best_known import read_records
+from boundmark.reports.comparison.recorded_run import read_baseline
 from boundmark.reports.comparison.thresholds import read_thresholds
-from boundmark.reports.stored.baseline import read_baseline
 from boundmark.reports.stored.history import read_history
 
 _OWN_DEVICES = b"""

@@ -12,9 +12,12 @@ import click
 
 from boundmark.datasets.graph_file import to_parquet
 from boundmark.datasets.graph_rows import GraphOrigin
+from boundmark.datasets.zoo.export import language, own, vision
 from boundmark.datasets.zoo.export.graph_module import to_graph
 from boundmark.datasets.zoo.export.recipe import Recipe, exported
-from boundmark.datasets.zoo.export.recipes import RECIPES
+
+RECIPES = (*vision.RECIPES, *language.RECIPES, *own.RECIPES, *language.TRAINING)
+
 
 PACKAGES = ("torch", "torchvision", "transformers")
 

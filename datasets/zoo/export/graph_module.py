@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from boundmark.datasets.arithmetic import main_dtype
+from boundmark.datasets.model_reading import main_dtype
 from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError

@@ -5,11 +5,11 @@ from typing import Any
 
 import torch
 
-from boundmark.datasets.zoo.export.modules.evoformer import Evoformer
-from boundmark.datasets.zoo.export.modules.mixture import MixtureDecoder
-from boundmark.datasets.zoo.export.modules.recurrent import Translator, WaveRnn
-from boundmark.datasets.zoo.export.modules.unet import DiffusionUNet, UNet
+from boundmark.datasets.zoo.export.evoformer import Evoformer
+from boundmark.datasets.zoo.export.mixture import MixtureDecoder
 from boundmark.datasets.zoo.export.recipe import Recipe
+from boundmark.datasets.zoo.export.recurrent import Translator, WaveRnn
+from boundmark.datasets.zoo.export.unet import DiffusionUNet, UNet
 
 _ALPHAFOLD = "Evoformer of Jumper et al., Nature 2021, sized after Moirai, Table IV"
 

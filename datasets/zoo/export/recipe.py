@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+from torch._functorch._aot_autograd.logging_utils import setup_stacktrace_preservation_hooks
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.traceback import preserve_node_meta
 
-from boundmark.datasets.zoo.export.backward import WithLoss, with_gradients
-from boundmark.datasets.zoo.export.graph_module import functional
+from boundmark.datasets.zoo.export.graph_module import IS_GRADIENT, functional
 
 
 @dataclass(frozen=True)
@@ -117,3 +119,84 @@ def _on_meta(make: Callable[[], torch.nn.Module]) -> torch.nn.Module:
     except NotImplementedError:
         # Some architectures compute their widths with tensors.
         return make().to("meta")
+
+
+@dataclass(frozen=True)
+class TrainingProgram:
+    """A recorded step of training, with what `graph_module.to_graph` asks of a program.
+
+    Attributes
+    ----------
+    graph
+        Its result is the loss, then the gradients.
+    graph_signature
+        Which of its placeholders are weights.
+    """
+
+    graph: torch.fx.Graph
+    graph_signature: Any
+
+
+class WithLoss(torch.nn.Module):
+    """A model with the cross-entropy of its logits, given ``labels``, as its result."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, labels: Any, **inputs: Any) -> Any:
+        """Return the mean over all positions."""
+        logits = self.model(**inputs).logits
+        return torch.nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+
+def with_gradients(program: Any) -> TrainingProgram:
+    """Record the gradients of a program's loss, its only output, with respect to its weights.
+
+    Weights that two modules share are one placeholder of the program and have one gradient; other
+    names of theirs are placeholders that nobody uses.
+    """
+    signature = program.graph_signature
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    weights = [
+        at
+        for at, node in enumerate(placeholders)
+        if node.name in signature.inputs_to_parameters and node.users
+    ]
+
+    def step(*values: Any) -> tuple[Any, ...]:
+        (loss,) = torch.fx.Interpreter(program.graph_module).run(*values)
+        # Tells the recorder from which operator of the forward pass a gradient comes.
+        setup_stacktrace_preservation_hooks([loss.grad_fn])
+        return loss, *torch.autograd.grad(loss, [values[at] for at in weights])
+
+    shapes = [node.meta["val"] for node in placeholders]
+    with next(one.fake_mode for one in shapes if hasattr(one, "fake_mode")), preserve_node_meta():
+        values = [one.detach().requires_grad_(at in weights) for at, one in enumerate(shapes)]
+        graph = make_fx(step)(*values).graph
+    recorded = (node for node in graph.nodes if node.op == "placeholder")
+    for node, original in zip(recorded, placeholders, strict=True):
+        node.name = original.name
+    _name_gradients(graph)
+    return TrainingProgram(graph, signature)
+
+
+def _name_gradients(graph: torch.fx.Graph) -> None:
+    """Say of each gradient's operator which module's forward pass it belongs to.
+
+    A gradient has the number of the operator that it is the gradient of. Sums of gradients of a
+    tensor that several operators read have the number of none, which is the largest, and belong
+    where the last of the gradients does.
+    """
+    calls = [node for node in graph.nodes if node.op == "call_function"]
+    of_none = max(node.meta["seq_nr"] for node in calls)
+    modules: dict[int, Any] = {}
+    for node in calls:
+        number, stack = node.meta["seq_nr"], node.meta.get("nn_module_stack")
+        if stack is not None:
+            modules.setdefault(number, stack)
+            continue
+        sources = (one.meta.get("nn_module_stack") for one in reversed(node.all_input_nodes))
+        last: Any = next((one for one in sources if one is not None), {})
+        node.meta["nn_module_stack"] = last if number == of_none else modules.get(number, last)
+        node.meta[IS_GRADIENT] = True

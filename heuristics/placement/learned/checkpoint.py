@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.heuristics.placement.learned.features import FeatureLayout
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.quoted import quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 
 FORMAT = "boundmark-policy/1"
 

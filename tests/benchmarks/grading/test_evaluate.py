@@ -10,8 +10,7 @@ from command_line import Boundmark
 from schedules import v_shape
 
 from boundmark.bounds import checker
-from boundmark.datasets.any_file import load_file
-from boundmark.datasets.resolve import load_member
+from boundmark.datasets.resolve import load_file, load_member
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.pipeline import PROBLEM, Partition
 from boundmark.problems.problem import solution_document

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.microbatch.by_name import TABLE as SCHEDULES
-from boundmark.problems.pipeline.by_name import TABLE as PARTITIONS
-from boundmark.problems.placement.by_name import TABLE as PLACEMENTS
-from boundmark.problems.slicing.by_name import TABLE as SLICES
+from boundmark.problems.microbatch.schedule import TABLE as SCHEDULES
+from boundmark.problems.pipeline.partition import TABLE as PARTITIONS
+from boundmark.problems.placement.schedule import TABLE as PLACEMENTS
+from boundmark.problems.slicing.plan import TABLE as SLICES
 
 NAMES = ("conv", "relu, 1", "7", "[red]x[/red]")
 ROWS = [(0, 0), (1, 0), (2, 1), (3, 2)]

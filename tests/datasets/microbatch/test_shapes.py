@@ -1,7 +1,7 @@
 import pytest
 
 from boundmark.datasets.microbatch import shapes
-from boundmark.datasets.microbatch.layout_shapes import SHAPES, Costs
+from boundmark.datasets.microbatch.shapes import SHAPES, Costs
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.microbatch import MicrobatchInstance
 

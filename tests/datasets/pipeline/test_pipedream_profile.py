@@ -1,7 +1,7 @@
 import pytest
 
-from boundmark.datasets.any_file import load_file
-from boundmark.datasets.pipeline.pipedream_profile import load
+from boundmark.datasets.pipeline.pipedream import load_profile
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 
 ENTRY = "forward_compute_time={}, backward_compute_time=7, activation_size={}, parameter_size={}"
@@ -27,7 +27,7 @@ def path(tmp_path):
 def test_example_is_read(path):
     """Work is the forward time, sizes are times on a 12 GB/s link, and several outputs add up."""
     path.write_text(EXAMPLE)
-    graph = load(path)
+    graph = load_profile(path)
     assert graph.names == ("node3 Linear", "node1 Input0", "node2 LSTM")
     assert graph.work.tolist() == [500_000, 0, 1_500_000]
     # Nobody reads the output of node3.
@@ -94,7 +94,7 @@ def test_malformed_profiles_are_refused(path, text, expected):
     """Each mistake ends in one sentence that names the file, the line and the field."""
     path.write_text(text)
     with pytest.raises(InvalidInputError, match=expected) as caught:
-        load(path)
+        load_profile(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
 
@@ -103,4 +103,4 @@ def test_bytes_that_are_no_text_are_refused(path):
     """A binary file is recognised as such."""
     path.write_bytes(b"node1 -- \xff")
     with pytest.raises(InvalidInputError, match="expected a profile as text, found other bytes"):
-        load(path)
+        load_profile(path)

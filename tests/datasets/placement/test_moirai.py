@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from published_data import published_data
 
-from boundmark.datasets.any_file import load_file
 from boundmark.datasets.placement.moirai import DATASET
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from boundmark.datasets.placement.moirai_sheet import load, sheet_graph
+from boundmark.datasets.placement.moirai import load_sheet, sheet_graph
 from boundmark.problems.errors import InvalidInputError
 
 HEADER = [
@@ -122,7 +122,7 @@ def test_other_files(content: bytes, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "sheet.xls"
     path.write_bytes(content)
     with pytest.raises(InvalidInputError, match=rf"sheet\.xls.*{expected}"):
-        load(path)
+        load_sheet(path)
 
 
 def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,4 +131,4 @@ def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path.write_bytes(b"x")
     monkeypatch.setitem(__import__("sys").modules, "xlrd", None)
     with pytest.raises(InvalidInputError, match=r"xlrd is not installed; expected boundmark\[she"):
-        load(path)
+        load_sheet(path)

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layouts import shape
 
-from boundmark.datasets.microbatch.layout_shapes import Costs, interleaved
+from boundmark.datasets.microbatch.shapes import Costs, interleaved
 from boundmark.heuristics.microbatch.first_fit import (
     add_up_slots,
     round_to_slots,

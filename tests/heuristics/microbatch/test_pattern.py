@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layouts import shape
 
-from boundmark.datasets.microbatch.layout_shapes import SHAPES, Costs
+from boundmark.datasets.microbatch.shapes import SHAPES, Costs
 from boundmark.heuristics.microbatch.device_orders import find_earliest_starts
 from boundmark.heuristics.microbatch.pattern import (
     Pattern,

@@ -4,7 +4,7 @@ from boundmark.datasets.onnx_light import load
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.operator import LEFT_OUT, Operator
 from boundmark.problems.ordering import OrderingInstance
-from boundmark.problems.ordering.tensors import ordering_graph
+from boundmark.problems.ordering.graph import ordering_graph
 from boundmark.problems.tensor import Tensor
 
 

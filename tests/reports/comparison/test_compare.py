@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from boundmark.reports.comparison.compare import Comparison, compare_runs
-from boundmark.reports.comparison.finding import Finding
+from boundmark.reports.comparison.gates import Finding
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.comparison.thresholds import default_thresholds
 

@@ -19,7 +19,7 @@ from boundmark.reports.pages.table_files import (
     latex_files,
     tabular_of,
 )
-from boundmark.reports.report import write_report
+from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored.store import ResultStore
 
 TABLE = Table(
@@ -112,7 +112,7 @@ def reported(tmp_path: Path, synthetic: Any) -> Path:
     store = ResultStore.create_or_open(tmp_path)
     for row, trace in synthetic(members=1, datasets=("zoo_&",)):
         append(store, row, trace)
-    write_report(tmp_path, ["latex", "csv"], baseline="uniform")
+    write_report(tmp_path, ["latex", "csv"], options=ReportOptions(baseline="uniform"))
     return tmp_path
 
 

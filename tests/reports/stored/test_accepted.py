@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from boundmark.bounds import checker
-from boundmark.reports.stored import accepted
-from boundmark.reports.stored.accepted import Accepted, checker_version
-from boundmark.reports.stored.cache_folder import cache_folder
+from boundmark.reports.stored import checked_results
+from boundmark.reports.stored.checked_files import cache_folder
+from boundmark.reports.stored.checked_results import Accepted, checker_version
 
 
 @pytest.fixture(autouse=True)
@@ -18,9 +18,9 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "cache" / "boundmark" / "accepted"
 
 
-def remember(*pairs: tuple[str, str]) -> None:
+def remember(*pairs: tuple[str, str], most_entries: int = 500_000) -> None:
     """Add entries as one run does."""
-    known = Accepted()
+    known = Accepted(most_entries)
     for pair in pairs:
         known.add(*pair)
     known.save()
@@ -48,7 +48,7 @@ def test_runs_at_the_same_time_keep_the_entries_of_both() -> None:
     assert known.has("b", "x")
 
 
-@pytest.mark.parametrize("content", [b"", b"short", b"x" * (accepted.LENGTH + 1)])
+@pytest.mark.parametrize("content", [b"", b"short", b"x" * (checked_results.LENGTH + 1)])
 def test_damaged_entries_are_none(folder: Path, content: bytes) -> None:
     """A file of another length was not written by this."""
     remember(("a", "x"))
@@ -56,11 +56,10 @@ def test_damaged_entries_are_none(folder: Path, content: bytes) -> None:
     assert not Accepted().has("a", "x")
 
 
-def test_the_last_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_entries_are_kept() -> None:
     """The file does not grow for ever."""
-    monkeypatch.setattr(accepted, "MOST_ENTRIES", 2)
-    remember(("a", "x"), ("b", "x"))
-    remember(("c", "x"))
+    remember(("a", "x"), ("b", "x"), most_entries=2)
+    remember(("c", "x"), most_entries=2)
     known = Accepted()
     assert [known.has(name, "x") for name in "abc"] == [False, True, True]
 

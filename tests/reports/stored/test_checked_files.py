@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,25 @@ import pandas as pd
 import pytest
 from documented import add_instance
 
-from boundmark.reports.stored import checked_files, supported
+from boundmark.reports.stored import supported
+from boundmark.reports.stored.checked_files import Remembering
 from boundmark.reports.stored.documents import LARGEST_INLINE_PAYLOAD, write_document
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
+from boundmark.reports.stored.supported import SupportedResults, supported_results
+
+# Few files are remembered too, and new ones.
+EAGER = Remembering(least_files=1, settled_nanoseconds=-(10**12))
+
+
+def read_results(store: ResultStore, remembering: Remembering = EAGER) -> SupportedResults:
+    """Read a folder's results."""
+    return supported_results(store, remembering=remembering)
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a cache folder in which few and new files are remembered too."""
+    """Return the cache folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(checked_files, "LEAST_FILES", 1)
-    monkeypatch.setattr(checked_files, "SETTLED_NANOSECONDS", -(10**12))
     return tmp_path / "cache"
 
 
@@ -53,7 +61,7 @@ def store(cache: Path, tmp_path: Path, make_row: Any) -> ResultStore:
     row["solution_sha256"] = write_document(store.solutions, about | {"objective": 500})
     row["certificate_sha256"] = write_document(store.certificates, about | {"bound": 400} | payload)
     store.append(row, [])
-    assert supported_results(store).unsupported.empty
+    assert read_results(store).unsupported.empty
     return store
 
 
@@ -61,7 +69,7 @@ def test_what_is_unchanged_is_not_read_again(store: ResultStore, read: list[str]
     """Neither documents nor instances nor payloads; the results are the same."""
     (payload,) = store.certificates.glob("*.gz")
     opened = payload.stat().st_atime_ns
-    again = supported_results(store)
+    again = read_results(store)
     assert read == []
     assert payload.stat().st_atime_ns == opened
     assert again.unsupported.empty
@@ -116,9 +124,9 @@ def test_damage_is_noticed_as_without_memory(
     paths += [path for path in _files(store) if path.suffix == ".gz"]
     assert len(paths) == 4
     damage(paths[at])
-    with_memory = supported_results(store).unsupported
+    with_memory = read_results(store).unsupported
     shutil.rmtree(cache)
-    pd.testing.assert_frame_equal(with_memory, supported_results(store).unsupported)
+    pd.testing.assert_frame_equal(with_memory, read_results(store).unsupported)
     assert with_memory["column"].tolist() == {
         0: ["objective", "bound_certified"],
         1: ["objective"],
@@ -137,7 +145,7 @@ def test_rows_that_say_something_else_are_noticed(store: ResultStore) -> None:
     others = [501, "0" * 64, row["certificate_sha256"], 401]
     for at, (name, value) in enumerate(zip(names, others, strict=True)):
         store.append({**row, "task_id": f"false {at}", name: value}, [])
-    found = supported_results(store).unsupported
+    found = read_results(store).unsupported
     wrong = sorted(zip(found["task_id"], found["column"], strict=True))
     assert wrong == [
         ("false 0", "objective"),
@@ -153,28 +161,24 @@ def test_copied_files_are_read_again(store: ResultStore, tmp_path: Path, read: l
     shutil.copytree(store.directory, tmp_path / "copy")
     shutil.rmtree(store.directory)
     (tmp_path / "copy").rename(store.directory)
-    assert supported_results(store).unsupported.empty
+    assert read_results(store).unsupported.empty
     assert len(read) == 3
 
 
 def test_what_changed_just_now_is_read_again(
-    store: ResultStore, cache: Path, monkeypatch: pytest.MonkeyPatch, read: list[str]
+    store: ResultStore, cache: Path, read: list[str]
 ) -> None:
     """It may change once more within the same tick of the file system's clock."""
     shutil.rmtree(cache)
-    monkeypatch.setattr(checked_files, "SETTLED_NANOSECONDS", 10**11)
     for _ in range(2):
-        supported_results(store)
+        read_results(store, replace(EAGER, settled_nanoseconds=10**11))
     assert len(read) == 6
 
 
-def test_little_is_not_remembered(
-    store: ResultStore, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_little_is_not_remembered(store: ResultStore, cache: Path) -> None:
     """Small folders leave nothing in the cache."""
     shutil.rmtree(cache)
-    monkeypatch.setattr(checked_files, "LEAST_FILES", 5)
-    supported_results(store)
+    read_results(store, replace(EAGER, least_files=5))
     assert not cache.exists()
 
 
@@ -185,11 +189,11 @@ def test_damaged_memory_is_no_memory(store: ResultStore, cache: Path, read: list
     for content in (b"", b"?", memory.read_bytes()[:-9]):
         memory.write_bytes(content)
         read.clear()
-        assert supported_results(store).unsupported.empty
+        assert read_results(store).unsupported.empty
         assert len(read) == 3
     table.to_parquet(memory)
     read.clear()
-    assert supported_results(store).unsupported.empty
+    assert read_results(store).unsupported.empty
     assert len(read) == 3
 
 
@@ -199,7 +203,7 @@ def test_without_a_cache_all_is_read(
     """A folder that cannot be written is no fault."""
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     for _ in range(2):
-        assert supported_results(store).unsupported.empty
+        assert read_results(store).unsupported.empty
     assert len(read) == 6
 
 
@@ -209,15 +213,15 @@ def test_memory_does_not_grow(store: ResultStore, cache: Path) -> None:
     assert len(pd.read_parquet(memory)) == 4
     row = _row(store)
     store.append({**row, "bound_certified": None, "certificate_sha256": None}, [])
-    supported_results(store)
+    read_results(store)
     assert len(pd.read_parquet(memory)) == 2
-    for at in range(checked_files.MOST_FOLDERS + 3):
+    for at in range(EAGER.most_folders + 3):
         other = memory.with_name(f"{at}.parquet")
         other.write_bytes(b"")
         os.utime(other, (at, at))
     os.utime(store.solutions / f"{row['solution_sha256']}.json")
-    supported_results(store)
-    assert len([*memory.parent.iterdir()]) == checked_files.MOST_FOLDERS
+    read_results(store)
+    assert len([*memory.parent.iterdir()]) == EAGER.most_folders
     assert memory.exists()
 
 
@@ -230,5 +234,5 @@ def test_numbers_that_are_no_costs_are_not_remembered(
         document = {"instance_sha256": row["instance_sha256"], "objective": value}
         row["solution_sha256"] = write_document(store.solutions, json.loads(json.dumps(document)))
         store.append(row, [])
-        unsupported = [supported_results(store).unsupported["task_id"].tolist() for _ in range(2)]
+        unsupported = [read_results(store).unsupported["task_id"].tolist() for _ in range(2)]
         assert unsupported == ([[], []] if value == 5.0 else [["strange"], ["strange"]])

@@ -12,8 +12,8 @@ from boundmark.reports.best_known import of_results
 from boundmark.reports.comparison import read_run
 from boundmark.reports.comparison.recorded_run import keep_as_baseline
 from boundmark.reports.query import query_folder
-from boundmark.reports.report import write_report
-from boundmark.reports.stored import accepted, checked_results, checking
+from boundmark.reports.report import ReportOptions, write_report
+from boundmark.reports.stored import checked_results, checking
 from boundmark.reports.stored.checking import Pair, Verdict
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
@@ -170,7 +170,7 @@ def test_another_checker_checks_again(
     """What a checker accepted says nothing of what another one, say with a defect mended, does."""
     add("best", solution(5, (0, 1)), certificate(5))
     checked_results.checked_results(store)
-    monkeypatch.setattr(accepted, "checker_version", lambda: "another")
+    monkeypatch.setattr(checked_results, "checker_version", lambda: "another")
     checked_results.checked_results(store)
     assert len(asked) == 4
 
@@ -203,7 +203,7 @@ def test_a_draft_believes_and_says_so(
 ) -> None:
     """Nothing is checked, and the first lines of the pages say it."""
     add("false", solution(4, (0, 1)), certificate(4))
-    write_report(store.directory, unchecked=True)
+    write_report(store.directory, options=ReportOptions(unchecked=True))
     assert asked == []
     text = (store.directory / "report.md").read_text()
     assert text.splitlines()[2].startswith("> **Draft: no document was checked for this page.")
@@ -218,7 +218,10 @@ def test_a_draft_believes_and_says_so(
 def test_a_draft_enters_no_history(forged: ResultStore, tmp_path: Path) -> None:
     """Trends are made of what was checked."""
     with pytest.raises(StoreError, match="a draft, of unchecked results, is not added"):
-        write_report(forged.directory, unchecked=True, history=tmp_path / "history.parquet")
+        write_report(
+            forged.directory,
+            options=ReportOptions(unchecked=True, history=tmp_path / "history.parquet"),
+        )
     assert not (tmp_path / "history.parquet").exists()
 
 

@@ -3,14 +3,14 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from boundmark.bounds import checker
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored import checker_process, checking
+from boundmark.reports.stored import checking
 from boundmark.reports.stored.checking import check_documents
 from boundmark.reports.stored.documents import write_document
 
@@ -87,6 +87,7 @@ def test_a_process_that_dies_takes_one_document_along(
     pairs = stored(folder, 8)
     started = []
     start = subprocess.Popen
+    ready = checking.READY
 
     def dying(*arguments: Any, **named: Any) -> Any:
         process = start(*arguments, **named)
@@ -98,7 +99,7 @@ def test_a_process_that_dies_takes_one_document_along(
             process.wait()
             process.stdout.read()
         else:
-            monkeypatch.setattr(checking, "READY", checker_process.READY)
+            monkeypatch.setattr(checking, "READY", ready)
         return process
 
     monkeypatch.setattr(subprocess, "Popen", dying)
@@ -150,8 +151,7 @@ def test_a_check_that_fails_rejects(
     def check(*arguments: object) -> int:
         raise error
 
-    monkeypatch.setattr(checker_process.checker, "check_solution", check)
-    answer: Callable[..., Any] = checker_process._answer
-    reason, is_lasting = answer(folder, *pair)
+    monkeypatch.setattr(checker, "check_solution", check)
+    reason, is_lasting = checking._answer(folder, *pair)
     assert reason.startswith(f"the checker failed, {type(error).__name__}:")
     assert not is_lasting

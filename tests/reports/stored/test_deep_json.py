@@ -4,8 +4,8 @@ import pytest
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.documents import read_document
-from boundmark.reports.stored.environments import read_environments
 from boundmark.reports.stored.machine import reference_seconds
+from boundmark.reports.stored.run_label import read_environments
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.parameters import json_object
 

@@ -8,7 +8,7 @@ import pytest
 from documented import append
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.report import write_report
+from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored.history import BEST, read_history
 from boundmark.reports.stored.store import ResultStore
 
@@ -30,7 +30,7 @@ def test_numbers_are_those_of_the_runs(tmp_path: Path, make_row: Any) -> None:
     first = night(tmp_path / "a", make_row, cost=12)
     second = night(tmp_path / "b", make_row, cost=15, started_at=LATER)
     for folder in (first, second, second):
-        write_report(folder, ["md"], history=path)
+        write_report(folder, ["md"], options=ReportOptions(history=path))
     rows = read_history(path)
     assert len(rows) == 2 * 3
     for method, column in ((BEST, "mean_gap"), ("brkga", "mean_gap"), ("share", "mean_bound_gap")):
@@ -43,9 +43,9 @@ def test_the_page_shows_runs_and_curves(tmp_path: Path, make_row: Any) -> None:
     path = tmp_path / "history.parquet"
     first = night(tmp_path / "a", make_row, cost=12)
     second = night(tmp_path / "b", make_row, cost=15, started_at=LATER)
-    write_report(first, ["md"], history=path)
+    write_report(first, ["md"], options=ReportOptions(history=path))
     assert not (first / "plots/pipeline/trend_of_gaps.svg").exists()
-    write_report(second, ["html", "md"], history=path)
+    write_report(second, ["html", "md"], options=ReportOptions(history=path))
     data = pd.read_parquet(second / "plots/pipeline/trend_of_gaps.parquet")
     own = data[data["method"] == "brkga"].sort_values("at")
     assert own["value"].tolist() == pytest.approx([20.0, 50.0])
@@ -61,7 +61,7 @@ def test_other_suites_are_on_no_common_curve(tmp_path: Path, make_row: Any) -> N
     first = night(tmp_path / "a", make_row, cost=12, suite="other")
     second = night(tmp_path / "b", make_row, cost=15, started_at=LATER)
     for folder in (first, second):
-        write_report(folder, ["md"], history=path)
+        write_report(folder, ["md"], options=ReportOptions(history=path))
     assert not (second / "plots/pipeline/trend_of_gaps.svg").exists()
     assert "| other | 1 | 20.0 |" in (second / "report.md").read_text()
 
@@ -80,5 +80,5 @@ def test_other_files_are_refused(tmp_path: Path, make_row: Any) -> None:
     before = path.read_bytes()
     folder = night(tmp_path / "a", make_row, cost=12)
     with pytest.raises(StoreError, match="is no history of version 1"):
-        write_report(folder, ["md"], history=path)
+        write_report(folder, ["md"], options=ReportOptions(history=path))
     assert path.read_bytes() == before

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from one_row import BOUND, one_row
 
-from boundmark.reports.sections.statistics import statistics_section
+from boundmark.reports.sections.comparisons import statistics_section
 from boundmark.reports.tables.comparisons import (
     comparisons,
     method_gaps,

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from boundmark.reports.sections.speedups import speedup_section
+from boundmark.reports.sections.methods import speedup_section
 from boundmark.reports.tables.certified import certified_of_tasks
 from boundmark.reports.tables.methods import speedup_table
 from boundmark.reports.tables.tasks import with_names
@@ -20,11 +20,11 @@ def tasks(make_row: Any, frame: Callable[[list[Any]], pd.DataFrame]) -> pd.DataF
         ("b", "base", 1, 6), ("b", "other", 1, 9), ("c", "other", 1, 4),
         ("b", "none", 1, None),
     ]  # fmt: skip
-    rows = [
+    rows_of = [
         make_row(f"{i}{m}{s}", instance=i, method=m, seed=s, objective=cost)
         for i, m, s, cost in costs
     ]
-    return with_names(frame(rows))
+    return with_names(frame(rows_of))
 
 
 def test_quotients_by_hand(tasks: pd.DataFrame) -> None:

@@ -1,0 +1,26 @@
+"""The file formats that come with this package, but for those of a single problem.
+
+A reader that takes a while to import, such as that of ONNX files, is imported with the first file.
+"""
+
+from boundmark.datasets import graph_json, planners
+from boundmark.datasets.file_format import FileFormat
+from boundmark.problems.method import Deferred
+
+_load_onnx = Deferred("boundmark.datasets.onnx_file:load")
+
+FORMATS = (
+    FileFormat("Parquet graph", (".parquet",), Deferred("boundmark.datasets.graph_file:load")),
+    FileFormat("JSON graph", (".json",), graph_json.load, graph_json.is_one),
+    FileFormat("ONNX", (".onnx",), _load_onnx, load_with_dims=_load_onnx),
+    FileFormat("OpenVINO IR", (".xml",), Deferred("boundmark.datasets.openvino_file:load")),
+    FileFormat("torch.export", (".pt2",), Deferred("boundmark.datasets.torch_file:load")),
+    FileFormat(
+        "dnn-partitioning",
+        (".json",),
+        planners.load_dnn_partitioning,
+        planners.is_dnn_partitioning,
+    ),
+    FileFormat("Piper", (".json",), planners.load_piper, planners.is_piper),
+    FileFormat("Placeto", (".json",), planners.load_placeto, planners.is_placeto),
+)

@@ -1,1 +1,0 @@
-"""Measured graphs in the JSON files of other planners."""

@@ -1,0 +1,214 @@
+"""Measured graphs in the JSON files of other planners: dnn-partitioning, Piper and Placeto."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boundmark.datasets.json_fields import (
+    Numbering,
+    a_count,
+    a_flag,
+    a_number,
+    an_object,
+    fields_of,
+    objects,
+    read_object,
+)
+from boundmark.problems.arrays import frozen
+from boundmark.problems.dag import Dag
+from boundmark.problems.devices import default_device
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.measured_graph import MeasuredGraph
+from boundmark.problems.source_file import naming
+from boundmark.problems.ticks import NANOSECONDS
+
+NANOSECONDS_PER_MS = 1e6
+
+
+def is_dnn_partitioning(content: bytes) -> bool:
+    """Whether a JSON file is of this format."""
+    return {"maxFPGAs", "maxCPUs", "nodes", "edges"} <= fields_of(content)
+
+
+def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
+    """Read a graph; times are milliseconds in the file, and ticks are nanoseconds.
+
+    A node's tensor takes as long as its dearest edge; in published files all edges of a node cost
+    the same. Costs are taken as they are written, although those of layer graphs for throughput are
+    in another unit. Colours, which ask that nodes share a device, are left out: bounds hold for the
+    problem with colours as well, solutions need not.
+
+    Raises
+    ------
+    InvalidInputError
+        If a field is missing or is not what it should be, an id is unknown or there twice, or
+        edges form a cycle.
+    """
+    path = Path(path)
+    document = read_object(path)
+    with naming(path):
+        nodes, edges = objects(document, "nodes"), objects(document, "edges")
+        numbering = Numbering(nodes)
+        names = numbering.names(nodes)
+        values: dict[str, list[Any]] = {"fpgaLatency": [], "cpuLatency": [], "size": []}
+        supported = []
+        for name, node in zip(names, nodes, strict=True):
+            with naming(f"node {name!r}"):
+                for field, column in values.items():
+                    column.append(a_number(node, field))
+                supported.append(a_flag(node, "supportedOnFpga"))
+        transfer = np.zeros(len(nodes))
+        pairs = []
+        for at, edge in enumerate(edges):
+            with naming(f"edge {at}"):
+                pair = numbering.edge(edge, "sourceId", "destId")
+                pairs.append(pair)
+                transfer[pair[0]] = max(transfer[pair[0]], a_number(edge, "cost"))
+        return MeasuredGraph(
+            dag=Dag.from_edges(len(nodes), pairs, names),
+            accelerator=_ticks(values["fpgaLatency"]),
+            on_accelerator=tuple(supported),
+            processor=_ticks(values["cpuLatency"]),
+            transfer=_ticks(transfer),
+            memory=frozen(np.rint(np.array(values["size"]))),
+            accelerators=a_count(document, "maxFPGAs"),
+            processors=a_count(document, "maxCPUs"),
+            capacity=int(a_number(document, "maxSizePerFPGA")),
+            names=names,
+        )
+
+
+def _ticks(milliseconds: Any) -> Any:
+    return frozen(np.rint(np.asarray(milliseconds, dtype=float) * NANOSECONDS_PER_MS))
+
+
+# Micro-batches that a node holds on to: one, as in the last stage.
+MICROBATCHES_HELD = 1
+
+
+def is_piper(content: bytes) -> bool:
+    """Whether a JSON file is of this format."""
+    return {"maxDevices", "maxMemoryPerDevice", "bandwidth", "nodes"} <= fields_of(content)
+
+
+def load_piper(path: str | Path) -> MeasuredGraph:
+    """Read a graph; times are seconds in the file, as Piper takes them, and ticks nanoseconds.
+
+    A node runs on one device, without tensor parallelism, in the first way that the file lists for
+    it. Its time is that of forward and backward pass together. Its tensor passes its dearest edge
+    twice, forward and back. Memory is for one micro-batch in flight.
+
+    Raises
+    ------
+    InvalidInputError
+        If a field is missing or is not what it should be, a node has no way to run on one device,
+        an id is unknown or there twice, or edges form a cycle.
+    """
+    path = Path(path)
+    document = read_object(path)
+    with naming(path):
+        nodes, edges = objects(document, "nodes"), objects(document, "edges")
+        bandwidth = a_number(document, "bandwidth")
+        if bandwidth == 0:
+            raise InvalidInputError("bandwidth is 0; expected more.")
+        numbering = Numbering(nodes)
+        names = numbering.names(nodes)
+        seconds, memory = [], []
+        for name, node in zip(names, nodes, strict=True):
+            with naming(f"node {name!r}"):
+                way = _way(node)
+                seconds.append(a_number(way, "timePerSample"))
+                held = MICROBATCHES_HELD * a_number(way, "memoryUsageA")
+                memory.append(held + a_number(way, "memoryUsageB"))
+        moved = np.zeros(len(nodes))
+        pairs = []
+        for at, edge in enumerate(edges):
+            with naming(f"edge {at}"):
+                pair = numbering.edge(edge, "sourceId", "destId")
+                pairs.append(pair)
+                moved[pair[0]] = max(moved[pair[0]], a_number(edge, "communicationCost"))
+        zeros = frozen([0] * len(nodes))
+        return MeasuredGraph(
+            dag=Dag.from_edges(len(nodes), pairs, names),
+            accelerator=frozen(np.rint(np.array(seconds) * NANOSECONDS)),
+            on_accelerator=(True,) * len(nodes),
+            processor=zeros,
+            transfer=frozen(np.rint(2 * moved / bandwidth * NANOSECONDS)),
+            memory=frozen(np.rint(np.array(memory))),
+            accelerators=a_count(document, "maxDevices"),
+            processors=0,
+            capacity=int(a_number(document, "maxMemoryPerDevice")),
+            names=names,
+        )
+
+
+def _way(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the first way to run a node on one device."""
+    ways = an_object(node.get("TMPCs"), "TMPCs").get("1")
+    if not isinstance(ways, list) or not ways:
+        raise InvalidInputError('TMPCs has no entry "1"; expected a way to run on one device.')
+    return an_object(ways[0], "the first way on one device")
+
+
+# Placeto's experiments have up to eight devices; theirs are GPUs of 10 GB and more.
+DEVICES = 4
+
+MICROSECONDS = 1e3
+
+
+def is_placeto(content: bytes) -> bool:
+    """Whether a JSON file is of this format."""
+    fields = fields_of(content)
+    return "nodes" in fields and bool(fields & {"links", "edges"}) and "directed" in fields
+
+
+def load_placeto(path: str | Path) -> MeasuredGraph:
+    """Read a graph: `cost` in microseconds, `out_size` and `mem` in bytes for each node.
+
+    A tensor takes its bytes over the default device's link; there are four such devices. Groups of
+    colocation are left out.
+
+    Raises
+    ------
+    InvalidInputError
+        If the graph is not directed, a field is missing or is not what it should be, an id is
+        unknown or there twice, or edges form a cycle.
+    """
+    path = Path(path)
+    document = read_object(path)
+    with naming(path):
+        if document["directed"] is not True:
+            raise InvalidInputError("directed is not true; expected a directed graph.")
+        nodes = objects(document, "nodes")
+        edges = objects(document, "links" if "links" in document else "edges")
+        numbering = Numbering(nodes)
+        names = numbering.names(nodes)
+        columns: dict[str, list[float]] = {"cost": [], "out_size": [], "mem": []}
+        for name, node in zip(names, nodes, strict=True):
+            with naming(f"node {name!r}"):
+                for field, column in columns.items():
+                    column.append(a_number(node, field))
+        pairs = []
+        for at, edge in enumerate(edges):
+            with naming(f"edge {at}"):
+                pairs.append(numbering.edge(edge, "source", "target"))
+        device = default_device()
+        if device.link is None:
+            raise InvalidInputError(f"device {device.name!r} has no link to others of its kind.")
+        dag = Dag.from_edges(len(nodes), pairs, names)
+        is_read = np.diff(dag.consumer_start) > 0
+        seconds = device.link.latency + np.array(columns["out_size"]) / device.link.bandwidth
+        return MeasuredGraph(
+            dag=dag,
+            accelerator=frozen(np.rint(np.array(columns["cost"]) * MICROSECONDS)),
+            on_accelerator=(True,) * len(nodes),
+            processor=frozen([0] * len(nodes)),
+            transfer=frozen(np.rint(np.where(is_read, seconds, 0.0) * NANOSECONDS)),
+            memory=frozen(np.rint(np.array(columns["mem"]))),
+            accelerators=DEVICES,
+            processors=0,
+            capacity=int(device.memory_bytes),
+            names=names,
+        )

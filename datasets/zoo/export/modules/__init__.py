@@ -1,1 +1,0 @@
-"""Architectures that neither torchvision nor transformers have, written after their papers."""

@@ -1,0 +1,81 @@
+"""What instances of all our problems share: an identity, and the head of their canonical JSON."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.dag import Dag
+from boundmark.problems.problem import INSTANCE_FORMAT
+from boundmark.problems.stored_fields import check_fields, check_format, check_lists
+
+
+class StoredInstance(ABC):
+    """An instance about a graph, identified by the hash of its canonical JSON.
+
+    Attributes
+    ----------
+    problem
+        Name of the problem, as `Problem.name`.
+    """
+
+    problem: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def dag(self) -> Dag:
+        """The nodes of the instance, and which of them wait for which."""
+
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """Return all that the optimum depends on, as integers and texts."""
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes, n."""
+        return self.dag.nodes
+
+    @property
+    def edges(self) -> int:
+        """Number of pairs of a producer and a consumer, m."""
+        return self.dag.edges
+
+    @property
+    def is_redundant(self) -> bool:
+        """Whether other parameters give the same problem; False unless a problem says otherwise."""
+        return False
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON."""
+        return sha256_hex(canonical_json(self.to_json()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the canonical form: the names of format and problem, then the fields."""
+        return {"format": INSTANCE_FORMAT, "problem": self.problem, **self.fields()}
+
+    @staticmethod
+    def check_head(value: Mapping[str, Any], fields: Sequence[str], lists: Sequence[str]) -> None:
+        """Refuse a document of another format, or without a field, or with no list in one.
+
+        Parameters
+        ----------
+        fields
+            Those that have to be there.
+        lists
+            Those of them that have to be lists.
+
+        Raises
+        ------
+        InvalidInputError
+            With the first fault.
+        """
+        check_format(value, INSTANCE_FORMAT)
+        check_fields(value, fields)
+        check_lists(value, lists)
+
+
+def numbers_as_names(count: int) -> tuple[str, ...]:
+    """Return ``("0", "1", ...)``: names of nodes that a stored instance knows by number only."""
+    return tuple(map(str, range(count)))

@@ -1,0 +1,223 @@
+"""Records of the best known cost and bound of each instance, and who found them when.
+
+An instance is known by its hash. Solutions and certificates themselves stay in the results folder
+that they come from; a record has their hashes.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.parquet import read_table
+from boundmark.reports.tables.rows import best_rows
+from boundmark.reports.text import count
+
+VERSION_KEY = b"boundmark_best_known"
+VERSION = b"1"
+
+# One row per instance, in the order of `SORTED`.
+BestKnown: TypeAlias = pd.DataFrame
+
+SORTED = ["problem", "dataset", "instance", "device", "instance_params", "instance_sha256"]
+
+_INSTANCE = ("instance_sha256", "problem", "dataset", "instance", "device", "instance_params")
+
+_FACTS = ("method", "version", "date")
+
+SCHEMA = pa.schema(
+    [
+        *(pa.field(name, pa.string()) for name in _INSTANCE),
+        pa.field("nodes", pa.int64()),
+        pa.field("edges", pa.int64()),
+        pa.field("objective", pa.int64()),
+        pa.field("solution_sha256", pa.string()),
+        *(pa.field(f"objective_{name}", pa.string()) for name in _FACTS),
+        pa.field("bound", pa.int64()),
+        pa.field("certificate_sha256", pa.string()),
+        *(pa.field(f"bound_{name}", pa.string()) for name in _FACTS),
+    ],
+    metadata={VERSION_KEY: VERSION},
+)
+
+
+@dataclass(frozen=True)
+class Improvements:
+    """How results compare with what was known of the same instances.
+
+    Attributes
+    ----------
+    known
+        Number of instances with results that there was a record of.
+    solutions, bounds
+        Those of them with a lower cost, or a higher bound, than recorded.
+    added
+        Number of instances that there was no record of.
+    """
+
+    known: int
+    solutions: tuple[str, ...]
+    bounds: tuple[str, ...]
+    added: int
+
+    @property
+    def sentence(self) -> str:
+        """A sentence on results that are better than the best known; empty if there are none."""
+        found = [
+            f"{count(len(names), what)} ({', '.join(names[:3])}{', ...' * (len(names) > 3)})"
+            for names, what in ((self.solutions, "solution"), (self.bounds, "bound"))
+            if names
+        ]
+        verb = "is" if len(self.solutions) + len(self.bounds) == 1 else "are"
+        return f"{' and '.join(found)} {verb} better than the best known." if found else ""
+
+
+def read_records(path: Path) -> BestKnown:
+    """Read records; there are none in a file that does not exist.
+
+    Raises
+    ------
+    StoreError
+        If the file is damaged, or of another version.
+    """
+    if not path.exists():
+        return _as_frame(SCHEMA.empty_table())
+    try:
+        table = read_table(path)
+        # Texts that are not UTF-8 are read without a word.
+        table.validate(full=True)
+        names = table.schema.names
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise StoreError(f"{path} cannot be read as Parquet: {error}.") from error
+    found = (table.schema.metadata or {}).get(VERSION_KEY)
+    if found != VERSION or names != SCHEMA.names:
+        raise StoreError(
+            f"{path} holds no records of version {VERSION.decode()}; another version of boundmark "
+            "wrote it, or something else."
+        )
+    try:
+        return _as_frame(table.cast(SCHEMA))
+    except (ValueError, pa.ArrowException) as error:
+        raise StoreError(f"{path} has a column of another type: {error}.") from error
+
+
+def write_records(path: Path, records: BestKnown) -> None:
+    """Create or replace a file of records.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be written.
+    """
+    table = pa.Table.from_pandas(records, schema=SCHEMA, preserve_index=False)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", store_schema=True)
+    write_durably(path, sink.getvalue())
+
+
+@cache
+def shipped() -> BestKnown:
+    """Return the records that come with the package; raises as `read_records` does."""
+    return read_records(Path(str(files(__package__) / "best_known.parquet")))
+
+
+def of_results(results: pd.DataFrame) -> BestKnown:
+    """Return the records that a folder's results amount to.
+
+    Parameters
+    ----------
+    results
+        As `checked_results` returns them.
+    """
+    ours = version("boundmark")
+    rows = results.assign(device=results["device"].fillna(""))
+    records = rows.drop_duplicates("instance_sha256").set_index("instance_sha256")
+    records = records[[*_INSTANCE[1:], "nodes", "edges"]]
+    for value, column, digest, highest in (
+        ("objective", "objective", "solution_sha256", False),
+        ("bound", "bound_certified", "certificate_sha256", True),
+    ):
+        best = best_rows(rows, column, highest=highest).set_index("instance_sha256")
+        records[value] = best[column]
+        records[digest] = best[digest]
+        records[f"{value}_method"] = best["method"]
+        records[f"{value}_version"] = pd.Series(ours, index=best.index)
+        records[f"{value}_date"] = best["started_at"].dt.strftime("%Y-%m-%d")
+    return _ordered(records.reset_index())
+
+
+def merged(known: BestKnown, found: BestKnown) -> BestKnown:
+    """Return the better of two records of each instance; of equal values, the one known.
+
+    Raises
+    ------
+    StoreError
+        If a cost is below a bound, so that one of the two is wrong.
+    """
+    both = pd.concat([known, found], ignore_index=True)
+    best = both.drop_duplicates("instance_sha256").set_index("instance_sha256")
+    for value, digest, ascending in (
+        ("objective", "solution_sha256", True),
+        ("bound", "certificate_sha256", False),
+    ):
+        columns = [value, digest, *(f"{value}_{name}" for name in _FACTS)]
+        having = both[both[value].notna()].sort_values(value, ascending=ascending, kind="stable")
+        chosen = having.drop_duplicates("instance_sha256").set_index("instance_sha256")[columns]
+        best = best.drop(columns=columns).join(chosen)
+    wrong = best[(best["objective"] < best["bound"]).fillna(False).astype(bool)]
+    if len(wrong):
+        row = wrong.iloc[0]
+        raise StoreError(
+            f"instance {row['dataset']}/{row['instance']} {row['instance_params']}: a cost of "
+            f"{row['objective']} ({row['objective_method']}) is below a bound of {row['bound']} "
+            f"({row['bound_method']}); one of the two is wrong, so nothing is recorded."
+        )
+    return _ordered(best.reset_index())
+
+
+def improvements(known: BestKnown, found: BestKnown) -> Improvements:
+    """Compare what results amount to with what was known."""
+    pairs = found.merge(known, on="instance_sha256", suffixes=("", "_known"))
+    return Improvements(
+        known=len(pairs),
+        solutions=_names(pairs[_is_better(pairs["objective"], pairs["objective_known"])]),
+        bounds=_names(pairs[_is_better(-pairs["bound"], -pairs["bound_known"])]),
+        added=len(found) - len(pairs),
+    )
+
+
+def _is_better(own: "pd.Series[Any]", known: "pd.Series[Any]") -> "pd.Series[bool]":
+    """Whether an own cost is lower than the one known, or there is none known."""
+    return (own < known).fillna(own.notna() & known.isna()).astype(bool)
+
+
+def _names(rows: pd.DataFrame) -> tuple[str, ...]:
+    labels = rows["dataset"] + "/" + rows["instance"] + " " + rows["instance_params"].map(in_words)
+    return tuple(labels.tolist())
+
+
+def in_words(instance_params: str) -> str:
+    """Return parameters of an instance, which are stored as JSON, as people write them: k=4."""
+    return " ".join(f"{name}={value}" for name, value in json.loads(instance_params).items())
+
+
+def _ordered(records: pd.DataFrame) -> BestKnown:
+    ordered = records.sort_values(SORTED, kind="stable").reset_index(drop=True)
+    table = pa.Table.from_pandas(ordered[SCHEMA.names], schema=SCHEMA, preserve_index=False)
+    return _as_frame(table)
+
+
+def _as_frame(table: pa.Table) -> BestKnown:
+    """Return a table as a frame in which integers stay integers where some are missing."""
+    types = {pa.int64(): pd.Int64Dtype()}
+    frame: BestKnown = table.to_pandas(types_mapper=types.get)
+    return frame

@@ -1,0 +1,213 @@
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from published_data import published_data
+
+from boundmark.datasets.resolve import load_file
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.measured_graph import MeasuredGraph
+from boundmark.problems.pipeline import PROBLEM as PIPELINE
+from boundmark.problems.placement import PROBLEM as PLACEMENT
+from boundmark.problems.placement import UNSUPPORTED
+
+PARTITIONING: dict[str, Any] = {
+    "maxSizePerFPGA": 100.0,
+    "maxFPGAs": 2,
+    "maxCPUs": 1,
+    "nodes": [
+        {"id": 7, "name": "a", "supportedOnFpga": 1, "cpuLatency": 4, "fpgaLatency": 1, "size": 30},
+        {"id": 5, "name": "b", "supportedOnFpga": 1, "cpuLatency": 6, "fpgaLatency": 2, "size": 20},
+        {"id": 6, "name": "c", "supportedOnFpga": 1, "cpuLatency": 8, "fpgaLatency": 3, "size": 10},
+    ],
+    "edges": [
+        {"sourceId": 7, "destId": 5, "cost": 0.5},
+        {"sourceId": 7, "destId": 6, "cost": 0.25},
+        {"sourceId": 5, "destId": 6, "cost": 1},
+    ],
+}
+
+PIPER: dict[str, Any] = {
+    "maxDevices": 2,
+    "maxMemoryPerDevice": 1000.0,
+    "bandwidth": 1e9,
+    "mbsInBatch": 8,
+    "nodes": [
+        {
+            "id": number,
+            "TMPCs": {
+                "1": [
+                    {"id": "plain", "timePerSample": time, "memoryUsageA": 3, "memoryUsageB": 4},
+                    {"id": "other", "timePerSample": 99, "memoryUsageA": 0, "memoryUsageB": 0},
+                ]
+            },
+        }
+        for number, time in ((0, 1e-6), (1, 2e-6))
+    ],
+    "edges": [{"sourceId": 0, "destId": 1, "communicationCost": 500.0}],
+}
+
+PLACETO: dict[str, Any] = {
+    "directed": True,
+    "multigraph": False,
+    "graph": {},
+    "nodes": [
+        {"id": "x", "cost": 5, "out_size": 1200, "mem": 10},
+        {"id": "y", "cost": 7, "out_size": 1200, "mem": 20},
+    ],
+    "links": [{"source": "x", "target": "y"}],
+}
+
+ALL = {"partitioning": PARTITIONING, "piper": PIPER, "placeto": PLACETO}
+
+
+def loaded(document: Any, folder: Path) -> Any:
+    """Write a document and read it as a user's file."""
+    path = folder / "graph.json"
+    path.write_text(json.dumps(document))
+    return load_file(path)
+
+
+def test_dnn_partitioning_by_hand(tmp_path: Path) -> None:
+    """Milliseconds become nanoseconds; a tensor takes as long as its dearest edge."""
+    graph = loaded(PARTITIONING, tmp_path)
+    assert isinstance(graph, MeasuredGraph)
+    assert graph.names == ("a", "b", "c")
+    assert graph.dag.edge_pairs().tolist() == [[0, 1], [0, 2], [1, 2]]
+    stages = PIPELINE.maker(graph)({"k": 2}).graph  # type: ignore[attr-defined]
+    assert stages.work.tolist() == [1_000_000, 2_000_000, 3_000_000]
+    assert stages.transfer.tolist() == [500_000, 1_000_000, 0]
+    assert stages.is_cached
+    placed = PLACEMENT.maker(graph)({}).graph  # type: ignore[attr-defined]
+    assert placed.device_names == ("accelerator 0", "accelerator 1", "processor 0")
+    assert placed.duration.tolist()[1] == [2_000_000, 2_000_000, 6_000_000]
+    assert placed.capacity.tolist() == [100, 100, 60]
+    assert placed.times[placed.size[0]].tolist()[0] == [0, 500_000, 500_000]
+
+
+def test_nodes_for_processors_only(tmp_path: Path) -> None:
+    """Placement keeps them off accelerators; a pipeline of accelerators cannot have them."""
+    document = copy.deepcopy(PARTITIONING)
+    document["nodes"][1]["supportedOnFpga"] = 0
+    graph = loaded(document, tmp_path)
+    placed = PLACEMENT.maker(graph)({}).graph  # type: ignore[attr-defined]
+    assert placed.duration.tolist()[1] == [UNSUPPORTED, UNSUPPORTED, 6_000_000]
+    with pytest.raises(InvalidInputError, match="node 'b' runs on no accelerator"):
+        PIPELINE.maker(graph)
+
+
+def test_piper_by_hand(tmp_path: Path) -> None:
+    """The first way on one device counts, and a tensor goes forward and back."""
+    graph = loaded(PIPER, tmp_path)
+    assert graph.accelerator.tolist() == [1000, 2000]
+    assert graph.transfer.tolist() == [1000, 0]
+    assert graph.memory.tolist() == [7, 7]
+    assert (graph.accelerators, graph.processors, graph.capacity) == (2, 0, 1000)
+    assert graph.names == ("0", "1")
+
+
+def test_placeto_by_hand(tmp_path: Path) -> None:
+    """Microseconds become nanoseconds; 1,200 bytes take 100 ns at 12 GB/s; links are edges."""
+    graph = loaded(PLACETO, tmp_path)
+    assert graph.accelerator.tolist() == [5000, 7000]
+    assert graph.transfer.tolist() == [100, 0]
+    assert graph.memory.tolist() == [10, 20]
+    newer = {key: value for key, value in PLACETO.items() if key != "links"}
+    again = loaded({**newer, "edges": PLACETO["links"]}, tmp_path)
+    assert again.dag.edge_pairs().tolist() == graph.dag.edge_pairs().tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "edges"),
+    [("LayerGraphs_resnet50_inference", 177, 193), ("OperatorGraphs_bert_l-3_inference", 235, 250)],
+)
+@pytest.mark.parametrize("kind", ["throughput", "latency"])
+def test_published_files(kind: str, name: str, nodes: int, edges: int) -> None:
+    """The published graphs have the published numbers of nodes and edges, for both problems."""
+    graph = load_file(published_data() / "dnn-partitioning" / kind / f"{name}.json")
+    assert (graph.dag.nodes, graph.dag.edges) == (nodes, edges)
+    placed = PLACEMENT.maker(graph)({})
+    assert (placed.nodes, placed.edges) == (nodes, edges)
+    if all(graph.on_accelerator):
+        stages = PIPELINE.maker(graph)({"k": 4})
+        assert (stages.nodes, stages.edges) == (nodes, edges)
+
+
+def changed(name: str, change: Callable[[Any], object]) -> Any:
+    """Return a document with something done to it."""
+    document = copy.deepcopy(ALL[name])
+    change(document)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (changed("partitioning", lambda d: d.update(nodes=3)), "nodes is 3; expected a list"),
+        (changed("partitioning", lambda d: d.update(nodes=[], edges=[])), "the graph has no nodes"),
+        (changed("partitioning", lambda d: d["nodes"].append(1)), "entry 3 of nodes is 1"),
+        (
+            changed("partitioning", lambda d: d["nodes"][1].pop("fpgaLatency")),
+            "node 'b': fpgaLatency is None; expected a number",
+        ),
+        (
+            changed("partitioning", lambda d: d["nodes"][1].update(fpgaLatency=-1)),
+            "fpgaLatency is -1; expected a number from 0",
+        ),
+        (
+            changed("partitioning", lambda d: d["nodes"][1].update(fpgaLatency=float("nan"))),
+            "fpgaLatency is nan; expected a number from 0",
+        ),
+        (
+            changed("partitioning", lambda d: d["nodes"][1].update(supportedOnFpga="yes")),
+            "supportedOnFpga is 'yes'; expected true or false",
+        ),
+        (changed("partitioning", lambda d: d["nodes"][1].update(id=7)), "two nodes have the id 7"),
+        (changed("partitioning", lambda d: d["nodes"][1].update(id=[])), "id of node 1 is []"),
+        (
+            changed("partitioning", lambda d: d["edges"][0].update(destId=99)),
+            "edge 0: destId is 99; expected the id of a node",
+        ),
+        (
+            changed("partitioning", lambda d: d["edges"][0].update(destId=[7])),
+            "destId is [7]; expected the id of a node",
+        ),
+        (
+            changed("partitioning", lambda d: d["edges"][2].update(sourceId=6, destId=7)),
+            "the edges form a cycle",
+        ),
+        (changed("partitioning", lambda d: d.update(maxFPGAs=1.5)), "maxFPGAs is 1.5; expected"),
+        (changed("piper", lambda d: d.update(bandwidth=0)), "bandwidth is 0; expected more"),
+        (
+            changed("piper", lambda d: d["nodes"][0].update(TMPCs={"2": []})),
+            'TMPCs has no entry "1"',
+        ),
+        (changed("piper", lambda d: d["nodes"][0].update(TMPCs=3)), "TMPCs is 3; expected an obj"),
+        (
+            changed("placeto", lambda d: d.update(directed=False)),
+            "directed is not true; expected a directed graph",
+        ),
+        (
+            changed("placeto", lambda d: d["nodes"][0].pop("out_size")),
+            "node 'x': out_size is None; expected a number",
+        ),
+    ],
+)
+def test_bad_files(document: Any, expected: str, tmp_path: Path) -> None:
+    """What is missing or odd is refused with the file, the place and what was expected."""
+    with pytest.raises(InvalidInputError) as raised:
+        loaded(document, tmp_path)
+    assert expected in str(raised.value)
+    assert "graph.json" in str(raised.value)
+
+
+def test_other_json_is_still_an_instance(tmp_path: Path) -> None:
+    """What no planner wrote is read as a stored instance, and refused as one."""
+    with pytest.raises(InvalidInputError, match="problem is None; expected"):
+        loaded({"nodes": []}, tmp_path)
+    (tmp_path / "cut.json").write_text(json.dumps(PIPER)[:40])
+    with pytest.raises(InvalidInputError, match="expected JSON"):
+        load_file(tmp_path / "cut.json")
