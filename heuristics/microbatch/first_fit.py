@@ -1,6 +1,6 @@
 """Repeating schedules by first fit: a block starts as soon as its device is free in every period.
 
-Time is counted in slots, a few ticks each, so that the search takes as long whatever the ticks.
+Time is counted in slots of a few ticks, so that the search does not take longer with more ticks.
 """
 
 from collections.abc import Mapping, Sequence

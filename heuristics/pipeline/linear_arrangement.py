@@ -2,7 +2,7 @@
 
 The arrangement minimises the sum over edges of weight x distance in the order; the weight is 1 or
 the producer's transfer. As in the paper, the search never looks at the cost of segmentations, and
-only its best order is segmented: these are heuristics for a graph, whatever k.
+only its best order is segmented: the arrangement does not depend on k.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 An operator goes to the device where its end plus the longest path from there to the end, with the
 best devices for it, is shortest. Three things differ from the paper: a transfer between two devices
 has its own cost, not the mean; operators are also taken in topological order; and where memory is
-short, it has prices, of which some are tried.
+short, it has prices; several are tried.
 """
 
 from collections.abc import Iterator

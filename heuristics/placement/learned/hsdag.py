@@ -37,9 +37,8 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.features import FeatureChoice
-from boundmark.heuristics.placement.learned.learning import learn
+from boundmark.heuristics.placement.learned.learning import Evaluations, learn
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
@@ -72,7 +71,7 @@ class HsdagSettings:
     raw_shapes
         Whether extents of output shapes are features as they are, or their logarithms.
     shared_columns
-        Whether features have columns for whatever graph, so that a policy can place others, or for
+        Whether features have columns for any graph, so that a policy can place others, or for
         this one only; a loaded policy keeps its own.
     load, save
         Files to start from and to keep the policy in; empty for none.

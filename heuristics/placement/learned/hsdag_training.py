@@ -8,10 +8,10 @@ import numpy as np
 from boundmark.heuristics.placement.learned import hsdag_policy as policy
 from boundmark.heuristics.placement.learned.checkpoint import Checkpoint, load_checkpoint
 from boundmark.heuristics.placement.learned.colocation import colocated
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.features import feature_matrix, layout_of, shared_layout
 from boundmark.heuristics.placement.learned.graph_arrays import graph_arrays
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
+from boundmark.heuristics.placement.learned.learning import Evaluations
 from boundmark.heuristics.placement.learned.neural_layers import (
     Parameters,
     adam_state,

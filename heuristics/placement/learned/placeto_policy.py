@@ -13,9 +13,9 @@ import numpy as np
 from jax.example_libraries import optimizers
 
 from boundmark.heuristics.placement.learned.colocation import ColocatedGraph, colocated
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.features import FloatTable
 from boundmark.heuristics.placement.learned.graph_arrays import padded
+from boundmark.heuristics.placement.learned.learning import Evaluations
 from boundmark.heuristics.placement.learned.neural_layers import (
     NEVER,
     Array,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from boundmark.heuristics.placement.learned.colocation import colocated
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
+from boundmark.heuristics.placement.learned.learning import Evaluations
 from boundmark.heuristics.placement.learned.reinforcement import allowed_devices
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance

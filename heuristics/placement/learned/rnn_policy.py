@@ -13,13 +13,13 @@ import numpy as np
 from jax.example_libraries import optimizers
 
 from boundmark.heuristics.placement.learned.colocation import colocated
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
 from boundmark.heuristics.placement.learned.features import (
     FeatureChoice,
     feature_matrix,
     layout_of,
 )
 from boundmark.heuristics.placement.learned.graph_arrays import GraphArrays, graph_arrays
+from boundmark.heuristics.placement.learned.learning import Evaluations
 from boundmark.heuristics.placement.learned.neural_layers import (
     NEVER,
     Array,

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
-from boundmark.heuristics.placement.learned.learning import learn
+from boundmark.heuristics.placement.learned.learning import Evaluations, learn
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
