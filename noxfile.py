@@ -1,4 +1,4 @@
-"""Sessions: demo, tests, tests-all and lint; nightly, baseline, asv and others for slow evidence."""
+"""Sessions: demo, tests, tests-all, lint; nightly, baseline, asv and others for slow evidence."""
 
 import datetime as dt
 import subprocess

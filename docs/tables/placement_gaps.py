@@ -1,6 +1,6 @@
 """Print the table of docs/placement-gaps.md: `python docs/tables/placement_gaps.py RESULTS`.
 
-For each instance of a results folder of suite `paper-moirai/models`, how far the best verified schedule
+For each instance of a results folder of suite `paper-moirai/models`, how far the best schedule
 can be from the optimum, by the best certified bound. "Largest" is the largest module into which
 `series` divides the model, "outside" the operators in none.
 """
