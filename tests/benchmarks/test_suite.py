@@ -231,7 +231,7 @@ def test_collection_of_suites(tmp_path: Path) -> None:
 
 
 def test_suites_have_parts_and_small_forms() -> None:
-    """All parts belong to a suite; the small form of a paper's suite is other parts than the full."""
+    """All parts belong to a suite; the small form of a paper's suite has other parts."""
     used = set()
     for name in suite_names():
         full = {suite.name for suite in load_collection(name).suites}
