@@ -1,4 +1,4 @@
-"""From what a user names to an instance: of which problem, with which parameters."""
+"""Turns what a user names, a model and options, into an instance of a problem."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from boundmark.problems.source_file import naming
 
 @dataclass(frozen=True)
 class Choice:
-    """A problem and a model: all of an instance but for parameters that nobody has given.
+    """A problem and a model: an instance but for the parameters that were not given.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Ctrl-C and the end of the time: methods end and what they found counts, then all ends."""
+"""Stops methods at Ctrl-C or the deadline, keeps their results, then exits."""
 
 import math
 import signal
@@ -26,7 +26,7 @@ PROVEN = "the optimum was proven"
 
 
 class TimeIsUpError(Exception):
-    """The time is up, and what is not checked by now does not count."""
+    """The time is up: results that are not checked by now do not count."""
 
 
 @contextmanager

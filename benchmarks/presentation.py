@@ -51,7 +51,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Presentation:
-    """How answers of one problem are shown, and its tables read; what is left out has a plain form.
+    """How answers of one problem are shown and its tables read; every field has a plain default.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Presentation:
 
 @cache
 def presentation_of(problem: str) -> Presentation:
-    """Return a problem's presentation, the plain one if it has none of its own.
+    """Return a problem's own presentation, or the plain one.
 
     Entry points that are named after other problems are not loaded.
     """

@@ -39,7 +39,7 @@ class MethodChoice:
             If a parameter's type is not its default's, or the method is not for the problem given.
         """
         known = methods(problem or None)
-        # That a method treats another problem is a better answer than that there is none.
+        # Saying that a method treats another problem helps more than saying that it is unknown.
         method = find("method", name, known if name in known else methods())
         if problem and method.problem != problem:
             raise InvalidInputError(
@@ -65,7 +65,7 @@ class Members:
     members: tuple[str, ...]
 
     def load(self) -> Iterator[tuple[str, Any]]:
-        """Yield each member's name and what it is."""
+        """Yield each member's name and its graph or layout."""
         for member in self.members:
             yield member, load_member(f"{self.dataset}/{member}")
 
@@ -85,7 +85,7 @@ class Files:
     dataset = "file"
 
     def load(self) -> Iterator[tuple[str, Any]]:
-        """Yield each file's name, relative to the folder, and what it holds.
+        """Yield each file's name, relative to the folder, and its graph or layout.
 
         Raises
         ------

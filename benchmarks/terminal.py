@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-# In pipes and files, where nobody says how much room there is.
+# In pipes and files, which have no width.
 USUAL_WIDTH = 80
 
 # Between two columns.
@@ -46,7 +46,7 @@ def console() -> Console:
 
 
 def print_table(table: Table, *, keeps_wrapping: bool = False) -> None:
-    """Print a table such that numbers and names in all columns but the last are never cut.
+    """Print a table; numbers, and names in all columns but the last, are never cut.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def _print_device(device: "Device") -> None:
 
 
 def _measured(device: "Device") -> str:
-    """Return what is there instead of rates where times were measured."""
+    """Return the lines that stand in place of rates for a device with measured times."""
     if device.measured is None:
         return ""
     return f"none; {len(device.measured)} operations of one model were measured"

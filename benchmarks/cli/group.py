@@ -56,7 +56,7 @@ class _Group(click.Group):
         return sorted([*super().list_commands(ctx), *self._of_problems])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command with a name, None if there is none."""
+        """Return the command with a name, or None."""
         return super().get_command(ctx, cmd_name) or self._of_problems.get(cmd_name)
 
     @cached_property

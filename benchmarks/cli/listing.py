@@ -128,7 +128,7 @@ def _members(dataset: "Dataset") -> tuple[str, ...]:
     try:
         return tuple(dataset.members())
     except Exception as error:
-        # It may be somebody else's code.
+        # It may be a plug-in's code.
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InvalidInputError(
             f"data set {dataset.name!r} does not list its members: {reason}"

@@ -37,7 +37,7 @@ class _Lines:
 
 
 def line_of(rounds: MethodRounds) -> str:
-    """Return what is known in a round: incumbent, bound, gap, time left, methods that run."""
+    """Return the line of a round: incumbent, bound, gap, time left, methods that run."""
     upper, lower = rounds.objective, rounds.bound
     parts = [
         f"round {rounds.round}/{rounds.rounds}",
@@ -85,7 +85,7 @@ def print_json(
 
 
 def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
-    """Print the solution, the best bound, what is between them, and where all that is stored."""
+    """Print the solution, the best bound, the gap, and the files with all of it."""
     instance = answer.source.instance
     presentation = presentation_of(instance.problem)
     click.echo(printable(f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges"))

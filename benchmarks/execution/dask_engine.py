@@ -167,7 +167,7 @@ class _Run:
 
 
 def _lost(task: Task, detail: str) -> Outcome:
-    """Return the outcome of a task of which nothing is known but why."""
+    """Return an error outcome for a task whose worker was lost."""
     return Outcome(
         task=task,
         status="crashed",

@@ -64,18 +64,18 @@ class Ending:
     def of(
         cls,
         server_report: Mapping[str, Any],
-        own_words: Mapping[str, Any] | None,
+        last_frame: Mapping[str, Any] | None,
         fault: str | None,
         output_tail: str,
         limits: Limits,
     ) -> "Ending":
-        """Put together what is known. All numbers are the server's.
+        """Combine what server and child report. All numbers are the server's.
 
         Parameters
         ----------
         server_report
             What the server says, or one of the above.
-        own_words
+        last_frame
             Header of the child's last frame, if it came to that.
         fault
             Why the child's reports are no reports, if some are not.
@@ -84,9 +84,10 @@ class Ending:
         if fault is not None:
             status, detail = "error", f"its reports are unreadable: {fault}"
         elif (
-            own_words is not None and server_report["exit_code"] == EXIT_CODES[own_words["status"]]
+            last_frame is not None
+            and server_report["exit_code"] == EXIT_CODES[last_frame["status"]]
         ):
-            status, detail = own_words["status"], own_words["detail"]
+            status, detail = last_frame["status"], last_frame["detail"]
         return cls(
             status,
             printable(detail, LONGEST_DETAIL),

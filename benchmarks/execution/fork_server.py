@@ -37,7 +37,7 @@ _CHUNK_BYTES = 2**16
 _MARK = "BOUNDMARK_SERVER"
 # Beyond the limits that the server enforces: then it is the server that hangs.
 PATIENCE_SECONDS = 5.0
-# How often somebody looks whether the server has been stopped.
+# Time between two looks at whether the server has been stopped.
 LOOK_SECONDS = 1.0
 
 
@@ -53,7 +53,7 @@ _Sink: TypeAlias = Callable[[bytes], None]
 
 
 class _Stream:
-    """Hands on a child's reports, until one of them is none.
+    """Parse the child's frames and forward each; stop at the first malformed one.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class _Stream:
 
 
 class _Tail:
-    """Keeps the end of what it is given."""
+    """Keeps the last bytes that it receives."""
 
     def __init__(self) -> None:
         self.kept = b""
@@ -220,7 +220,9 @@ class ForkServer:
                     )
             stream, tail = _Stream(on_frame), _Tail()
             try:
-                server_report = self._attend({reports: stream, output: tail}, stream, limits)
+                server_report = self._wait_for_child(
+                    {reports: stream, output: tail}, stream, limits
+                )
             except BaseException:
                 # The child may still run, and the server is out of step.
                 self.close()
@@ -259,7 +261,7 @@ class ForkServer:
         self._control.close()
 
     def wait_until_ready(self) -> None:
-        """Return once the warm process has imported what it needs.
+        """Return once the warm process has imported its job's modules.
 
         Raises
         ------
@@ -281,7 +283,7 @@ class ForkServer:
             )
         self._server = message["pid"]
 
-    def _attend(
+    def _wait_for_child(
         self, pipes: Mapping[int, _Sink], stream: _Stream, limits: Limits
     ) -> Mapping[str, Any]:
         """Read what the child reports and prints until the server says how it ended.
@@ -298,7 +300,7 @@ class ForkServer:
         while True:
             ready = [source for source, _ in poller.poll(LOOK_SECONDS * 1000)]
             for source in ready:
-                if source in pipes and _pass_on(source, pipes[source]):
+                if source in pipes and _forward(source, pipes[source]):
                     poller.unregister(source)
             if self._control.fileno() in ready:
                 report = self._receive() or SERVER_DIED
@@ -327,7 +329,7 @@ class ForkServer:
             report = {**report, "started": started, "seconds": ended - started}
         # All writers are gone.
         for source, sink in pipes.items():
-            while not _pass_on(source, sink):
+            while not _forward(source, sink):
                 if not select.select([source], [], [], 0)[0]:
                     break
         return report
@@ -354,8 +356,8 @@ def _pipe(stack: contextlib.ExitStack) -> tuple[int, int]:
     return reading, writing
 
 
-def _pass_on(descriptor: int, sink: _Sink) -> bool:
-    """Hand on a part of what is in the pipe; return whether that was the last of it."""
+def _forward(descriptor: int, sink: _Sink) -> bool:
+    """Forward what the pipe holds now; return whether its other end is closed."""
     try:
         data = os.read(descriptor, _CHUNK_BYTES)
     except BlockingIOError:

@@ -116,5 +116,5 @@ def _header(text: bytes) -> dict[str, Any]:
 
 
 def printable(text: str, longest: int) -> str:
-    """Return the text such that any file can hold it, cut to a number of bytes in UTF-8."""
+    """Return the text as valid UTF-8, cut to a number of bytes."""
     return text.encode(errors="replace")[:longest].decode(errors="ignore")

@@ -1,4 +1,4 @@
-"""Measures the memory that processes hold together, with shared memory that nobody has mapped.
+"""Measures the memory that processes hold together, unmapped shared memory included.
 
 Resident pages alone are not enough: a file in memory (memfd, ``/dev/shm``, System V) fills up
 without being mapped, and pages that were swapped out are still a task's. Linux knows the exact sum,
@@ -184,10 +184,10 @@ def shared_memory() -> SharedMemory:
 
 
 class OwnSharedMemory:
-    """Shared memory that nobody else sees."""
+    """Shared memory that only this task sees, in namespaces of its own."""
 
     def begin(self) -> None:
-        """Do nothing: there is none."""
+        """Do nothing: there is nothing to free."""
 
     def used_bytes(self, pids: Iterable[int]) -> int:
         """Return the size of all there is; deleted files that are still open count."""

@@ -68,7 +68,7 @@ def prepare(argument: str) -> MethodJob:
     asked = json.loads(argument)
     # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
     importlib.import_module("numpy.ma")
-    # The command has told of broken packages; its servers need not, each anew.
+    # The command has already warned of broken packages.
     logging.getLogger("boundmark").setLevel(logging.ERROR)
     path = asked["methods"]
     job = MethodJob(_methods_at(path) if path else catalog.methods(asked["problem"]))

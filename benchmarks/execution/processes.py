@@ -28,7 +28,7 @@ def adopt_orphans() -> None:
 
 
 def children(pid: int) -> list[int]:
-    """Return the process's children; none if it has ended."""
+    """Return the process's children; an empty list if it has ended."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -54,7 +54,7 @@ def virtual_bytes() -> int:
 
 
 def state(pid: int) -> str:
-    """Return the letter by which ``ps`` calls a process's state, ``"X"`` if there is none."""
+    """Return the letter of a process's state as in ``ps``, ``"X"`` if there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except OSError:
@@ -62,7 +62,7 @@ def state(pid: int) -> str:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether somebody has stopped a process, so that it does not run."""
+    """Whether a process is stopped by a signal, so that it does not run."""
     return state(pid) == "T"
 
 
@@ -74,7 +74,7 @@ def kill_group(leader: int) -> None:
 
 
 def end_children() -> list[resource.struct_rusage]:
-    """Kill and reap every child, adopted ones included, until there is none.
+    """Kill and reap all children, adopted ones included.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def kill_descendants(pid: int) -> None:
 
 
 def end_marked_descendants(mark: str) -> None:
-    """Kill what is below this process and has a text in its environment, and reap what comes here.
+    """Kill descendants that have a text in their environment, and reap those that come here.
 
     For when a parent has been killed before its children, and they are on their way to this
     process, which adopts orphans.

@@ -73,7 +73,7 @@ def ending_faults(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def longest_seconds(limit: float, status: str) -> float:
-    """Return when the last task with a limit has been ended, by the runner if nobody else did."""
+    """Return when the last task with a limit must have ended: the runner kills it then."""
     ended = limit + GRACE_SECONDS
     if status != "ok":
         # A task that never began is measured from when it was given its instance.

@@ -141,7 +141,7 @@ def _check_environment(path: Path, environments: Shelf[str]) -> None:
 
 
 def _check_newest(store: ResultStore, environments: Shelf[str]) -> None:
-    """Refuse a record of the newest run that is none of the records that rows can name."""
+    """Reject the newest run's environment record unless it is among those that rows can name."""
     _, digest = _read_environment(store.environment)
     fault = environments.fault(digest)
     if fault is not None:

@@ -117,6 +117,6 @@ def _fault(make: Make, params: Any, digest: Any) -> str | None:
 
 
 def _not_made(error: Exception) -> str:
-    """Return that an instance was not made; data sets and problems may be somebody else's code."""
+    """Return a verdict that an instance could not be made; the code may be a plug-in's."""
     kind = "" if isinstance(error, BoundmarkError) else f"{type(error).__name__}: "
     return f"it cannot be made again here: {kind}{error}"

@@ -220,7 +220,7 @@ def receive(connection: Connection, key: Key) -> Array:
 
 
 class BackgroundTransfers:
-    """A thread that sends and receives in the order in which it was told to."""
+    """A thread that sends and receives in the order in which it was asked to."""
 
     def __init__(self, connections: Mapping[int, Connection]) -> None:
         self._connections = connections

@@ -23,7 +23,7 @@ SAMPLES, WIDTH = 4, 12
 
 @dataclass
 class Shard:
-    """Some columns of a layer's weights, and what is kept of the micro-batches in flight."""
+    """Some columns of a layer's weights, and the activations of the micro-batches in flight."""
 
     weights: Array
     columns: slice
