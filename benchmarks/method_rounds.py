@@ -97,6 +97,28 @@ class MethodPlan:
         return [*self.immediate, *itertools.chain.from_iterable(self.rounds)]
 
 
+@dataclass(frozen=True)
+class SolvingOptions:
+    """The methods of a search, and what they may use.
+
+    Attributes
+    ----------
+    plan
+        Methods, round after round.
+    settings
+        Memory limit of each method, and its seed; the time is the clock's.
+    clock
+        Wall time of the search.
+    workers
+        Methods at a time.
+    """
+
+    plan: MethodPlan
+    settings: RunSettings
+    clock: WallClock
+    workers: int
+
+
 class MethodRounds:
     """Hands out tasks until the optimum is proven or the time is up; threads may share it.
 
@@ -108,8 +130,6 @@ class MethodRounds:
     stored
         Rows of the results folder about this instance. A method is not run again if it ended by
         itself, or had about as much time as it would get.
-    workers
-        Tasks at a time.
     target
         Cost of a solution that the user has; methods may stop once that is proven optimal.
     on_change
@@ -136,22 +156,19 @@ class MethodRounds:
     def __init__(
         self,
         source: NamedInstance,
-        plan: MethodPlan,
-        settings: RunSettings,
-        clock: WallClock,
+        options: SolvingOptions,
         *,
         stored: pd.DataFrame,
-        workers: int,
         target: int | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
-        self._immediate, self._rounds = plan.immediate, plan.rounds
-        self._settings = settings
-        self.clock = clock
+        self._immediate, self._rounds = options.plan.immediate, options.plan.rounds
+        self._settings = options.settings
+        self.clock = options.clock
         self.on_begin: Callable[[WallClock], None] = lambda clock: None
         self._stored = stored
-        self._workers = workers
+        self._workers = options.workers
         self._on_change = on_change
         self._changed = threading.Condition(threading.RLock())
         self._waiting: list[MethodChoice] = []

@@ -67,13 +67,35 @@ class RunSummary:
         self.statuses[status] = self.statuses.get(status, 0) + 1
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which of the planned tasks are run.
+
+    Attributes
+    ----------
+    retry
+        Statuses whose stored rows do not count as finished.
+    pattern
+        Shell pattern that a task's label has to match; None for all tasks.
+    """
+
+    retry: Collection[str] = ()
+    pattern: str | None = None
+
+    def matches(self, planned: PlannedTask) -> bool:
+        """Whether a task's label matches the pattern."""
+        return self.pattern is None or planned.matches(self.pattern)
+
+
+ALL = Wanted()
+
+
 def run_planned(
     planned: Iterable[PlannedTask],
     directory: Path,
     engine: Engine,
+    wanted: Wanted = ALL,
     *,
-    retry: Collection[str] = (),
-    pattern: str | None = None,
     on_start: Callable[[int, int], None] = lambda planned, to_do: None,
     on_finish: Callable[[PlannedTask, Outcome], None] = lambda planned, outcome: None,
 ) -> RunSummary:
@@ -83,10 +105,8 @@ def run_planned(
     ----------
     planned
         Usually from `planning.plan_tasks`.
-    retry
-        Statuses whose stored rows do not count as finished.
-    pattern
-        Shell pattern that a task's label has to match.
+    wanted
+        Which of them; by default all that are not stored.
     on_start, on_finish
         Called once with the numbers of planned tasks and of tasks to do; after each stored task.
 
@@ -100,13 +120,18 @@ def run_planned(
     with _only_writer(directory) as store:
         store.remove_partial_files()
         by_id = {
-            item.task.task_id: item for item in planned if pattern is None or item.matches(pattern)
+            item.task.task_id: item
+            for item in planned
+            if wanted.pattern is None or item.matches(wanted.pattern)
         }
         if not by_id:
             raise InvalidInputError(
-                f"no task matches {pattern!r}; labels look like 'onnx-light/resnet50 k=8 share'."
+                f"no task matches {wanted.pattern!r}; "
+                "labels look like 'onnx-light/resnet50 k=8 share'."
             )
-        finished = {task_id for task_id, status in store.finished().items() if status not in retry}
+        finished = {
+            task_id for task_id, status in store.finished().items() if status not in wanted.retry
+        }
         to_do = [item for task_id, item in by_id.items() if task_id not in finished]
         summary = RunSummary(len(by_id), len(by_id) - len(to_do))
         on_start(summary.planned, len(to_do))
@@ -116,8 +141,8 @@ def run_planned(
             _execute(store, by_id, to_do, engine, summary, on_finish)
         # Also if there was nothing to do: the run that did it may have been killed before this.
         store.compact()
-        stored = store.finished()
-        summary.stored = Counter(stored[task_id] for task_id in by_id if task_id in stored)
+        ended = store.finished()
+        summary.stored = Counter(ended[task_id] for task_id in by_id if task_id in ended)
     return summary
 
 

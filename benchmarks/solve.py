@@ -4,7 +4,7 @@ import itertools
 import signal
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,12 +20,10 @@ from boundmark.benchmarks.interruption import (
     end_running_methods,
     ending_gently,
 )
-from boundmark.benchmarks.method_rounds import MethodPlan, MethodRounds
+from boundmark.benchmarks.method_rounds import MethodRounds, SolvingOptions
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.runner import storing
-from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import NamedInstance
-from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.bounds import checker
 from boundmark.reports.stored.documents import read_document
 from boundmark.reports.stored.store import ResultStore
@@ -40,28 +38,6 @@ def warnings_about(source: NamedInstance) -> tuple[str, ...]:
     parameters = " ".join(f"{name}={value}" for name, value in instance.parameters.items())
     redundant = f"{parameters}: with less, the instance of {instance.nodes} nodes would be the same"
     return (*source.notes, redundant)
-
-
-@dataclass(frozen=True)
-class SolvingOptions:
-    """The methods of a search, and what they may use.
-
-    Attributes
-    ----------
-    plan
-        Methods, round after round.
-    settings
-        Memory limit of each method, and its seed; the time is the clock's.
-    clock
-        Wall time of the search.
-    workers
-        Methods at a time.
-    """
-
-    plan: MethodPlan
-    settings: RunSettings
-    clock: WallClock
-    workers: int
 
 
 def solve(
@@ -97,11 +73,8 @@ def solve(
     stored = ResultStore.create_or_open(directory).results()
     going = MethodRounds(
         source,
-        options.plan,
-        options.settings,
-        options.clock,
+        options,
         stored=stored[stored["instance_sha256"] == source.instance.sha256],
-        workers=options.workers,
         target=given.objective if given else None,
     )
     late = _run(going, source, directory, options, watch, prepare)

@@ -76,7 +76,7 @@ def run(
     from boundmark.benchmarks.cli.progress import task_progress
     from boundmark.benchmarks.engines import make_engine
     from boundmark.benchmarks.planning import plan_tasks
-    from boundmark.benchmarks.runner import run_planned
+    from boundmark.benchmarks.runner import Wanted, run_planned
     from boundmark.benchmarks.suite_file import load_collection
     from boundmark.benchmarks.terminal import plain
     from boundmark.bounds.checker import printable
@@ -104,8 +104,7 @@ def run(
             chain.from_iterable(planned),
             out,
             engine,
-            retry=retry,
-            pattern=pattern,
+            Wanted(retry, pattern),
             on_start=on_start,
             on_finish=on_finish,
         )

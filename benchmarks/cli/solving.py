@@ -214,7 +214,8 @@ def search(
         the latter is wanted.
     """
     from boundmark.benchmarks.cli.print_answer import live_lines
-    from boundmark.benchmarks.solve import SolvingOptions, solve
+    from boundmark.benchmarks.method_rounds import SolvingOptions
+    from boundmark.benchmarks.solve import solve
 
     console = request.console()
     folder = request.out or Path(tempfile.mkdtemp(prefix="boundmark-"))

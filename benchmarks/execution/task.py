@@ -38,7 +38,7 @@ class Task:
     @property
     def task_id(self) -> str:
         """Hash over everything."""
-        return task_identity(**self.to_json())
+        return sha256_hex(canonical_json(self.to_json()))
 
     @property
     def producer(self) -> str:
@@ -71,33 +71,6 @@ def producer_of(method: str, version: int) -> str:
     That is the method that a task names, whatever others it runs.
     """
     return f"{method} {version}"
-
-
-def task_identity(
-    *,
-    instance_sha256: str,
-    problem: str,
-    method: str,
-    method_version: int,
-    params: Mapping[str, ParameterValue],
-    seed: int,
-    time_limit_seconds: float,
-    memory_limit_bytes: int,
-    threads: int,
-) -> str:
-    """Return the hash that identifies a task, wherever it runs."""
-    content = {
-        "instance_sha256": instance_sha256,
-        "problem": problem,
-        "method": method,
-        "method_version": method_version,
-        "params": dict(params),
-        "seed": seed,
-        "time_limit_seconds": float(time_limit_seconds),
-        "memory_limit_bytes": memory_limit_bytes,
-        "threads": threads,
-    }
-    return sha256_hex(canonical_json(content))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from boundmark.benchmarks.execution.task import producer_of, task_identity
+from boundmark.benchmarks.execution.task import Task, producer_of
 from boundmark.benchmarks.folder_check.documents import DIGEST, Documents
 from boundmark.benchmarks.folder_check.endings import ending_faults
 from boundmark.problems.method import Kind
@@ -78,7 +78,7 @@ def contradictions(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 def _identity_faults(row: Mapping[str, Any]) -> Iterator[str]:
     try:
         params = json.loads(row["params"])
-        expected = task_identity(
+        task = Task(
             instance_sha256=row["instance_sha256"],
             problem=row["problem"],
             method=row["method"],
@@ -89,6 +89,7 @@ def _identity_faults(row: Mapping[str, Any]) -> Iterator[str]:
             memory_limit_bytes=row["memory_limit_bytes"],
             threads=row["threads"],
         )
+        expected = task.task_id
     except (TypeError, ValueError, RecursionError):
         yield "its task cannot be identified; expected method, params, seed and limits"
         return

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from chains import chain
 
-from boundmark.benchmarks.method_rounds import MethodPlan, MethodRounds
+from boundmark.benchmarks.method_rounds import MethodPlan, MethodRounds, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
@@ -37,7 +37,7 @@ def rounds(
     source = NamedInstance("file", "chain", chain(5, 2))
     plan = MethodPlan((), tuple(tuple(map(MethodChoice.of, names)) for names in NAMES))
     settings = RunSettings(seconds, 2**30)
-    return MethodRounds(source, plan, settings, clock, stored=stored, workers=2, **more)
+    return MethodRounds(source, SolvingOptions(plan, settings, clock, 2), stored=stored, **more)
 
 
 def test_shares_add_up() -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from boundmark.benchmarks.execution.task import task_identity
+from boundmark.benchmarks.execution.task import Task
 from boundmark.reports.stored.schema import RESULTS, TRACES
 
 DOCUMENTS = {
@@ -186,7 +186,7 @@ def _swapped_methods(folder: Path, dice: random.Random) -> str:
 
 def identified(row: "pd.Series[Any]") -> str:
     """Return the identity of the task that a row describes."""
-    return task_identity(
+    return Task(
         params=json.loads(row["params"]),
         **{name: row[name] for name in ("instance_sha256", "problem", "method")},
         **{
@@ -194,7 +194,7 @@ def identified(row: "pd.Series[Any]") -> str:
             for name in ("method_version", "seed", "memory_limit_bytes", "threads")
         },
         time_limit_seconds=float(row["time_limit_seconds"]),
-    )
+    ).task_id
 
 
 def _ending(folder: Path, dice: random.Random) -> str:
