@@ -1,7 +1,10 @@
 """`one-device`: the whole model on one device, the best that has memory for it."""
 
+from functools import partial
+
 import numpy as np
 
+from boundmark.heuristics.incumbent import NO_COST, Incumbent
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
@@ -9,7 +12,7 @@ from boundmark.problems.slicing.latency import memory_taken, plan_times
 
 
 def run(instance: SlicingInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report the plan.
+    """Report the plan of each device that is better than those before.
 
     Raises
     ------
@@ -17,13 +20,13 @@ def run(instance: SlicingInstance, budget: Budget, seed: int, progress: Progress
         If no device has memory for the whole model.
     """
     graph = instance.graph
-    found: list[tuple[int, int, SlicingPlan]] = []
+    best: Incumbent[SlicingPlan] = Incumbent(progress)
     for device in range(graph.devices):
         is_behind = np.arange(graph.devices + 1) > device
-        plan = SlicingPlan(np.where(is_behind, graph.length[:, None], 0))
+        vectors = np.where(is_behind, graph.length[:, None], 0)
+        plan = SlicingPlan(vectors)
         times = plan_times(graph, plan)
         if (np.array(memory_taken(graph, plan, times)) <= graph.capacity).all():
-            found.append((sum(one.total for one in times), device, plan))
-    if not found:
+            best.offer(sum(one.total for one in times), partial(SlicingPlan, vectors))
+    if best.cost == NO_COST:
         raise UnsupportedError("no device has memory for the whole model.")
-    progress.solution(min(found)[2])
