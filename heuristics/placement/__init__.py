@@ -9,6 +9,7 @@ SINGLE_DEVICE = Method(
     kind="heuristic",
     summary="Everything on one device, the best one.",
     run=Deferred("boundmark.heuristics.placement.single_device:run"),
+    version=2,
 )
 
 PREFERRED_DEVICE = Method(
