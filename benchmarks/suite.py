@@ -37,6 +37,11 @@ class MethodChoice:
             If there is no such method or parameter.
         InvalidInputError
             If a parameter's type is not its default's, or the method is not for the problem given.
+
+        Examples
+        --------
+        >>> dict(MethodChoice.of("random-100", {"samples": 7}).params)
+        {'samples': 7}
         """
         known = methods(problem or None)
         # Saying that a method treats another problem helps more than saying that it is unknown.

@@ -77,6 +77,11 @@ def load_collection(name: str, *, small: bool = False) -> Collection:
         If there is no such suite, method, data set or member.
     InvalidInputError
         If a file is not TOML, or a field is missing, unknown or of the wrong type.
+
+    Examples
+    --------
+    >>> [suite.name for suite in load_collection("paper-mtpp", small=True).suites]
+    ['paper-mtpp/small']
     """
     read = _read(name)
     if small and "small" not in read.table:

@@ -66,6 +66,12 @@ def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
         If the source has the form of a file, and the file is not what it should be.
     UnknownNameError
         If it has not, and no data set has such a member.
+
+    Examples
+    --------
+    >>> graph = load_source("onnx-light/squeezenet")
+    >>> len(graph.operators), graph.dag.edges
+    (66, 73)
     """
     path = Path(source)
     if path.suffix.lower() in known_suffixes() or path.exists():

@@ -49,6 +49,14 @@ class Dag:
         InvalidInputError
             If an edge names a node that does not exist or is no pair of integers, or if the edges
             form a cycle.
+
+        Examples
+        --------
+        >>> diamond = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)])
+        >>> diamond.consumers_of(0).tolist()
+        [1, 2]
+        >>> diamond.topological_order.tolist()
+        [0, 1, 2, 3]
         """
         pairs = frozen(edges if isinstance(edges, np.ndarray) else list(edges), "edges")
         if pairs.size == 0:

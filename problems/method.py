@@ -52,6 +52,12 @@ class Budget:
         """Return a budget for a step: a fraction of the time that is left, from now on.
 
         Memory and threads are the same.
+
+        Examples
+        --------
+        >>> budget = Budget(wall_seconds=60.0)
+        >>> budget.part(0.5).wall_seconds <= 30.0
+        True
         """
         return replace(self, wall_seconds=fraction * self.remaining(), started=time.monotonic())
 

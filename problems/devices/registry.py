@@ -108,6 +108,11 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     InvalidInputError
         If the file is not what it should be, or has several clusters, or several devices only; or
         if times are for a member of what is no cluster, or twice for one.
+
+    Examples
+    --------
+    >>> find_device("nvidia-t4").peak_rate["float32"]
+    8100000000000.0
     """
     if name.endswith(FUSION):
         return _fusing(find_device(name.removesuffix(FUSION), folder))

@@ -40,6 +40,26 @@ class PipelineInstance(StoredInstance):
         Work, transfer time and parameters of each of n nodes, and the cache of a stage, in ticks.
     k
         Number of stages; it may exceed n.
+
+    Examples
+    --------
+    Three operators in a row, of 4, 2 and 3 ticks; moving an output takes one tick:
+
+    >>> from boundmark.problems.dag import Dag
+    >>> from boundmark.problems.pipeline.graph import PipelineGraph
+    >>> chain = Dag.from_edges(3, [(0, 1), (1, 2)])
+    >>> graph = PipelineGraph.without_parameters(chain, [4, 2, 3], [1, 1, 1], ("a", "b", "c"))
+    >>> instance = PipelineInstance(graph, k=2)
+    >>> instance.objective(Partition([0, 1, 1]))
+    6
+
+    The longest operator is a lower bound, which the checker accepts with the operator's number:
+
+    >>> from boundmark.bounds import checker
+    >>> from boundmark.problems.certificate import Certificate
+    >>> longest = Certificate.of(instance, "max-work/1", 4, {"node": 0}, "example")
+    >>> checker.check_certificate(instance.to_json(), longest.to_json())
+    4
     """
 
     problem: ClassVar[str] = "pipeline"

@@ -22,7 +22,15 @@ LARGEST_K = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The stage of each node, 0 to k - 1, shape (n,); stages may be empty."""
+    """The stage of each node, 0 to k - 1, shape (n,); stages may be empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> order = np.array([0, 2, 1, 3])
+    >>> Partition.from_slices(order, np.array([2, 4])).stages.tolist()
+    [0, 1, 0, 1]
+    """
 
     stages: IntArray
 

@@ -23,6 +23,11 @@ def geometric_mean(values: npt.ArrayLike, shift: float = 0.0) -> float:
     ----------
     values
         Positive numbers; with a shift, non-negative ones.
+
+    Examples
+    --------
+    >>> round(geometric_mean([1.0, 4.0]), 3)
+    2.0
     """
     array = np.asarray(values, dtype=np.float64)
     if array.size == 0:

@@ -41,6 +41,15 @@ def best_rows(
     -------
     pandas.DataFrame
         Some of the rows, the best one first, with their index.
+
+    Examples
+    --------
+    >>> tasks = pd.DataFrame(
+    ...     [["x", "memetic", 12, 3.0], ["x", "slicegraph", 12, 0.1], ["x", "uniform", 20, 0.0]],
+    ...     columns=["instance_sha256", "method", "objective", "wall_seconds"],
+    ... )
+    >>> best_rows(tasks, "objective")["method"].tolist()
+    ['slicegraph']
     """
     # What decides is sorted alone: rows have many more columns.
     rule = [column, "wall_seconds", "method"]
