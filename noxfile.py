@@ -1,4 +1,4 @@
-"""Sessions: demo, tests, lint; nightly, baseline, properties, asv and others for slow evidence."""
+"""Sessions: demo, tests, tests-all, lint; nightly, baseline, asv and others for slow evidence."""
 
 import datetime as dt
 import subprocess
@@ -12,8 +12,8 @@ nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
 
-# A quarter of an hour on two cores. `weekly` and `schedules` take hours.
-NIGHTLY = "every-night"
+# A quarter of an hour on two cores. `weekly` and the suites of papers take hours.
+NIGHTLY = "nightly"
 
 # What nights are compared with, one file per suite; committed.
 BASELINES = Path("benchmarks/baselines")
@@ -56,23 +56,32 @@ def certify(session: nox.Session, *suites: str) -> None:
 @nox.session
 def demo(session: nox.Session) -> None:
     """Partition real model graphs, schedule layouts, certify the bounds, and report."""
-    certify(session, "demo", "demo-schedules")
+    certify(session, "demo")
+
+
+# Options of pytest: all CPUs, and the slowest ten tests at the end.
+ON_ALL_CPUS = ["-n", "logical", "--maxprocesses", "8", "--dist", "worksteal", "--durations", "10"]
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the test suite, on all CPUs; pass options of pytest, e.g. `-- -k dag`, to run a part."""
+    """Run the tests but the slow ones; pass options of pytest, e.g. `-- -k dag`, to run a part."""
     install(session, "test")
-    everything = ["-n", "logical", "--maxprocesses", "8", "--dist", "worksteal"]
-    session.run("pytest", *(session.posargs or everything))
+    session.run("pytest", *(session.posargs or [*ON_ALL_CPUS, "-m", "not slow"]))
+
+
+@nox.session(name="tests-all")
+def tests_all(session: nox.Session) -> None:
+    """Run all tests; pass e.g. `-- -m slow` for those only that `tests` leaves out."""
+    install(session, "test")
+    session.run("pytest", *ON_ALL_CPUS, *session.posargs)
 
 
 @nox.session
 def properties(session: nox.Session) -> None:
-    """Run the tests with new random examples of their properties, more of them than `tests`."""
+    """Run all tests with new random examples of their properties, more of them than `tests`."""
     install(session, "test")
-    everything = ["-n", "logical", "--maxprocesses", "8", "--dist", "worksteal"]
-    session.run("pytest", "--hypothesis-profile", "search", *(session.posargs or everything))
+    session.run("pytest", "--hypothesis-profile", "search", *(session.posargs or ON_ALL_CPUS))
 
 
 @nox.session
@@ -88,13 +97,18 @@ def lint(session: nox.Session) -> None:
 def run_afresh(session: nox.Session, suite: str, kind: str) -> tuple[Path, list[str]]:
     """Run a suite into a folder of its own, verify it, and return it with what went wrong."""
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%S")
-    out = NIGHTS / kind / f"{now}-{Path(suite).stem}"
+    out = NIGHTS / kind / f"{now}-{name_of(suite)}"
     wrong = []
     if not went_well(session, "run", suite, "--out", str(out), "--fail-on", "crashed,error"):
         wrong.append(suite)
     if not went_well(session, "verify", "--quiet", str(out)):
         wrong.append("verification")
     return out, wrong
+
+
+def name_of(suite: str) -> str:
+    """Return the name of a suite, of a part of one, or of a file, for names of files."""
+    return Path(suite).stem if suite.endswith(".toml") else suite.replace("/", "-")
 
 
 def chosen_suite(session: nox.Session) -> str:
@@ -123,7 +137,7 @@ def nightly(session: nox.Session) -> None:
     install(session)
     suite = chosen_suite(session)
     out, wrong = run_afresh(session, suite, "runs")
-    base = BASELINES / f"{Path(suite).stem}.parquet"
+    base = BASELINES / f"{name_of(suite)}.parquet"
     history = NIGHTS / f"{base.stem}-history.parquet"
     if not went_well(session, "report", str(out), "--history", str(history)):
         wrong.append("report")
@@ -159,7 +173,7 @@ def baseline(session: nox.Session) -> None:
         out, wrong = run_afresh(session, suite, "baselines")
         if wrong:
             session.error("not refreshed, since these failed: " + ", ".join(wrong))
-        name = Path(suite).stem
+        name = name_of(suite)
     base = BASELINES / f"{name}.parquet"
     if base.exists():
         went_well(session, "compare", str(base), str(out))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
-from boundmark.benchmarks.graph_drawing.picture import Picture, kinds
+from boundmark.benchmarks.graph_drawing import Picture, kinds
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag

@@ -1,6 +1,8 @@
 """Whether the compiled kernels of the methods are on disk, so that importing them is quick."""
 
 import contextlib
+import hashlib
+import importlib.metadata
 import importlib.util
 import os
 from pathlib import Path
@@ -8,42 +10,47 @@ from pathlib import Path
 from boundmark.problems.catalog import may_treat
 from boundmark.problems.plugins import entry_points_of
 
+# Beside what Python and numba keep, so that it goes when they go.
+STAMP = Path("__pycache__") / "kernels-compiled"
+
 
 def are_compiled(problem: str | None = None) -> bool:
-    """Whether each of our packages of methods that has kernels has compiled ones beside them.
+    """Whether all our packages of methods were marked as compiled, and have not changed since.
 
-    Of those that hold methods for one problem, if it is given. After a source was changed, it
-    is compiled anew. Where they are kept elsewhere, nobody knows, and they are taken to be there.
+    Of those that hold methods for one problem, if it is given. Where compiled kernels are kept
+    elsewhere, or cannot be kept, nobody knows, and they are taken to be there.
     """
     if os.environ.get("NUMBA_CACHE_DIR"):
         return True
-    return all(_is_fresh(folder) or not os.access(folder, os.W_OK) for folder in _folders(problem))
+    return all(_is_marked(folder) or not os.access(folder, os.W_OK) for folder in _folders(problem))
 
 
 def mark_compiled(problem: str | None = None) -> None:
-    """Note that all is compiled: what has a new date and its old content is not compiled again."""
+    """Note that the kernels are compiled, for these sources and this numba."""
     for folder in _folders(problem):
-        for path in (folder / "__pycache__").glob("*.nbi"):
-            with contextlib.suppress(OSError):
-                path.touch()
+        # Where it cannot be noted, it is asked again.
+        with contextlib.suppress(OSError):
+            (folder / STAMP).parent.mkdir(exist_ok=True)
+            (folder / STAMP).write_text(_digest(folder))
 
 
-def _is_fresh(folder: Path) -> bool:
-    """Whether something is compiled, and nothing before its source was changed."""
-    compiled: dict[str, float] = {}
-    for path in (folder / "__pycache__").glob("*.nbi"):
-        module = path.name.partition(".")[0]
-        compiled[module] = max(compiled.get(module, 0.0), path.stat().st_mtime)
-    sources = {module: folder / f"{module}.py" for module in compiled}
-    return bool(compiled) and all(
-        path.stat().st_mtime <= compiled[module]
-        for module, path in sources.items()
-        # Caches outlive modules that are gone.
-        if path.exists()
-    )
+def _is_marked(folder: Path) -> bool:
+    try:
+        return (folder / STAMP).read_text() == _digest(folder)
+    except (OSError, ValueError):
+        return False
+
+
+def _digest(folder: Path) -> str:
+    """Return a hash of numba's version and of all sources: dates change without them."""
+    digest = hashlib.sha256(importlib.metadata.version("numba").encode())
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _folders(problem: str | None) -> list[Path]:
+    """Return the folders of our packages of methods."""
     points = entry_points_of("boundmark.methods")
     if problem is not None:
         points = [point for point in points if may_treat(point.name, problem)]
@@ -52,5 +59,5 @@ def _folders(problem: str | None) -> list[Path]:
         if point.module.startswith("boundmark."):
             spec = importlib.util.find_spec(point.module)
             if spec is not None and spec.origin is not None:
-                folders += Path(spec.origin).parent.rglob("kernels")
+                folders.append(Path(spec.origin).parent)
     return folders

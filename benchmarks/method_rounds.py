@@ -1,10 +1,11 @@
 """Methods round after round: one engine runs them all, and each gets its share of the time."""
 
+import itertools
 import json
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -16,15 +17,84 @@ from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.problems.canonical import canonical_json
+from boundmark.problems.catalog import methods
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.method import Kind
+from boundmark.problems.problem import Problem
 
 # Of the time that is left, for a round that others follow.
 ROUND_FRACTION = 0.5
+
+# What a method gets that runs in the command's own process.
+IMMEDIATE_SECONDS = 1.0
 
 # What a method gets at least, if there is any time: quick ones need less.
 SHORTEST_SECONDS = 0.2
 
 # A stored result counts as one with the same limit if its limit was not much shorter.
 SIMILAR_LIMIT = 0.75
+
+
+@dataclass(frozen=True)
+class MethodPlan:
+    """The methods that an instance gets, in the order in which they start.
+
+    Attributes
+    ----------
+    immediate
+        Run first, in the calling process; see `Problem.immediate`.
+    rounds
+        A round is run if those before it, and the immediate methods, have not proven an optimum.
+    """
+
+    immediate: tuple[MethodChoice, ...]
+    rounds: tuple[tuple[MethodChoice, ...], ...]
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        names: Sequence[str] = (),
+        kinds: Sequence[Kind] = ("heuristic", "bound", "exact"),
+    ) -> "MethodPlan":
+        """Return the methods asked for as one round, or else the problem's default ones.
+
+        Default methods that are not installed, or of other kinds, are left out.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no method with a name that is asked for.
+        InvalidInputError
+            If one treats another problem, or the problem has no methods.
+        """
+        if names:
+            asked = (MethodChoice.of(name, problem=problem.name) for name in dict.fromkeys(names))
+            return cls((), (tuple(asked),))
+        treating = [one.name for one in methods(problem.name).values() if one.kind in kinds]
+        if not treating:
+            raise InvalidInputError(
+                f"no method of kind {' or '.join(kinds)} for problem {problem.name!r} is installed."
+            )
+        immediate = {name: params for name, params in problem.immediate.items() if name in treating}
+        rounds = [
+            tuple(
+                MethodChoice.of(name, problem=problem.name) for name in round_ if name in treating
+            )
+            for round_ in problem.rounds or (treating,)
+        ]
+        return cls(
+            tuple(
+                MethodChoice.of(name, params, problem=problem.name)
+                for name, params in immediate.items()
+            ),
+            tuple(filter(None, rounds)),
+        )
+
+    @property
+    def all(self) -> list[MethodChoice]:
+        """The methods of all rounds, the immediate ones first."""
+        return [*self.immediate, *itertools.chain.from_iterable(self.rounds)]
 
 
 class MethodRounds:
@@ -66,7 +136,7 @@ class MethodRounds:
     def __init__(
         self,
         source: NamedInstance,
-        rounds: Sequence[Sequence[MethodChoice]],
+        plan: MethodPlan,
         settings: RunSettings,
         clock: WallClock,
         *,
@@ -76,7 +146,7 @@ class MethodRounds:
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
-        self._rounds = rounds
+        self._immediate, self._rounds = plan.immediate, plan.rounds
         self._settings = settings
         self.clock = clock
         self.on_begin: Callable[[WallClock], None] = lambda clock: None
@@ -101,6 +171,16 @@ class MethodRounds:
     def is_proven(self) -> bool:
         """Whether the best solution is proven optimal."""
         return self.objective is not None and self.objective == self.bound
+
+    def immediate_tasks(self) -> Iterator[PlannedTask]:
+        """Yield the tasks that need no processes of their own, one after the other."""
+        for choice in self._immediate:
+            limit = min(IMMEDIATE_SECONDS, self.clock.seconds)
+            if self.is_proven or self.why_stopped:
+                return
+            if not self._is_known(choice, limit):
+                self.tried.append(choice.method.name)
+                yield self._planned(choice, limit)
 
     def tasks(self) -> Iterator[PlannedTask]:
         """Yield tasks; waits for the end of those that run where a round has to be over."""
@@ -129,7 +209,9 @@ class MethodRounds:
         if self.is_proven:
             return []
         why = self.why_stopped or TIME_IS_UP
-        names = [choice.method.name for choices in self._rounds for choice in choices]
+        names = [
+            choice.method.name for choice in (*self._immediate, *itertools.chain(*self._rounds))
+        ]
         return [(name, why) for name in names if name not in self.tried]
 
     def stop(self, why: str) -> None:

@@ -6,7 +6,7 @@ names a `Presentation`.
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from boundmark.benchmarks.answer import Answer
+from boundmark.problems.catalog import may_treat
 from boundmark.problems.plugins import registered
 
 # What all solutions state, and the lines around the solution say.
@@ -82,11 +83,15 @@ class Presentation:
 
 
 @cache
-def presentations() -> Mapping[str, Presentation]:
-    """Return every registered presentation by its problem."""
-    return registered("boundmark.answers", Presentation, key="problem")
-
-
 def presentation_of(problem: str) -> Presentation:
-    """Return a problem's presentation, the plain one if it has none of its own."""
-    return presentations().get(problem) or Presentation(problem)
+    """Return a problem's presentation, the plain one if it has none of its own.
+
+    Entry points that are named after other problems are not loaded.
+    """
+    found = registered(
+        "boundmark.answers",
+        Presentation,
+        key="problem",
+        is_wanted=lambda point: may_treat(point.name, problem),
+    )
+    return found.get(problem) or Presentation(problem)

@@ -1,6 +1,7 @@
 """Runs planned tasks into a results folder: skip what is there, execute, store."""
 
 import fcntl
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,14 +11,24 @@ from pathlib import Path
 
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
+from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome, Task
-from boundmark.benchmarks.instance_files import read_instance, store_instance, store_labels
 from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
-from boundmark.benchmarks.rows import RowWriter, store_environment
+from boundmark.benchmarks.rows import (
+    RowWriter,
+    read_instance,
+    store_environment,
+    store_instance,
+    store_labels,
+)
 from boundmark.benchmarks.suite import NamedInstance
+from boundmark.problems import catalog
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import InvalidInputError, StoreError
+from boundmark.problems.lookup import find
+from boundmark.problems.problem import Instance
+from boundmark.problems.regular_file import open_regular
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore
 
@@ -110,58 +121,103 @@ def run_planned(
     return summary
 
 
-def run_as_they_come(
-    source: NamedInstance,
-    planned: Iterable[PlannedTask],
-    directory: Path,
-    engine: Engine,
-    *,
-    on_finish: Callable[[PlannedTask, Outcome], None],
-    on_error: Callable[[], None],
-    told: Callable[[Outcome], Outcome] = lambda outcome: outcome,
-) -> None:
-    """Run tasks about one instance that are planned while others run, and store them.
+class InstanceRun:
+    """Runs tasks about one instance that are planned while others run, and stores them.
 
     Parameters
     ----------
-    planned
-        Iterated in the engine's threads, one at a time.
+    store
+        Locked for the time.
     on_finish
         Called after each stored task.
-    on_error
-        Called if an outcome cannot be stored: `planned` must come to its end.
     told
         Returns an outcome as it is stored, for what only the caller knows.
+    """
+
+    def __init__(
+        self,
+        store: ResultStore,
+        instance: Instance,
+        on_finish: Callable[[PlannedTask, Outcome], None],
+        told: Callable[[Outcome], Outcome],
+    ) -> None:
+        self._store = store
+        self._instance = instance
+        self._on_finish = on_finish
+        self._told = told
+        self._writer = RowWriter(store)
+
+    def here(self, planned: Iterable[PlannedTask]) -> None:
+        """Run tasks in this process, one after the other, and store them.
+
+        Raises
+        ------
+        StoreError
+            If an outcome cannot be stored.
+        """
+        for item in planned:
+            method = find("method", item.task.method, catalog.methods(item.task.problem))
+            self._keep([(item, run_here(item.task, method, self._instance))])
+
+    def on_engine(
+        self, engine: Engine, planned: Iterable[PlannedTask], on_error: Callable[[], None]
+    ) -> None:
+        """Run tasks on an engine and store them.
+
+        Parameters
+        ----------
+        planned
+            Iterated in the engine's threads, one at a time.
+        on_error
+            Called if an outcome cannot be stored: `planned` must come to its end.
+
+        Raises
+        ------
+        StoreError
+            If an outcome cannot be stored.
+        """
+        by_id: dict[str, PlannedTask] = {}
+
+        def tasks() -> Iterator[Task]:
+            for item in planned:
+                by_id[item.task.task_id] = item
+                yield item.task
+
+        def keep(outcomes: Sequence[Outcome]) -> None:
+            try:
+                self._keep([(by_id[outcome.task.task_id], outcome) for outcome in outcomes])
+            except BaseException:
+                on_error()
+                raise
+
+        engine.run(tasks(), partial(read_instance, self._store), keep)
+
+    def _keep(self, ended: Sequence[tuple[PlannedTask, Outcome]]) -> None:
+        items = [(item, self._told(outcome)) for item, outcome in ended]
+        self._writer.write(items)
+        for item, outcome in items:
+            self._on_finish(item, outcome)
+
+
+@contextmanager
+def storing(
+    source: NamedInstance,
+    directory: Path,
+    on_finish: Callable[[PlannedTask, Outcome], None],
+    told: Callable[[Outcome], Outcome] = lambda outcome: outcome,
+) -> Iterator[InstanceRun]:
+    """Yield what runs tasks about one instance and stores them in a folder; see `InstanceRun`.
 
     Raises
     ------
     StoreError
         If the folder cannot be used, or another run is writing to it.
     """
-    by_id: dict[str, PlannedTask] = {}
-
-    def tasks() -> Iterator[Task]:
-        for item in planned:
-            by_id[item.task.task_id] = item
-            yield item.task
-
     with _only_writer(directory) as store:
         store.remove_partial_files()
         _store_beforehand(store, [source])
-        writer = RowWriter(store)
-
-        def keep(outcomes: Sequence[Outcome]) -> None:
-            items = [(by_id[outcome.task.task_id], told(outcome)) for outcome in outcomes]
-            try:
-                writer.write(items)
-                for item, outcome in items:
-                    on_finish(item, outcome)
-            except BaseException:
-                on_error()
-                raise
-
         try:
-            engine.run(tasks(), partial(read_instance, store), keep)
+            yield InstanceRun(store, source.instance, on_finish, told)
         finally:
             store.compact()
 
@@ -209,7 +265,7 @@ def _only_writer(directory: Path) -> Iterator[ResultStore]:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock = (directory / ".lock").open("w")
+        lock = os.fdopen(open_regular(directory / ".lock", os.O_RDWR | os.O_CREAT), "r+")
     except OSError as error:
         raise StoreError(
             f"{directory} cannot be used as a results folder: {error.strerror}."

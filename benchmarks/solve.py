@@ -1,17 +1,16 @@
 """One instance: the best solution and the best certified bound that the methods find."""
 
+import itertools
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.engines import local_engine
-from boundmark.benchmarks.execution.engine import Engine
-from boundmark.benchmarks.execution.local_engine import LocalEngine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
 from boundmark.benchmarks.interruption import (
@@ -21,52 +20,16 @@ from boundmark.benchmarks.interruption import (
     end_running_methods,
     ending_gently,
 )
-from boundmark.benchmarks.method_rounds import MethodRounds
+from boundmark.benchmarks.method_rounds import MethodPlan, MethodRounds
 from boundmark.benchmarks.planning import PlannedTask
-from boundmark.benchmarks.runner import run_as_they_come
+from boundmark.benchmarks.runner import storing
 from boundmark.benchmarks.settings import RunSettings
-from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.suite import NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.bounds import checker
-from boundmark.problems.catalog import methods
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.method import Kind
-from boundmark.problems.problem import Problem
 from boundmark.reports.stored.documents import read_document
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
-
-
-def rounds_of(
-    problem: Problem,
-    names: Sequence[str] = (),
-    kinds: Sequence[Kind] = ("heuristic", "bound", "exact"),
-) -> list[list[MethodChoice]]:
-    """Return the methods asked for as one round, or else the problem's default rounds.
-
-    Default methods that are not installed, or of other kinds, are left out.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no method with a name that is asked for.
-    InvalidInputError
-        If one treats another problem, or the problem has no methods.
-    """
-    if names:
-        return [[MethodChoice.of(name, problem=problem.name) for name in dict.fromkeys(names)]]
-    treating = [method.name for method in methods(problem.name).values() if method.kind in kinds]
-    if not treating:
-        raise InvalidInputError(
-            f"no method of kind {' or '.join(kinds)} for problem {problem.name!r} is installed."
-        )
-    rounds = problem.rounds or (treating,)
-    installed = [[name for name in names if name in treating] for names in rounds]
-    return [
-        [MethodChoice.of(name, problem=problem.name) for name in names]
-        for names in installed
-        if names
-    ]
 
 
 def warnings_about(source: NamedInstance) -> tuple[str, ...]:
@@ -79,78 +42,75 @@ def warnings_about(source: NamedInstance) -> tuple[str, ...]:
     return (*source.notes, redundant)
 
 
+@dataclass(frozen=True)
+class SolvingOptions:
+    """The methods of a search, and what they may use.
+
+    Attributes
+    ----------
+    plan
+        Methods, round after round.
+    settings
+        Memory limit of each method, and its seed; the time is the clock's.
+    clock
+        Wall time of the search.
+    workers
+        Methods at a time.
+    """
+
+    plan: MethodPlan
+    settings: RunSettings
+    clock: WallClock
+    workers: int
+
+
 def solve(
     source: NamedInstance,
-    rounds: Sequence[Sequence[MethodChoice]],
+    options: SolvingOptions,
     directory: Path,
-    settings: RunSettings,
-    clock: WallClock,
     *,
-    workers: int,
     given: GivenSolution | None = None,
     watch: Callable[[MethodRounds], AbstractContextManager[object]] = nullcontext,
+    prepare: Callable[[], None] = lambda: None,
 ) -> Answer:
     """Run methods on an instance and return the best of what was verified.
 
-    The clock begins anew when the processes that run methods are ready: how long they take to start
-    depends on what else the machine does, and says nothing about the instance.
+    Immediate methods come first, in this process, so that there is an answer whatever else the
+    machine does. If they do not prove an optimum, processes for the others are started, and the
+    clock begins anew when these are ready: how long they take to start says nothing about the
+    instance.
 
     Methods that still run when the optimum is proven are ended. Ctrl-C ends all that run; what they
     have found by then counts.
 
     Parameters
     ----------
-    rounds
-        A round is run if those before it have not proven an optimum.
     directory
         Results folder; methods that have had about as much time there are not run again.
-    settings
-        Memory limit of each method, and its seed; the time is the clock's.
-    workers
-        Methods at a time.
     given
         A solution that the user has, which is as good as one that a method has found.
     watch
         Returns a context that shows how the rounds go on.
+    prepare
+        Called before processes are started, if there have to be any.
     """
-    # No more processes than there are methods to run in them.
-    engine = local_engine(min(workers, max(1, sum(map(len, rounds)))))
-    first = [choice.method.name for choice in rounds[0]] if rounds else []
-    engine.start(source.instance.problem, first)
-    try:
-        return _solve(source, rounds, directory, settings, clock, engine, given, watch)
-    finally:
-        engine.close()
-
-
-def _solve(
-    source: NamedInstance,
-    rounds: Sequence[Sequence[MethodChoice]],
-    directory: Path,
-    settings: RunSettings,
-    clock: WallClock,
-    engine: LocalEngine,
-    given: GivenSolution | None,
-    watch: Callable[[MethodRounds], AbstractContextManager[object]],
-) -> Answer:
     stored = ResultStore.create_or_open(directory).results()
     going = MethodRounds(
         source,
-        rounds,
-        settings,
-        clock,
+        options.plan,
+        options.settings,
+        options.clock,
         stored=stored[stored["instance_sha256"] == source.instance.sha256],
-        workers=engine.workers,
+        workers=options.workers,
         target=given.objective if given else None,
     )
-
-    with watch(going):
-        late = _run(going, source, directory, engine)
+    late = _run(going, source, directory, options, watch, prepare)
     rows = ResultStore.open(directory).results()
     rows = rows[
         (rows["instance_sha256"] == source.instance.sha256) & rows["method"].isin(going.tried)
     ]
-    answer = _best(source, rows, directory, clock.spent(), given)
+    tried_first = [choice.method.name for choice in options.plan.immediate]
+    answer = _best(source, rows, directory, going.clock.spent(), given, tried_first)
     unfinished = [f"{name}: not run, because {why}" for name, why in going.not_run()]
     if late:
         unfinished += [f"{name}: {late}" for name in going.running]
@@ -161,8 +121,15 @@ def _solve(
     )
 
 
-def _run(going: MethodRounds, source: NamedInstance, directory: Path, engine: Engine) -> str:
-    """Run the rounds; return why results were left unchecked, empty if none were."""
+def _run(
+    going: MethodRounds,
+    source: NamedInstance,
+    directory: Path,
+    options: SolvingOptions,
+    watch: Callable[[MethodRounds], AbstractContextManager[object]],
+    prepare: Callable[[], None],
+) -> str:
+    """Run all methods; return why results were left unchecked, empty if none were."""
 
     def told(outcome: Outcome) -> Outcome:
         if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
@@ -177,17 +144,24 @@ def _run(going: MethodRounds, source: NamedInstance, directory: Path, engine: En
             end_running_methods()
 
     try:
-        with ending_gently(going.stop) as set_clock:
+        with (
+            ending_gently(going.stop) as set_clock,
+            storing(source, directory, finished, told) as run,
+        ):
             going.on_begin = set_clock
-            run_as_they_come(
-                source,
-                going.tasks(),
-                directory,
-                engine,
-                on_finish=finished,
-                on_error=lambda: going.stop("an outcome could not be stored"),
-                told=told,
-            )
+            run.here(going.immediate_tasks())
+            if going.is_proven or going.why_stopped:
+                return ""
+            prepare()
+            # No more processes than there are methods to run in them.
+            methods = [choice.method.name for choice in itertools.chain(*options.plan.rounds)]
+            engine = local_engine(min(options.workers, max(1, len(methods))))
+            first = [choice.method.name for choice in options.plan.rounds[0]]
+            engine.start(source.instance.problem, first)
+            with closing(engine), watch(going):
+                run.on_engine(
+                    engine, going.tasks(), lambda: going.stop("an outcome could not be stored")
+                )
     except TimeIsUpError:
         return "what it found was not checked, because the time was up"
     except KeyboardInterrupt:
@@ -202,6 +176,7 @@ def _best(
     directory: Path,
     seconds: float,
     given: GivenSolution | None,
+    tried_first: Collection[str],
 ) -> Answer:
     solved = best_rows(rows, "objective")
     bounded = best_rows(rows, "bound_certified", highest=True)
@@ -230,7 +205,7 @@ def _best(
         method=method,
         bound_method=None if lower is None else str(lower["method"]),
         seconds=seconds,
-        failures=_failures(rows),
+        failures=_failures(rows, tried_first),
         warnings=warnings_about(source),
     )
 
@@ -239,9 +214,13 @@ def _ended_because(why: str) -> str:
     return f"ended because {why}"
 
 
-def _failures(rows: pd.DataFrame) -> tuple[str, ...]:
-    """Return a sentence for each method whose latest attempt did not end well."""
+def _failures(rows: pd.DataFrame, tried_first: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each method whose latest attempt did not end well.
+
+    That an immediate method does not suit an instance is no failure: it is tried on all.
+    """
     latest = rows.sort_values("started_at").drop_duplicates("method", keep="last")
+    latest = latest[~(latest["method"].isin(tried_first) & (latest["status"] == "unsupported"))]
     is_failed = (latest["status"] != "ok") & (latest["status_detail"] != _ended_because(PROVEN))
     failed = latest[is_failed]
     return tuple(

@@ -13,8 +13,8 @@ from boundmark.problems.catalog import methods, problems
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError, MissingFileError
 from boundmark.problems.lookup import find
-from boundmark.problems.method import Method, ParameterValue
-from boundmark.problems.problem import Instance, Problem
+from boundmark.problems.method import Method
+from boundmark.problems.problem import Instance, ParameterValue, Problem
 from boundmark.problems.source_file import naming
 
 

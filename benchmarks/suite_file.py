@@ -1,5 +1,6 @@
 """Suites as TOML files: our own, and those that users write."""
 
+import logging
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,20 +37,39 @@ SUITE_FIELDS = (
     "methods",
 )
 
-COLLECTION_FIELDS = ("description", "suites")
+COLLECTION_FIELDS = ("description", "suites", "small")
 
 INSTANCES_FIELDS = ("dataset", "members", "file", "device", "methods", "optional")
 
 
 def suite_names() -> tuple[str, ...]:
     """Return the names of the suites that come with the package."""
-    return tuple(
-        sorted(path.name[:-5] for path in _shipped().iterdir() if path.name[-5:] == ".toml")
-    )
+    return _names_in(_shipped())
 
 
-def load_collection(name: str) -> Collection:
+def part_names() -> tuple[str, ...]:
+    """Return the names of the parts of these suites, each a suite by itself: ``nightly/proofs``."""
+    folders = sorted((path for path in _shipped().iterdir() if path.is_dir()), key=str)
+    return tuple(f"{folder.name}/{name}" for folder in folders for name in _names_in(folder))
+
+
+def renamed() -> dict[str, str]:
+    """Return what suites of earlier versions are called now; to go with version 0.3."""
+    lines = (_shipped() / "renamed.txt").read_text().splitlines()
+    return dict(line.split() for line in lines)
+
+
+def _names_in(folder: Any) -> tuple[str, ...]:
+    return tuple(sorted(path.name[:-5] for path in folder.iterdir() if path.name[-5:] == ".toml"))
+
+
+def load_collection(name: str, *, small: bool = False) -> Collection:
     """Return the suites of a collection, or a suite alone, by name or from a ``.toml`` file.
+
+    Parameters
+    ----------
+    small
+        Whether to take the collection's small form.
 
     Raises
     ------
@@ -59,19 +79,22 @@ def load_collection(name: str) -> Collection:
         If a file is not TOML, or a field is missing, unknown or of the wrong type.
     """
     read = _read(name)
+    if small and "small" not in read.table:
+        forms = [one for one in suite_names() if "small" in _read(one).table]
+        raise InvalidInputError(f"{read.where} has no small form; {', '.join(forms)} have one.")
     if "suites" not in read.table:
         suite = _suite(read)
         return Collection(suite.name, suite.description, (suite,))
     read.allow(COLLECTION_FIELDS)
     description = read.of_type("description", str)
-    parts = read.non_empty("suites")
+    parts = read.non_empty("small" if small else "suites")
     for part in parts:
         if not isinstance(part, str):
             raise InvalidInputError(
                 f"{read.where}: suites has {quoted(part)}; expected names of suites, or files."
             )
         if not part.endswith(".toml"):
-            find(f"suite (in {read.where})", part, dict.fromkeys(suite_names()))
+            find(f"suite (in {read.where})", part, dict.fromkeys((*suite_names(), *part_names())))
     with naming(read.where):
         suites = tuple(_suite(_read(part, read.folder)) for part in parts)
     return Collection(read.name, description, suites)
@@ -97,7 +120,13 @@ def parse_suite(
 def _read(name: str, folder: Path | None = None) -> "_Reader":
     """Return the table of a shipped suite, or of a file, relative to a folder if one is given."""
     if not name.endswith(".toml"):
-        find("suite", name, dict.fromkeys(suite_names()))
+        called = renamed().get(name, name)
+        if called != name:
+            logging.getLogger("boundmark").warning(
+                "note: suite %s is called %s now; the old name will go", name, called
+            )
+            name = called
+        find("suite", name, dict.fromkeys((*suite_names(), *part_names())))
         return _parsed(name, (_shipped() / f"{name}.toml").read_text())
     path = folder / name if folder else Path(name)
     try:

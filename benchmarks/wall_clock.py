@@ -1,7 +1,9 @@
 """The time that a whole command may take, and what of it methods may use."""
 
+import os
 import time
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 # Of the time, for checking what methods have found: a share of it, and no more than some seconds.
 CHECKING_FRACTION = 0.15
@@ -38,10 +40,7 @@ class WallClock:
         """Return the clock of the command that runs, from when its process began."""
         if not is_whole_process:
             return cls(seconds)
-        import psutil
-
-        age = max(0.0, time.time() - psutil.Process().create_time())
-        return cls(seconds, time.monotonic() - age)
+        return cls(seconds, time.monotonic() - process_age())
 
     @property
     def checking_seconds(self) -> float:
@@ -73,3 +72,15 @@ class WallClock:
     def for_methods(self) -> float:
         """Return the seconds that methods may still use, 0.0 if only checking may go on."""
         return max(0.0, self.remaining() - self.checking_seconds)
+
+
+def process_age() -> float:
+    """Return the seconds since this process was started, to a hundredth.
+
+    Both times count from when the machine started; the time of day when that was is known to the
+    second only.
+    """
+    # The 22nd field; the second, the program's name, may hold blanks and parentheses.
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)

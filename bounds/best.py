@@ -1,4 +1,4 @@
-"""Keeps the best that a method has found so far, and hands on only what is better."""
+"""A filter of a method's reports: it passes on solutions and bounds better than those before."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from boundmark.problems.problem import Instance
 
 @dataclass
 class Best:
-    """Stands before a `Progress`, and knows the best solution's cost and the best bounds.
+    """A `Progress` that remembers the best cost and the best bounds, and passes on improvements.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Best:
 
     @classmethod
     def before(cls, instance: Instance, progress: Progress) -> "Best":
-        """Return the receiver itself if it is one, so that what it knows is known here."""
+        """Return `progress` if it is a `Best` already; otherwise wrap it."""
         return progress if isinstance(progress, cls) else cls(instance, progress)
 
     @property
@@ -46,11 +46,11 @@ class Best:
 
     @property
     def is_proven(self) -> bool:
-        """Whether no solution can be better than the best one."""
+        """Whether the best solution is proven optimal."""
         return self.objective <= self.lower
 
     def solution(self, solution: Any) -> None:
-        """Take a solution.
+        """Pass on a solution if it is better than the best one.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Best:
             self.progress.solution(solution)
 
     def bound(self, bound: Certificate | Claim) -> None:
-        """Take a bound; a certificate has to beat certificates only."""
+        """Pass on a bound if it is better; a certificate has to beat certificates only."""
         if isinstance(bound, Certificate):
             if bound.bound > self.certified:
                 self.certified = bound.bound

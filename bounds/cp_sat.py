@@ -23,7 +23,7 @@ def new_model() -> "cp_model.CpModel":
 
 
 def new_solver(seconds: float, threads: int) -> "cp_model.CpSolver":
-    """Return a solver with its limits; the same seed each time."""
+    """Return a solver with limits on time and threads, and a fixed seed."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
@@ -38,7 +38,7 @@ def solve(
     model: "cp_model.CpModel",
     report: "cp_model.CpSolverSolutionCallback | None" = None,
 ) -> "cp_model.CpSolverStatus":
-    """Search, and return the solver's status.
+    """Solve the model, and return the solver's status.
 
     Raises
     ------

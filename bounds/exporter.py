@@ -1,4 +1,4 @@
-"""Certificates in formats that third-party programs check, by kind.
+"""Registry of exporters: certificates written in formats that third-party programs check.
 
 A package adds a format with an entry point in the group ``boundmark.exporters`` that names an
 `Exporter`.

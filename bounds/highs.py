@@ -1,4 +1,4 @@
-"""A linear program given to HiGHS."""
+"""Load a linear program into HiGHS."""
 
 from typing import Any, TypeAlias
 

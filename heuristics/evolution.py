@@ -1,11 +1,7 @@
-"""Search over keys in [0, 1] by a biased random-key genetic algorithm (BRKGA, [BRKGA11]).
-
-Of what its authors recommend, this takes 20 % elite (10 to 25 %; on random graphs better than
-10 %), 20 % mutants (10 to 30 %), two parents, and a key from the elite parent with probability 0.7
-(0.5 to 0.8).
-"""
+"""Search over keys in [0, 1] by a biased random-key genetic algorithm (BRKGA, [BRKGA11])."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -15,9 +11,31 @@ from boundmark.problems.method import Budget
 
 Keys: TypeAlias = NDArray[np.float64]
 
-ELITE = 0.2
-MUTANTS = 0.2
-FROM_ELITE_PARENT = 0.7
+
+@dataclass(frozen=True)
+class BrkgaSettings:
+    """Settings of the genetic algorithm; there are two parents.
+
+    Attributes
+    ----------
+    population
+        Number of vectors in a generation.
+    evaluations
+        How many vectors are decoded, if the budget allows.
+    elite
+        Fraction of a generation that the next one keeps. Its authors recommend 0.1 to 0.25; on
+        random graphs, 0.2 is better than 0.1.
+    mutants
+        Fraction of a generation that is random; recommended are 0.1 to 0.3.
+    from_elite_parent
+        Probability that a key comes from the elite parent; recommended are 0.5 to 0.8.
+    """
+
+    population: int
+    evaluations: int
+    elite: float = 0.2
+    mutants: float = 0.2
+    from_elite_parent: float = 0.7
 
 
 class _Population(Protocol):
@@ -30,7 +48,7 @@ class _TimeIsUpError(Exception):
 
 
 class _Decoder:
-    """Hands keys to the cost function, and ends the search when its time or share is up."""
+    """Pass keys to the cost function; end the search when time or evaluations are used up."""
 
     def __init__(self, cost: Callable[[Keys], int], evaluations: int, budget: Budget) -> None:
         self.cost = cost
@@ -49,8 +67,7 @@ class _Decoder:
 def evolve(
     genes: int,
     cost: Callable[[Keys], int],
-    population: int,
-    evaluations: int,
+    settings: BrkgaSettings,
     seed: int,
     budget: Budget,
     initial: Sequence[Keys] = (),
@@ -61,10 +78,6 @@ def evolve(
     ----------
     genes
         Length of a vector.
-    population
-        Number of vectors in a generation.
-    evaluations
-        How many vectors are decoded, if the budget allows.
     initial
         Vectors of the first generation; the others are random.
     """
@@ -73,20 +86,21 @@ def evolve(
     from brkga_mp_ipr.types import BrkgaParams
 
     params = BrkgaParams()
-    params.population_size = population
-    params.elite_percentage = ELITE
-    params.mutants_percentage = MUTANTS
+    params.population_size = settings.population
+    params.elite_percentage = settings.elite
+    params.mutants_percentage = settings.mutants
     params.num_elite_parents = 1
     params.total_parents = 2
     params.bias_type = BiasFunctionType.CONSTANT
     params.num_independent_populations = 1
-    decoder = _Decoder(cost, evaluations, budget)
+    decoder = _Decoder(cost, settings.evaluations, budget)
     search = BrkgaMpIpr(decoder, Sense.MINIMIZE, seed, genes, params)
     search.set_bias_custom_function(
-        lambda rank: FROM_ELITE_PARENT if rank == 1 else 1 - FROM_ELITE_PARENT
+        lambda rank: settings.from_elite_parent if rank == 1 else 1 - settings.from_elite_parent
     )
     if initial:
-        search.set_initial_population([vector.tolist() for vector in initial[:population]])
+        first = initial[: settings.population]
+        search.set_initial_population([vector.tolist() for vector in first])
     try:
         search.initialize()
         while decoder.left > 0:

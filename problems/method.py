@@ -12,10 +12,9 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.problem import Solution
+from boundmark.problems.problem import ParameterValue, Solution
 
 Kind: TypeAlias = Literal["heuristic", "bound", "exact"]
-ParameterValue: TypeAlias = bool | int | float | str
 
 
 @dataclass(frozen=True)

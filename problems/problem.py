@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
@@ -14,6 +14,8 @@ from boundmark.problems.solution_table import SolutionTable
 if TYPE_CHECKING:
     from boundmark.problems.devices import Cluster, Device
 
+# Values of a method's parameters.
+ParameterValue: TypeAlias = bool | int | float | str
 
 INSTANCE_FORMAT = "boundmark-instance/1"
 
@@ -122,9 +124,14 @@ class Problem:
         What an instance needs beside.
     instance
         Makes an instance, from what `adapt` returned and all parameters by name.
+    immediate
+        Methods that `boundmark solve` runs first, in its own process, each with the parameters that
+        differ from its defaults. They must end within a second on any instance and import nothing
+        that takes long: no solver and nothing compiled.
     rounds
         Names of the methods that `boundmark solve` runs if none is asked for, round by round until
         the best solution is proven optimal. Without any, all methods of the problem in one round.
+        Methods that are immediate as well, with the same parameters, are not run again.
     precedence
         Where a source suits several problems, the one with the lowest number comes first.
     naming
@@ -141,6 +148,7 @@ class Problem:
     instance: Callable[..., Instance]
     instance_from_json: Callable[[Mapping[str, Any]], Instance]
     solution_from_json: Callable[[Mapping[str, Any]], Solution]
+    immediate: Mapping[str, Mapping[str, ParameterValue]] = field(default_factory=dict)
     rounds: tuple[tuple[str, ...], ...] = ()
     precedence: int = 100
     cost_model: CostModel | None = None

@@ -25,8 +25,13 @@ class RefusedFileError(OSError):
         return str(self.strerror)
 
 
-def open_regular(path: str | Path) -> int:
-    """Return the descriptor of a regular file, or of one that a link leads to, open for reading.
+def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file, or the one that a link leads to, and return its descriptor.
+
+    Parameters
+    ----------
+    flags
+        As for `os.open`; without any, the file is opened for reading.
 
     Raises
     ------
@@ -36,7 +41,7 @@ def open_regular(path: str | Path) -> int:
         If it cannot be opened.
     """
     # Opening a pipe must not block.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

@@ -4,11 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from boundmark.bounds.checker import printable
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -21,6 +16,15 @@ MOST_LINES = 10
 @contextmanager
 def check_progress(quiet: bool = False) -> Iterator["Callable[[Checks], None]"]:
     """Show on the error output how many documents are checked, and say it in the end."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     console = Console(stderr=True, quiet=quiet)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -58,6 +62,8 @@ def print_left_out(unsupported: "pd.DataFrame") -> None:
         From `checked_results`.
     """
     import click
+
+    from boundmark.bounds.checker import printable
 
     for row in unsupported.head(MOST_LINES).to_dict("records"):
         click.echo(

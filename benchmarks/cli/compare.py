@@ -1,4 +1,4 @@
-"""`boundmark compare`: what a run does worse than another one."""
+"""`boundmark compare` and `boundmark baseline`: what got better or worse between two runs."""
 
 import gc
 import json
@@ -56,3 +56,23 @@ def compare(
             write_durably(out / name, text.encode())
     click.echo(texts["comparison.json" if as_json else "comparison.md"], nl=False)
     sys.exit(found.exit_code)
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def baseline(directory: Path, file: Path) -> None:
+    """Write FILE, the part of the run in DIR that `boundmark compare` needs.
+
+    As in reports, the checker sees the best documents of each instance; if it rejects one, nothing
+    is written.
+    """
+    from boundmark.benchmarks.terminal import plain
+    from boundmark.reports.comparison import read_run
+    from boundmark.reports.comparison.recorded_run import keep_as_baseline
+
+    with check_progress() as on_check:
+        run = read_run(directory, on_check)
+    keep_as_baseline(run, file)
+    size = file.stat().st_size
+    click.echo(plain(f"{file}: {len(run.tasks):,} tasks of {run.label.short}, {size:,} bytes"))

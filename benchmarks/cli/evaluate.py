@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
+from boundmark.benchmarks.cli.options import ParameterCommand
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,
-    compile_kernels,
+    SolvingRequest,
     registered_problems,
     search,
     solving_options,
@@ -21,7 +21,7 @@ from boundmark.benchmarks.cli.solving import (
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
-    from boundmark.benchmarks.suite import MethodChoice
+    from boundmark.benchmarks.method_rounds import MethodPlan
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
 WORSE = 1
@@ -40,23 +40,7 @@ WORSE = 1
     help="Exit with 1 if the cost may be more than this above the optimum; 3 without a bound.",
 )  # fmt: skip
 def evaluate(
-    model: str,
-    solution: Path,
-    problem: str | None,
-    device: str | None,
-    dims: dict[str, int],
-    time_limit: float,
-    memory_limit: float,
-    methods: tuple[str, ...],
-    seed: int,
-    workers: int,
-    out: Path | None,
-    as_json: bool,
-    quiet: bool,
-    wide: bool,
-    bounds: Path | None,
-    max_gap: float | None,
-    **parameters: str | None,
+    model: str, solution: Path, bounds: Path | None, max_gap: float | None, request: SolvingRequest
 ) -> None:
     """Grade a solution: what SOLUTION of MODEL costs, and how far above the optimum that can be.
 
@@ -65,36 +49,33 @@ def evaluate(
     names or numbers. MODEL and options are as for `solve`; parameters that are not given, such as
     the number of stages, are those that the solution uses.
     """
-    from rich.console import Console
-
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
     from boundmark.benchmarks.grading import instance_and_solution
-    from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
 
-    settings = RunSettings.checked(
-        time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
-    )
-    _check_options(max_gap, bounds, methods)
+    settings = request.settings()
+    _check_options(max_gap, bounds, request.methods)
     clock = WallClock.of_command(settings.time_limit_seconds)
-    given = instance_and_solution(model, solution, given_texts(parameters), problem, device, dims)
-    console = Console(stderr=True, quiet=quiet or as_json)
+    given = instance_and_solution(model, solution, *request.source)
     if bounds is not None:
         answer = _with_stored_bound(given, bounds, clock.spent())
         files: dict[str, Path] = {}
     else:
-        treated = given.source.instance.problem
-        compile_kernels(console, treated)
+        plan = _plan(given.source.instance.problem, request.methods)
         answer, files = search(
-            given.source, _rounds(treated, methods), settings, clock, console,
-            workers=workers, out=out, given=given, grade=lambda found: graded(found, given),
-        )  # fmt: skip
+            given.source,
+            plan,
+            request,
+            clock,
+            given=given,
+            grade=lambda found: graded(found, given),
+        )
     grade = _grade(answer, max_gap)
-    if as_json:
+    if request.as_json:
         print_json(answer, files, {"max_gap": max_gap, "grade": grade})
     else:
-        with wide_tables(wide):
+        with wide_tables(request.wide):
             print_answer(answer, files)
         print_losses(answer)
         if grade is not None:
@@ -107,19 +88,19 @@ def evaluate(
     sys.exit(WORSE if grade == "failed" else 0)
 
 
-def _rounds(problem: str, names: tuple[str, ...]) -> "list[list[MethodChoice]]":
+def _plan(problem: str, names: tuple[str, ...]) -> "MethodPlan":
     """Return the methods that prove bounds: those asked for, or the default ones of a problem."""
-    from boundmark.benchmarks.solve import rounds_of
+    from boundmark.benchmarks.method_rounds import MethodPlan
     from boundmark.problems.catalog import problems
     from boundmark.problems.errors import InvalidInputError
 
-    rounds = rounds_of(problems()[problem], names, ("bound", "exact"))
-    for choice in rounds[0] if rounds else ():
+    plan = MethodPlan.of(problems()[problem], names, ("bound", "exact"))
+    for choice in plan.all:
         if choice.method.kind == "heuristic":
             raise InvalidInputError(
                 f"method {choice.method.name!r} finds no bounds; expected methods that do."
             )
-    return rounds
+    return plan
 
 
 def graded(found: "Answer", given: "GivenSolution") -> "Answer":

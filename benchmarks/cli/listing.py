@@ -143,6 +143,10 @@ def suites(as_json: bool, wide: bool) -> None:
     from boundmark.benchmarks.suite_file import load_collection, suite_names
 
     loaded = [load_collection(name) for name in suite_names()]
+    parts = {
+        known.name: [part.name.removeprefix(f"{known.name}/") for part in known.suites]
+        for known in loaded
+    }
     print_rows(
         [
             {
@@ -150,6 +154,7 @@ def suites(as_json: bool, wide: bool) -> None:
                 "problem": ", ".join(dict.fromkeys(suite.problem for suite in known.suites)),
                 "methods": sum(len(suite.methods) for suite in known.suites),
                 "limit [s]": max(suite.settings.time_limit_seconds for suite in known.suites),
+                "parts": ", ".join(parts[known.name]) if parts[known.name] != [known.name] else "",
                 "description": known.description,
             }
             for known in loaded

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from boundmark.benchmarks.cli.dimensions import dim_option
 from boundmark.benchmarks.cli.listing import as_json
+from boundmark.benchmarks.cli.options import dim_option
 
 SHOWN = 5
 

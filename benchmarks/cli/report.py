@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
-from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over
+from boundmark.benchmarks.cli.options import fail_on_option, fail_over
 
 FORMATS = {
     "html": "html", "md": "md", "markdown": "md", "latex": "latex", "tex": "latex", "csv": "csv",

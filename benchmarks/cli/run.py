@@ -6,13 +6,14 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
+from boundmark.benchmarks.cli.options import fail_on_option, fail_over, statuses
 from boundmark.benchmarks.cli.solving import compile_kernels
-from boundmark.benchmarks.cli.statuses import fail_on_option, fail_over, statuses
 from boundmark.reports.stored.statuses import FAILURES
 
 
 @click.command()
 @click.argument("suite")
+@click.option("--small", is_flag=True, help="The suite's small form, for suites of papers.")
 @click.option(
     "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
     help="Results folder; tasks that it already holds are not run again.",
@@ -53,6 +54,7 @@ from boundmark.reports.stored.statuses import FAILURES
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def run(
     suite: str,
+    small: bool,
     out: Path,
     workers: int | None,
     engine_name: str,
@@ -67,7 +69,7 @@ def run(
 ) -> None:
     """Run SUITE and store a verified row for every task.
 
-    SUITE is the name of a suite, or of several under one name, or a TOML file.
+    SUITE is the name of a suite, of a part of one such as nightly/proofs, or a TOML file.
     """
     from rich.console import Console
 
@@ -84,7 +86,7 @@ def run(
         # A file that cannot be updated is better known now than after hours.
         read_records(update_best)
     console = Console(stderr=True, quiet=quiet)
-    chosen = load_collection(suite)
+    chosen = load_collection(suite, small=small)
     for problem in dict.fromkeys(part.problem for part in chosen.suites):
         compile_kernels(console, problem)
     engine = make_engine(engine_name, workers, scheduler)

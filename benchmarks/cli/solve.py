@@ -2,15 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
+from boundmark.benchmarks.cli.options import ParameterCommand
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,
-    compile_kernels,
+    SolvingRequest,
     registered_problems,
     search,
     solving_options,
@@ -24,23 +23,7 @@ from boundmark.benchmarks.cli.solving import (
     "--solution", "given", metavar="FILE", type=click.Path(path_type=Path),
     help="Begin with a solution of your own, in a form that `boundmark evaluate` reads.",
 )  # fmt: skip
-def solve(
-    model: str,
-    problem: str | None,
-    device: str | None,
-    dims: dict[str, int],
-    time_limit: float,
-    memory_limit: float,
-    methods: tuple[str, ...],
-    seed: int,
-    workers: int,
-    out: Path | None,
-    as_json: bool,
-    quiet: bool,
-    wide: bool,
-    given: Path | None,
-    **parameters: str | None,
-) -> None:
+def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
     """Solve one instance: MODEL is a file or a data set's member.
 
     Without --problem, it is the first problem listed by `boundmark problems` that is about such a
@@ -52,37 +35,26 @@ def solve(
 
     Ctrl-C ends the search: the best found so far is printed, with where it is stored.
     """
-    from rich.console import Console
-
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.instance_choice import named_instance
-    from boundmark.benchmarks.settings import RunSettings
-    from boundmark.benchmarks.solve import rounds_of
+    from boundmark.benchmarks.method_rounds import MethodPlan
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.catalog import problems
 
-    settings = RunSettings.checked(
-        time_limit_seconds=time_limit, memory_limit_gib=memory_limit, seeds=(seed,)
-    )
+    settings = request.settings()
     clock = WallClock.of_command(settings.time_limit_seconds)
-    asked: Any = (given_texts(parameters), problem, device, dims)
     own = None
     if given is not None:
-        own = instance_and_solution(model, given, *asked)
-    source = own.source if own else named_instance(model, *asked)
-    console = Console(stderr=True, quiet=quiet or as_json)
-    treated = problems()[source.instance.problem]
-    compile_kernels(console, treated.name)
-    rounds = rounds_of(treated, methods)
-    answer, files = search(
-        source, rounds, settings, clock, console, workers=workers, out=out, given=own
-    )
-    if as_json:
+        own = instance_and_solution(model, given, *request.source)
+    source = own.source if own else named_instance(model, *request.source)
+    plan = MethodPlan.of(problems()[source.instance.problem], request.methods)
+    answer, files = search(source, plan, request, clock, given=own)
+    if request.as_json:
         print_json(answer, files)
     else:
-        with wide_tables(wide):
+        with wide_tables(request.wide):
             print_answer(answer, files)
         if own is not None:
             print_losses(answer)

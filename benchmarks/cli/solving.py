@@ -1,23 +1,26 @@
 """Options that `solve` and `evaluate` share, and their search with its results folder."""
 
+import functools
+import inspect
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.dimensions import dim_option
+from boundmark.benchmarks.cli.options import dim_option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
+    from boundmark.benchmarks.method_rounds import MethodPlan
     from boundmark.benchmarks.settings import RunSettings
-    from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+    from boundmark.benchmarks.suite import NamedInstance
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.problem import Problem
 
@@ -35,8 +38,77 @@ def registered_problems() -> "Iterable[Problem]":
     return problems().values()
 
 
-def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options about the instance, the limits and the methods."""
+@dataclass(frozen=True)
+class SolvingRequest:
+    """The options that `solve` and `evaluate` share, as given on the command line.
+
+    Attributes
+    ----------
+    parameters
+        Texts of the problem's parameters that were given, by name.
+    problem, device, dims
+        Which instance, see `instance_choice.named_instance`.
+    time_limit
+        Seconds.
+    memory_limit
+        GiB for each method.
+    methods
+        Names; empty for the problem's default methods.
+    workers
+        Methods at a time.
+    out
+        Results folder to keep; None for one that is deleted at the end.
+    as_json, quiet, wide
+        How the answer is printed.
+    """
+
+    parameters: "Mapping[str, str]"
+    problem: str | None
+    device: str | None
+    dims: "dict[str, int]"
+    time_limit: float
+    memory_limit: float
+    methods: tuple[str, ...]
+    seed: int
+    workers: int
+    out: Path | None
+    as_json: bool
+    quiet: bool
+    wide: bool
+
+    @property
+    def source(self) -> tuple[Any, ...]:
+        """What tells which instance of a model is meant."""
+        return self.parameters, self.problem, self.device, self.dims
+
+    def settings(self) -> "RunSettings":
+        """Return the checked limits of a method.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is out of its range.
+        """
+        from boundmark.benchmarks.settings import RunSettings
+
+        return RunSettings.checked(
+            time_limit_seconds=self.time_limit,
+            memory_limit_gib=self.memory_limit,
+            seeds=(self.seed,),
+        )
+
+    def console(self) -> "Console":
+        """Return where progress is shown."""
+        from rich.console import Console
+
+        return Console(stderr=True, quiet=self.quiet or self.as_json)
+
+
+def solving_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options about the instance, the limits and the methods.
+
+    The command gets them as one argument, ``request``, beside those that it declares itself.
+    """
     import os
 
     options = (
@@ -75,9 +147,27 @@ def solving_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--quiet", is_flag=True, help="No progress, and no table cut for it."),
         click.option("--wide", is_flag=True, help="Do not fit tables to the terminal's width."),
     )  # fmt: skip
+    shared = {field.name for field in fields(SolvingRequest)} - {"parameters"}
+    own = set(inspect.signature(command).parameters)
+
+    @functools.wraps(command)
+    def with_request(**given: Any) -> None:
+        # All that is left are options for parameters of problems.
+        texts = {
+            name: text
+            for name, text in given.items()
+            if name not in shared and name not in own and text is not None
+        }
+        chosen = {name: given[name] for name in shared}
+        command(
+            **{name: value for name, value in given.items() if name in own},
+            request=SolvingRequest(parameters=texts, **chosen),
+        )
+
+    decorated: Callable[..., None] = with_request
     for option in reversed(options):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
 def compile_kernels(console: "Console", problem: str | None = None) -> None:
@@ -104,13 +194,10 @@ def compile_kernels(console: "Console", problem: str | None = None) -> None:
 
 def search(
     source: "NamedInstance",
-    rounds: "Sequence[Sequence[MethodChoice]]",
-    settings: "RunSettings",
+    plan: "MethodPlan",
+    request: SolvingRequest,
     clock: "WallClock",
-    console: "Console",
     *,
-    workers: int,
-    out: Path | None,
     given: "GivenSolution | None" = None,
     grade: "Callable[[Answer], Answer] | None" = None,
 ) -> "tuple[Answer, dict[str, Path]]":
@@ -126,16 +213,21 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
-    from boundmark.benchmarks.cli.round_lines import live_lines
-    from boundmark.benchmarks.solve import solve
+    from boundmark.benchmarks.cli.print_answer import live_lines
+    from boundmark.benchmarks.solve import SolvingOptions, solve
 
-    folder = out or Path(tempfile.mkdtemp(prefix="boundmark-"))
-    is_kept = out is not None
+    console = request.console()
+    folder = request.out or Path(tempfile.mkdtemp(prefix="boundmark-"))
+    is_kept = request.out is not None
     try:
         found = solve(
-            source, rounds, folder, settings, clock, workers=workers, given=given,
+            source,
+            SolvingOptions(plan, request.settings(), clock, request.workers),
+            folder,
+            given=given,
             watch=lambda going: live_lines(console, going),
-        )  # fmt: skip
+            prepare=lambda: compile_kernels(console, source.instance.problem),
+        )
         is_kept = is_kept or found.interrupted
         if grade is not None:
             answer = grade(found)
@@ -181,7 +273,7 @@ def files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
     StoreError
         If it cannot be stored.
     """
-    from boundmark.benchmarks.grading.named_solution import write_named_solution
+    from boundmark.benchmarks.grading.solution_file import write_named_solution
     from boundmark.reports.stored.documents import write_document
     from boundmark.reports.stored.store import ResultStore
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.benchmarks.execution import frames, processes
-from boundmark.benchmarks.execution.text import printable
+from boundmark.benchmarks.execution.frames import printable
 from boundmark.problems.errors import BoundmarkError, UnsupportedError
 
 # What a child tells its server when its job starts and ends, so that what comes before and after is
@@ -128,7 +128,7 @@ def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: 
             no_memory = isinstance(error, MemoryError) or (
                 isinstance(error, OSError) and error.errno == errno.ENOMEM
             )
-            last_word = out_of_memory if no_memory else _end("error", _sentence(error))
+            last_word = out_of_memory if no_memory else _end("error", describe_error(error))
             frames.write_all(descriptors.reports, last_word)
             with contextlib.suppress(MemoryError):
                 traceback.print_exc()
@@ -165,7 +165,8 @@ def _end(status: str, detail: str) -> bytes:
     return frames.encode({"kind": "end", "status": status, "detail": short})
 
 
-def _sentence(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
+    """Return an error in one sentence, as rows state it."""
     if isinstance(error, BoundmarkError):
         return str(error)
     return "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from boundmark.benchmarks.execution.child_process import EXIT_CODES, LONGEST_DETAIL
+from boundmark.benchmarks.execution.frames import printable
 from boundmark.benchmarks.execution.server_process import PREPARATION_SECONDS
-from boundmark.benchmarks.execution.text import printable
 from boundmark.reports.stored.statuses import Status
 
 

@@ -21,9 +21,14 @@ from boundmark.benchmarks.execution.ending import (
     Ending,
     Limits,
 )
-from boundmark.benchmarks.execution.frames import BadReportError, Frame, FrameReader, write_all
+from boundmark.benchmarks.execution.frames import (
+    BadReportError,
+    Frame,
+    FrameReader,
+    printable,
+    write_all,
+)
 from boundmark.benchmarks.execution.server_process import KILL, PREPARATION_SECONDS
-from boundmark.benchmarks.execution.text import printable
 from boundmark.problems.errors import BoundmarkError
 
 TAIL_BYTES = 2**14

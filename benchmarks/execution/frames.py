@@ -113,3 +113,8 @@ def _header(text: bytes) -> dict[str, Any]:
     if not isinstance(header, dict) or not isinstance(header.get("kind"), str):
         raise BadReportError("one has a header without a kind")
     return header
+
+
+def printable(text: str, longest: int) -> str:
+    """Return the text such that any file can hold it, cut to a number of bytes in UTF-8."""
+    return text.encode(errors="replace")[:longest].decode(errors="ignore")

@@ -11,7 +11,7 @@ import operator
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from boundmark.benchmarks.execution.child_process import Channel
 from boundmark.benchmarks.execution.task import Task
@@ -96,6 +96,13 @@ def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
     method.run(instance, budget, task.seed, progress, **task.params)
 
 
+class ReportChannel(Protocol):
+    """Takes reports, see `child_process.Channel`."""
+
+    def report(self, header: dict[str, Any], body: bytes = b"") -> None:
+        """Take a report."""
+
+
 class StreamedProgress:
     """Sends every improvement; threads may share it.
 
@@ -103,7 +110,7 @@ class StreamedProgress:
     count.
     """
 
-    def __init__(self, instance: Instance, channel: Channel) -> None:
+    def __init__(self, instance: Instance, channel: ReportChannel) -> None:
         self._instance = instance
         self._channel = channel
         self._lock = threading.Lock()

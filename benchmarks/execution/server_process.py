@@ -22,9 +22,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from boundmark.benchmarks.execution import child_process, processes
-from boundmark.benchmarks.execution.guard import stand_guard
-from boundmark.benchmarks.execution.memory import MemoryWatch
-from boundmark.benchmarks.execution.shared_memory import SharedMemory, shared_memory
+from boundmark.benchmarks.execution.memory import MemoryWatch, SharedMemory, shared_memory
 
 # Reading the instance is not the method's time, but must end too.
 PREPARATION_SECONDS = 120.0
@@ -204,6 +202,36 @@ def _watch(
         "cpu_seconds": max(0.0, sum(map(processes.cpu_seconds, used)) - clock.cpu_before),
         "peak_rss_bytes": max(memory.peak, *(one.ru_maxrss * 1024 for one in used)),
     }
+
+
+def stand_guard(lifeline: int, *others: int) -> None:
+    """Fork; return in the new process, and stay as its guard in this one.
+
+    Parameters
+    ----------
+    lifeline
+        End of a pipe whose other end closes when the client goes.
+    others
+        Descriptors that the guard must not keep open.
+    """
+    processes.adopt_orphans()
+    guard = os.getpid()
+    server = os.fork()
+    if server == 0:
+        os.close(lifeline)
+        processes.die_with_parent(guard)
+        return
+    for descriptor in others:
+        os.close(descriptor)
+    for polite in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # It goes when its server does.
+        signal.signal(polite, signal.SIG_IGN)
+    poller = select.poll()
+    poller.register(os.pidfd_open(server), select.POLLIN)
+    poller.register(lifeline, select.POLLHUP)
+    poller.poll()
+    processes.end_children()
+    os._exit(0)
 
 
 if __name__ == "__main__":

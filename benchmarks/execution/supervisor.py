@@ -16,9 +16,9 @@ from boundmark.benchmarks.execution.fork_server import (
     ServerDiedError,
     ServerStoppedError,
 )
+from boundmark.benchmarks.execution.frames import printable
 from boundmark.benchmarks.execution.reports import Reports
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
-from boundmark.benchmarks.execution.text import printable
 from boundmark.benchmarks.execution.verification import Verified
 
 # Between a method's soft budget and its death: enough to notice, too little to profit.
@@ -111,7 +111,7 @@ class Supervisor:
             task.instance_sha256,
             reports.candidates(),
         )
-        return _outcome(task, started_at, ending, reports, verified)
+        return outcome_of(task, started_at, ending, reports, verified)
 
     def pids(self) -> dict[str, tuple[int, ...]]:
         """Return the numbers of guard and warm process, of ``"methods"`` and ``"checker"``."""
@@ -176,13 +176,14 @@ class Supervisor:
         return server
 
 
-def _outcome(
+def outcome_of(
     task: Task,
     started_at: str,
     ending: Ending,
     reports: Reports,
     verified: Verified,
 ) -> Outcome:
+    """Return the outcome of a task, from how it ended and what of its reports was accepted."""
     objective = verified.solution.value if verified.solution else None
     bound = verified.certificate.value if verified.certificate else None
     status, detail = ending.status, ending.detail

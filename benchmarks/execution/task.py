@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from boundmark.problems.canonical import canonical_json, sha256_hex
-from boundmark.problems.method import ParameterValue
+from boundmark.problems.problem import ParameterValue
 from boundmark.reports.stored.statuses import Status, TraceKind
 
 

@@ -68,6 +68,25 @@ def verify(
     limits
         For one process; a candidate that breaks them, or the checker, is refused.
     """
+    return judge(
+        lambda leading: _refusals(server(), instance, instance_sha256, leading, limits), candidates
+    )
+
+
+def judge(
+    refusals: Callable[[Sequence[Candidate]], Sequence[str | None]],
+    candidates: Sequence[Candidate],
+) -> Verified:
+    """Return the best candidate of each kind that is accepted.
+
+    Parameters
+    ----------
+    refusals
+        Returns why candidates are refused, None for one that is accepted; it may stop after the
+        first that is refused.
+    candidates
+        Best first within each kind.
+    """
     if not candidates:
         return Verified()
     began = time.perf_counter()
@@ -78,8 +97,7 @@ def verify(
     rejections = []
     while leading := [queue[0] for queue in waiting.values() if queue]:
         # Shorter if one of them broke its process: then the others have another try.
-        refusals = _refusals(server(), instance, instance_sha256, leading, limits)
-        for candidate, refusal in zip(leading, refusals):  # noqa: B905
+        for candidate, refusal in zip(leading, refusals(leading)):  # noqa: B905
             if refusal is None:
                 accepted[candidate.kind] = candidate
                 waiting[candidate.kind].clear()

@@ -41,14 +41,14 @@ def prepare(checker: str) -> Job:
         instance = json.loads(first.body)
         channel.start()
         for item in items:
-            refusal = _refusal(module, instance, sha256, item)
-            channel.report({"kind": "verdict", "refusal": refusal})
+            why = refusal(module, instance, sha256, item)
+            channel.report({"kind": "verdict", "refusal": why})
 
     return job
 
 
-def _refusal(
-    checker: Checker, instance: dict[str, Any], instance_sha256: str, item: Frame
+def refusal(
+    checker: Checker | Any, instance: dict[str, Any], instance_sha256: str, item: Frame
 ) -> str | None:
     """Return why a document is not what was reported, None if it is."""
     try:

@@ -5,9 +5,8 @@ of the results from them, and `traces` each row's progress over time. `folder` p
 `single_files` checks files outside a folder, and `sources` makes instances again from their names.
 """
 
+from boundmark.benchmarks.folder_check.documents import Verdict
 from boundmark.benchmarks.folder_check.folder import check_folder
-from boundmark.benchmarks.folder_check.single_files import check_files
-from boundmark.benchmarks.folder_check.sources import check_sources
-from boundmark.benchmarks.folder_check.verdict import Verdict
+from boundmark.benchmarks.folder_check.single_files import check_files, check_sources
 
 __all__ = ["Verdict", "check_files", "check_folder", "check_sources"]

@@ -4,15 +4,41 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
-from boundmark.benchmarks.folder_check.verdict import Verdict, attempt
 from boundmark.bounds import checker
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.lookup import find
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome for one file or row; `reason` is None if it was accepted."""
+
+    subject: str
+    reason: str | None
+
+
+def attempt(
+    check: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> tuple[T | None, str | None]:
+    """Return the result of a check and None, or None and the reason why it rejects.
+
+    Whatever else the check raises is a reason too: one file never keeps others from being checked.
+    """
+    try:
+        return check(*args, **kwargs), None
+    except checker.Rejected as error:
+        return None, str(error)
+    except Exception as error:
+        return None, f"its check ended with an error, {type(error).__name__}, so nothing is shown"
+
+
+Document = TypeVar("Document")
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -48,10 +74,10 @@ class CheckedCertificate:
 
 
 @dataclass(frozen=True)
-class Shelf(Generic[T]):
+class Shelf(Generic[Document]):
     """The accepted documents of one folder by hash, and why the others were rejected."""
 
-    accepted: dict[str, T] = field(default_factory=dict)
+    accepted: dict[str, Document] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)
 
     def fault(self, digest: str) -> str | None:
@@ -100,7 +126,7 @@ def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
 
 
 def _check_all(
-    folder: Path, shelf: Shelf[T], check: Callable[[dict[str, Any], str], T]
+    folder: Path, shelf: Shelf[Document], check: Callable[[dict[str, Any], str], Document]
 ) -> Iterator[Verdict]:
     for path in sorted(folder.glob("*.json")):
         digest = path.stem
@@ -112,7 +138,7 @@ def _check_all(
         yield Verdict(str(path), reason)
 
 
-def _checked(path: Path, check: Callable[[dict[str, Any], str], T]) -> T:
+def _checked(path: Path, check: Callable[[dict[str, Any], str], Document]) -> Document:
     # Refuses what is named after another hash.
     document = checker.read_document(path)
     if not DIGEST.fullmatch(path.stem):

@@ -1,13 +1,19 @@
 """Checks solutions and certificates given as files."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.folder_check.documents import DIGEST
-from boundmark.benchmarks.folder_check.verdict import Verdict, attempt
+from boundmark.benchmarks.folder_check.documents import DIGEST, Verdict, attempt
 from boundmark.bounds import checker
-from boundmark.problems.errors import InvalidInputError
+from boundmark.datasets.resolve import load_member
+from boundmark.problems.catalog import problems
+from boundmark.problems.devices import find_device, is_device_file
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
+from boundmark.problems.lookup import find
+from boundmark.problems.problem import Instance
+from boundmark.reports.stored.store import ResultStore
 
 Instances = dict[str, dict[str, Any]]
 
@@ -58,3 +64,59 @@ def _check(path: Path, document: dict[str, Any], instances: Instances) -> int:
     if document.get("format") == checker.SOLUTION_FORMAT:
         return checker.check_solution(instances[wanted], document)
     return checker.check_certificate(instances[wanted], document)
+
+
+MADE_FROM = ["problem", "dataset", "instance", "device"]
+
+Make = Callable[[Mapping[str, int | str]], Instance]
+
+
+def check_sources(directory: Path) -> Iterator[Verdict]:
+    """Yield a verdict on every instance that rows name: made again, it has the hash that they say.
+
+    What cannot be made again here is rejected with the reason: it came from a file, its device is
+    described in one, or its data set is not there.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds no results, or they cannot be read.
+    """
+    results = ResultStore.open(directory).results()
+    stated = results[[*MADE_FROM, "instance_params", "instance_sha256"]].drop_duplicates()
+    for key, rows in stated.groupby(MADE_FROM, sort=True, dropna=False):
+        problem, dataset, member, device = map(str, key)
+        make = reason = None
+        try:
+            make = _maker(problem, dataset, member, device)
+        except Exception as error:
+            reason = _not_made(error)
+        for params, digest in zip(rows["instance_params"], rows["instance_sha256"], strict=True):
+            subject = f"{directory}: {problem} instance {dataset}/{member} {params!s:.70}"
+            yield Verdict(subject, _fault(make, params, digest) if make else reason)
+
+
+def _maker(problem: str, dataset: str, member: str, device: str) -> Make:
+    """Return the function that makes a source's instances, each with the parameters given."""
+    chosen = find("problem", problem, problems())
+    if is_device_file(device) or "=" in device:
+        raise InvalidInputError(f"device {device!r:.70} is in a file; expected a shipped one.")
+    return chosen.maker(load_member(f"{dataset}/{member}"), find_device(device) if device else None)
+
+
+def _fault(make: Make, params: Any, digest: Any) -> str | None:
+    """Return why an instance is not what its rows say; None if it is."""
+    try:
+        made = make(json.loads(params))
+        found = made.sha256
+    except Exception as error:
+        return _not_made(error)
+    if found == digest:
+        return None
+    return f"made again, it has the hash {found}; the rows have {digest!s:.70}"
+
+
+def _not_made(error: Exception) -> str:
+    """Return that an instance was not made; data sets and problems may be somebody else's code."""
+    kind = "" if isinstance(error, BoundmarkError) else f"{type(error).__name__}: "
+    return f"it cannot be made again here: {kind}{error}"

@@ -3,11 +3,10 @@
 import numpy as np
 
 from boundmark.benchmarks.instance_choice import named_instance
-from boundmark.bounds.pipeline.cuts.minimum_cuts import MinimumCuts, largest_node_cut
-from boundmark.bounds.pipeline.methods import separation
-from boundmark.bounds.pipeline.methods.pivot_tree import widest_span
-from boundmark.bounds.pipeline.shares.table import FEW_IO_WEIGHTS, share_table
-from boundmark.bounds.pipeline.tree.positions import Positions
+from boundmark.bounds.pipeline import separation
+from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
+from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
+from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag

@@ -18,7 +18,7 @@ class Brkga:
 
     def setup(self, nodes: int, method: str) -> None:
         from boundmark.heuristics.pipeline import METHODS
-        from boundmark.heuristics.pipeline.slicing.compare import random_graph
+        from boundmark.heuristics.pipeline.reference_segmentation import random_graph
         from boundmark.problems.pipeline import PipelineInstance
 
         self.instance = PipelineInstance(random_graph("regal-style", nodes, seed=1), 8)

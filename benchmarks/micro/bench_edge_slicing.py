@@ -41,11 +41,9 @@ class EdgePlans:
     def setup(self, operators: int) -> None:
         from boundmark.bounds import checker
         from boundmark.bounds.checker.slicing.ticks import operators as read_operators
-        from boundmark.bounds.slicing.potentials.classes import class_begins
-        from boundmark.bounds.slicing.potentials.passing import Passing
-        from boundmark.heuristics.slicing.kernels.arrays import slicing_arrays
-        from boundmark.heuristics.slicing.kernels.plans import all_ticks, anneal
-        from boundmark.heuristics.slicing.plans.simple import divided, patterns, shares_pattern
+        from boundmark.bounds.slicing.slice_potentials import Passing, class_begins
+        from boundmark.heuristics.slicing.plan_kernels import all_ticks, anneal, slicing_arrays
+        from boundmark.heuristics.slicing.simple_plans import divided, patterns, shares_pattern
 
         instance = random_instance(operators)
         self.arrays, self.patterns = slicing_arrays(instance), patterns(instance)

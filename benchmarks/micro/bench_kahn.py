@@ -10,8 +10,8 @@ class Kahn:
     param_names = ("nodes",)
 
     def setup(self, nodes: int) -> None:
-        from boundmark.heuristics.pipeline.orders.priorities import topological_order
-        from boundmark.heuristics.pipeline.slicing.compare import random_graph
+        from boundmark.heuristics.pipeline.reference_segmentation import random_graph
+        from boundmark.heuristics.priority_order import topological_order
 
         self.sort = topological_order
         self.dag = random_graph("plain", nodes, seed=1).dag

@@ -4,11 +4,10 @@ import numpy as np
 
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.heuristics.pipeline import MEMETIC
-from boundmark.heuristics.pipeline.kernels.draws import new_state
-from boundmark.heuristics.pipeline.kernels.graph import kernel_graph
-from boundmark.heuristics.pipeline.kernels.node_moves import anneal
-from boundmark.heuristics.pipeline.searches.annealing import walk_from
-from boundmark.heuristics.pipeline.slicing.best_slicing import slice_order
+from boundmark.heuristics.pipeline.annealing import walk_from
+from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
+from boundmark.heuristics.pipeline.node_move_kernels import anneal, new_state
+from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
@@ -32,7 +31,7 @@ class Best:
 
 
 class Moves:
-    """So many moves from the best slicing of the graph's own order, at 1 % of its cost."""
+    """So many moves from the best segmentation of the graph's own order, at 1 % of its cost."""
 
     param_names = ("k",)
     params = (4, 32)
@@ -40,7 +39,7 @@ class Moves:
     def setup(self, k: int) -> None:
         instance = PipelineInstance(load("watts-strogatz-1"), k)
         order = instance.graph.dag.topological_order
-        self.cost, ends = slice_order(instance, order)
+        self.cost, ends = segment_order(instance, order)
         self.stages = np.array(Partition.from_slices(order, ends).stages)
         self.graph, self.walk = kernel_graph(instance.graph), walk_from(instance, self.stages)
         self.state = new_state(np.random.default_rng(1))

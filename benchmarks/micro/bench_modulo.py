@@ -3,9 +3,9 @@
 from typing import Any
 
 from boundmark.bounds import checker
-from boundmark.bounds.microbatch.modulo.completion import completed
-from boundmark.bounds.microbatch.modulo.steady_state import SteadyState, SteadyStateModel
-from boundmark.bounds.microbatch.one_device import memory
+from boundmark.bounds.microbatch import memory_latency
+from boundmark.bounds.microbatch.modulo_models import completed
+from boundmark.bounds.microbatch.steady_state import SteadyState, SteadyStateModel
 from boundmark.datasets.microbatch.shapes import load
 from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.problems.problem import solution_document
@@ -59,7 +59,7 @@ class Schedules:
         self.state = steady_state(self.sample, 8)
         self.document: dict[str, Any] = self.sample.to_json()
         self.solution = solution_document(self.sample, self.state.schedule, 8)
-        found = memory.certificate(self.sample, "memory-latency")
+        found = memory_latency.certificate(self.sample, "memory-latency")
         assert found is not None
         self.certificate = found.to_json()
 

@@ -31,8 +31,8 @@ class Orders:
     def setup(self, model: str, metric: str) -> None:
         import numpy as np
 
-        from boundmark.bounds.ordering.methods import downset_dp, live_cut
-        from boundmark.heuristics.ordering.kernels.memory import peak_and_sum, tensors_of
+        from boundmark.bounds.ordering import downset_dp, live_cut
+        from boundmark.heuristics.ordering.memory_kernels import peak_and_sum, tensors_of
         from boundmark.problems.method import Budget
 
         self.instance = instance(model, metric)

@@ -4,17 +4,17 @@ import numpy as np
 
 from boundmark.bounds.pipeline import PACKING
 from boundmark.bounds.pipeline.packing.pool import Front, unit_of
-from boundmark.bounds.pipeline.packing.refutation import attempt
+from boundmark.bounds.pipeline.packing.search import Refuter
 from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.bounds.pipeline.packing.weighing import Weigher, whole_of
-from boundmark.bounds.pipeline.shares.table import share_table
+from boundmark.bounds.pipeline.share import share_table
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-# Orders sliced by the heuristic whose cost the bound is compared with.
+# Orders segmented by the heuristic whose cost the bound is compared with.
 EVALUATIONS = 2000
 
 
@@ -51,11 +51,10 @@ class Packing:
         found = self.weigher.at(self.limit, self.instance.graph.work / room, Budget(60))
         self.weights = found.weights
         whole = self.weigher.integers(self.weights)
+        self.refuter = Refuter(self.tensors, self.weigher.pool, 16, most_steps=10**9)
         # What the search meets is known from then on.
         for _ in range(100):
-            result = attempt(
-                self.tensors, self.weigher.pool, whole, 16, self.limit, Budget(60), 10**9
-            )
+            result = self.refuter.attempt(whole, self.limit, Budget(60))
             if result is None or not result.found:
                 break
             for members, cost in result.found:
@@ -63,7 +62,7 @@ class Packing:
 
     def time_search(self, graph: str) -> None:
         whole = self.weigher.integers(self.weights)
-        attempt(self.tensors, self.weigher.pool, whole, 16, self.limit, Budget(60), 10**9)
+        self.refuter.attempt(whole, self.limit, Budget(60))
 
     def time_grow(self, graph: str) -> None:
         self.weigher.grow(self.weights, self.limit, unit_of(self.limit))

@@ -49,10 +49,10 @@ class Placements:
     param_names = ("nodes",)
 
     def setup(self, nodes: int) -> None:
-        from boundmark.heuristics.placement.kernels.earliest import earliest_start
-        from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+        from boundmark.heuristics.placement.earliest_kernels import earliest_start
+        from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 
-        self.best = Incumbent(random_instance(nodes), Nobody())
+        self.best = PlacementIncumbent(random_instance(nodes), Nobody())
         self.devices = np.random.default_rng(2).integers(0, 4, nodes)
         self.place = earliest_start
         self.room = np.empty((2, nodes), dtype=np.int64)
@@ -61,7 +61,7 @@ class Placements:
         self.best.simulate(self.devices)
 
     def time_earliest_start(self, nodes: int) -> None:
-        self.place(self.best.network, self.room[0], self.room[1])
+        self.place(self.best.arrays, self.room[0], self.room[1])
 
 
 class Fusion:
@@ -92,15 +92,15 @@ class PlainPython:
     repeat = 1
 
     def setup(self, nodes: int) -> None:
-        from boundmark.heuristics.placement.kernels.simulation import time_to_end
-        from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+        from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+        from boundmark.heuristics.placement.simulation_kernels import time_to_end
 
         from .plain_simulation import PlainSimulation
 
         sample = random_instance(nodes)
         devices = np.random.default_rng(2).integers(0, 4, nodes)
-        best = Incumbent(sample, Nobody())
-        priority = time_to_end(best.network, devices)
+        best = PlacementIncumbent(sample, Nobody())
+        priority = time_to_end(best.arrays, devices)
         plain, lists = PlainSimulation(sample), (devices.tolist(), priority.tolist())
         self.compiled = lambda: best.simulate(devices, priority)
         self.plain = lambda: plain.run(*lists)

@@ -3,7 +3,7 @@
 import json
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Setting
+from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context
 from boundmark.bounds.pipeline.reach.greedy import Greedy
 from boundmark.datasets.pipeline.cells import load
 from boundmark.problems.certificate import Certificate
@@ -25,7 +25,7 @@ class Reach:
 
     def setup(self, k: int) -> None:
         self.sample = PipelineInstance(load("nasnet-small-1"), k)
-        self.setting = Setting.of(self.sample, Budget(1e6))
+        self.context = Context.of(self.sample, Budget(1e6))
         self.mean = int(self.sample.graph.work.sum()) / k
         attempt = self._attempt()
         # What is not refuted is an error, and asv says so.
@@ -40,7 +40,7 @@ class Reach:
         self._attempt()
 
     def time_greedy(self, k: int) -> None:
-        Greedy(self.setting, int(MET * self.mean), "upper", 1.0, BRANCHINGS).partition()
+        Greedy(self.context, int(MET * self.mean), "upper", 1.0, BRANCHINGS).partition()
 
     def time_check(self, k: int) -> None:
         checker.check_certificate(self.instance, self.certificate)
@@ -53,8 +53,8 @@ class Reach:
 
     def _attempt(self) -> Attempt:
         threshold = int(REFUTED[self.sample.k] * self.mean)
-        amounts = self.setting.amounts(threshold)
+        amounts = self.context.amounts(threshold)
         assert amounts is not None
-        attempt = Attempt(self.setting, threshold, amounts)
+        attempt = Attempt(self.context, threshold, amounts)
         attempt.forward(BRANCHINGS)
         return attempt

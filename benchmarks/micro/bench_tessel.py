@@ -1,8 +1,8 @@
 """Questions of `tessel` to Z3, with both encodings of memory."""
 
 from boundmark.datasets.microbatch.shapes import load
-from boundmark.heuristics.microbatch.searches.repetend import shortest_repetend
-from boundmark.heuristics.microbatch.searches.start_times import finder
+from boundmark.heuristics.microbatch.repetend import shortest_repetend
+from boundmark.heuristics.microbatch.start_times import finder
 from boundmark.problems.method import Budget
 
 

@@ -1,4 +1,4 @@
-"""Limits the time and the memory of a check: both are counted before they are taken.
+"""Limits the time and the memory of a check; both are counted in advance.
 
 A function that does more than to look at each value of a file once says so first, with `spend` or
 `hold`. So a small file cannot keep the checker busy for hours, nor fill the memory: it is refused.
@@ -23,7 +23,7 @@ _steps_left: ContextVar[int | None] = ContextVar("_steps_left", default=None)
 
 @contextmanager
 def limited(what: str) -> Iterator[None]:
-    """Give what is done in this context a budget; outside of one, `spend` has no limit.
+    """Give the code in this context a budget of steps; outside of one, `spend` has no limit.
 
     Nothing but rejections leaves the context, so that one file never keeps others from being
     checked.
@@ -77,7 +77,7 @@ def spend(steps: int) -> None:
 
 
 def hold(size: int) -> None:
-    """Say how many bytes a check is about to hold.
+    """Refuse a check that is about to hold too many bytes.
 
     Raises
     ------

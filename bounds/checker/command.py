@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
 
 
 def check_file(instance: dict[str, Any], path: Path) -> str:
-    """Return what a file shows about an instance, in words.
+    """Check one file against an instance and return the verdict as a line of text.
 
     Raises
     ------

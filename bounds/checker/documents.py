@@ -95,7 +95,7 @@ def _decompressed(name: Any, folder: Path) -> bytes:
 
 
 def _values(data: bytes, what: str, held: int = 0) -> Any:
-    """Return what a JSON text says, with integers as its only numbers and no field twice."""
+    """Parse a JSON text in which all numbers are integers and no object repeats a field."""
     if held + _size_of_values(data) > MOST_VALUE_BYTES:
         raise TooLarge(f"{what} takes more than {MOST_VALUE_BYTES >> 20} MiB of memory")
     try:
@@ -115,7 +115,7 @@ def _values(data: bytes, what: str, held: int = 0) -> Any:
 
 
 def _size_of_values(data: bytes) -> int:
-    """Return how many bytes the values of a JSON text take at most, and the text until then.
+    """Return an upper bound on the bytes that a JSON text takes once parsed, with the text itself.
 
     Counted are lists, objects, entries, fields and texts, by the characters that they need.
     """

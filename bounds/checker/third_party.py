@@ -1,4 +1,4 @@
-"""Checkers of problems that this folder does not know, from packages that are installed.
+"""Finds checkers of other problems in installed packages.
 
 A package names a `Problem`, or an object with the same attributes, in an entry point of the group
 ``boundmark.checkers`` that is called like the problem. A verdict on such a problem is worth as much
@@ -22,7 +22,7 @@ _loaded: dict[str, Problem] = {}
 
 
 def installed_checker(name: str) -> Problem | None:
-    """Return what an installed package knows of a problem, None if there is none.
+    """Return the checker that an installed package offers for a problem, or None.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def _entry_points() -> list[Any]:
 
 
 def _guarded(function: Callable[..., Any], is_integer: bool = False) -> Callable[..., Any]:
-    """Return a function whose every failure rejects the file: it proves nothing."""
+    """Return a function that turns every exception of another one into a rejection."""
 
     def call(*arguments: Any) -> Any:
         try:

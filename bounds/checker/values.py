@@ -1,4 +1,4 @@
-"""Reads values that nobody vouches for: integers, lists, objects."""
+"""Reads untrusted values: integers, lists and objects."""
 
 import itertools
 import re
@@ -12,15 +12,15 @@ LONGEST_QUOTE = 40
 
 
 class Rejected(Exception):  # noqa: N818 - it is a verdict
-    """A file does not show what it claims; the message says why."""
+    """The file does not prove what it claims; the message says why."""
 
 
 class TooLarge(Rejected):
-    """To check a file takes more time or memory than a check may take."""
+    """Checking the file would exceed the limit on time or memory."""
 
 
 class CheckFailed(Rejected):
-    """The checker itself failed: nothing is shown of the file, and the checker is to be mended."""
+    """The checker itself failed: an error to be reported, which says nothing about the file."""
 
 
 def quoted(value: Any) -> str:
@@ -75,7 +75,7 @@ def integers(value: Any, what: str, low: int, high: int) -> list[int]:
 
 
 def pairs(value: Any, what: str, low: int, high: int) -> list[tuple[int, int]]:
-    """Return a list of pairs of integers in a range that is sorted and has no pair twice."""
+    """Return a sorted list of distinct pairs of integers in a range."""
     if type(value) is not list or not all(type(pair) is list and len(pair) == 2 for pair in value):
         raise Rejected(f"{what} is not a list of pairs")
     ends = integers([end for pair in value for end in pair], what, low, high)

@@ -28,7 +28,7 @@ def check_instance(document: Any) -> Any:
 
 
 def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
-    """Return the objective of a solution, recomputed.
+    """Recompute the objective of a solution and return it.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
 
 
 def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> int:
-    """Return the lower bound that a certificate proves, which may exceed what it claims.
+    """Return the lower bound that a certificate proves; it may exceed the bound that it states.
 
     Raises
     ------

@@ -7,7 +7,7 @@ DEVICE_LOAD = Method(
     problem="microbatch",
     kind="bound",
     summary="The work of the busiest device; for makespans, between what is before and after it.",
-    run=Deferred("boundmark.bounds.microbatch.methods.device_load:run"),
+    run=Deferred("boundmark.bounds.microbatch.device_load:run"),
 )
 
 MEMORY_LATENCY = Method(
@@ -15,7 +15,7 @@ MEMORY_LATENCY = Method(
     problem="microbatch",
     kind="bound",
     summary="What a device holds for the longest path from allocation to release (Little's law).",
-    run=Deferred("boundmark.bounds.microbatch.methods.memory_latency:run"),
+    run=Deferred("boundmark.bounds.microbatch.memory_latency:run"),
     version=2,
     warm=("ortools.graph.python.min_cost_flow",),
 )
@@ -25,7 +25,7 @@ MODULO = Method(
     problem="microbatch",
     kind="exact",
     summary="Modulo scheduling with CP-SAT: least period, then memory, then warm-up and cool-down.",
-    run=Deferred("boundmark.bounds.microbatch.methods.modulo:run"),
+    run=Deferred("boundmark.bounds.microbatch.modulo:run"),
     version=2,
     warm=("ortools.sat.python.cp_model",),
 )
@@ -35,7 +35,7 @@ MODULO_TREE = Method(
     problem="microbatch",
     kind="bound",
     summary="Periods refuted by a small search over phases, which the checker repeats.",
-    run=Deferred("boundmark.bounds.microbatch.methods.modulo_tree:run"),
+    run=Deferred("boundmark.bounds.microbatch.modulo_tree:run"),
     warm=("ortools.graph.python.min_cost_flow",),
 )
 

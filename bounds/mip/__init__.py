@@ -1,1 +1,9 @@
-"""Mixed-integer linear programs in integers, what solvers make of them, and what they may claim."""
+"""Mixed-integer linear programs with integer data, and the solvers that run them.
+
+Each solver is imported when it is used: some cannot share a process.
+"""
+
+from boundmark.bounds.mip import gurobi, highs, scip
+from boundmark.bounds.mip.solving import Solve
+
+SOLVERS: dict[str, Solve] = {"highs": highs.solve, "scip": scip.solve, "gurobi": gurobi.solve}

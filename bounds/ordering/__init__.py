@@ -2,12 +2,20 @@
 
 from boundmark.problems.method import Deferred, Method
 
+OPERATOR_MEMORY = Method(
+    name="operator-memory",
+    problem="ordering",
+    kind="bound",
+    summary="What each operator needs in memory while it runs, whatever the order.",
+    run=Deferred("boundmark.bounds.ordering.operator_memory:run"),
+)
+
 LIVE_CUT = Method(
     name="live-cut",
     problem="ordering",
     kind="bound",
     summary="The least memory while each operator runs, by a minimum cut over down-sets.",
-    run=Deferred("boundmark.bounds.ordering.methods.live_cut:run"),
+    run=Deferred("boundmark.bounds.ordering.live_cut:run"),
 )
 
 DOWNSET_DP = Method(
@@ -15,7 +23,7 @@ DOWNSET_DP = Method(
     problem="ordering",
     kind="exact",
     summary="Dynamic programming over down-sets between stops that optimal orders pass.",
-    run=Deferred("boundmark.bounds.ordering.methods.downset_dp:run"),
+    run=Deferred("boundmark.bounds.ordering.downset_dp:run"),
     params={"width": 1_000_000},
 )
 
@@ -24,11 +32,12 @@ BTSEARCH = Method(
     problem="ordering",
     kind="exact",
     summary="Backtracking over graph states, with state marking and hashing ([MEMORIANOVA24]).",
-    run=Deferred("boundmark.bounds.ordering.methods.btsearch:run"),
+    run=Deferred("boundmark.bounds.ordering.btsearch:run"),
     params={"marking": True, "hashing": True},
 )
 
 METHODS: tuple[Method, ...] = (
+    OPERATOR_MEMORY,
     LIVE_CUT,
     DOWNSET_DP,
     BTSEARCH,

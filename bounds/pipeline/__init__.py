@@ -7,7 +7,7 @@ MAX_WORK = Method(
     problem="pipeline",
     kind="bound",
     summary="The longest node's work ([MTPP24], Lemma 3.3).",
-    run=Deferred("boundmark.bounds.pipeline.methods.max_work:run"),
+    run=Deferred("boundmark.bounds.pipeline.work:run_max_work"),
 )
 
 MEAN_WORK = Method(
@@ -15,7 +15,7 @@ MEAN_WORK = Method(
     problem="pipeline",
     kind="bound",
     summary="All work divided by k ([MTPP24], Lemma 3.3).",
-    run=Deferred("boundmark.bounds.pipeline.methods.mean_work:run"),
+    run=Deferred("boundmark.bounds.pipeline.work:run_mean_work"),
 )
 
 NODE_CUT = Method(
@@ -23,7 +23,7 @@ NODE_CUT = Method(
     problem="pipeline",
     kind="bound",
     summary="The cheapest set around the most demanding node, by minimum cuts.",
-    run=Deferred("boundmark.bounds.pipeline.methods.node_cut:run"),
+    run=Deferred("boundmark.bounds.pipeline.node_cut:run"),
 )
 
 SHARE = Method(
@@ -31,7 +31,7 @@ SHARE = Method(
     problem="pipeline",
     kind="bound",
     summary="Each node's share of a stage's work, given the tensors around it, by minimum cuts.",
-    run=Deferred("boundmark.bounds.pipeline.methods.share:run"),
+    run=Deferred("boundmark.bounds.pipeline.share:run"),
 )
 
 SEPARATION = Method(
@@ -39,15 +39,15 @@ SEPARATION = Method(
     problem="pipeline",
     kind="bound",
     summary="The mean work, with transfers that no partition avoids as work.",
-    run=Deferred("boundmark.bounds.pipeline.methods.separation:run"),
+    run=Deferred("boundmark.bounds.pipeline.separation:run"),
 )
 
 PACKING = Method(
     name="packing",
     problem="pipeline",
     kind="bound",
-    summary="Weights of which no stage holds more than one whole, as its connected parts show.",
-    run=Deferred("boundmark.bounds.pipeline.methods.packing:run"),
+    summary="Node weights under which each feasible stage weighs at most 1, by connected parts.",
+    run=Deferred("boundmark.bounds.pipeline.packing.method:run"),
     params={"precision": 0.0},
     version=3,
 )
@@ -57,7 +57,7 @@ MIP_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
-    run=Deferred("boundmark.bounds.pipeline.methods.mip_tree:run"),
+    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_mip_tree"),
     version=3,
 )
 
@@ -66,7 +66,7 @@ BOTTLENECK_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Branch and bound on the strengthened three-superblock program, every leaf certified.",
-    run=Deferred("boundmark.bounds.pipeline.methods.bottleneck_tree:run"),
+    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_bottleneck_tree"),
     version=2,
 )
 
@@ -75,7 +75,7 @@ BOTTLENECK_GUESS_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Certified branch and bound on three superblocks, for each position of the middle one.",
-    run=Deferred("boundmark.bounds.pipeline.methods.bottleneck_guess_tree:run"),
+    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_bottleneck_guess_tree"),
     version=2,
 )
 
@@ -84,7 +84,7 @@ PIVOT_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Certified branch and bound for each position of the stage of one node.",
-    run=Deferred("boundmark.bounds.pipeline.methods.pivot_tree:run"),
+    run=Deferred("boundmark.bounds.pipeline.pivot_tree:run"),
     seeded=True,
     version=2,
 )
@@ -94,7 +94,7 @@ IDEAL_DP = Method(
     problem="pipeline",
     kind="exact",
     summary="The optimum by dynamic programming over down-sets, for graphs that have few of them.",
-    run=Deferred("boundmark.bounds.pipeline.methods.ideal_dp:run"),
+    run=Deferred("boundmark.bounds.pipeline.ideal_dp:run"),
     params={"ideals": 200_000},
 )
 
@@ -103,7 +103,7 @@ REACH = Method(
     problem="pipeline",
     kind="exact",
     summary="How far the first stages can get, step by step, each by branch and bound.",
-    run=Deferred("boundmark.bounds.pipeline.methods.reach:run"),
+    run=Deferred("boundmark.bounds.pipeline.reach.method:run"),
     seeded=True,
     version=2,
 )
@@ -113,7 +113,7 @@ FORWARD_GREEDY = Method(
     problem="pipeline",
     kind="heuristic",
     summary="Stage after stage, each the best that a threshold allows, by branch and bound.",
-    run=Deferred("boundmark.bounds.pipeline.methods.forward_greedy:run"),
+    run=Deferred("boundmark.bounds.pipeline.forward_greedy:run"),
     seeded=True,
     version=2,
 )
@@ -123,7 +123,7 @@ CERTIFY = Method(
     problem="pipeline",
     kind="bound",
     summary="The best certificate in the time given: ideal-dp, then what suits the graph and k.",
-    run=Deferred("boundmark.bounds.pipeline.methods.certify:run"),
+    run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
     version=12,
@@ -134,7 +134,7 @@ BOTTLENECK = Method(
     problem="pipeline",
     kind="bound",
     summary="Three-superblock program: a stage, what is before and after it ([MTPP24], 3.2).",
-    run=Deferred("boundmark.bounds.pipeline.methods.bottleneck:run"),
+    run=Deferred("boundmark.bounds.pipeline.bottleneck:run_bottleneck"),
     params={"solver": "highs"},
 )
 
@@ -143,7 +143,7 @@ BOTTLENECK_GUESS = Method(
     problem="pipeline",
     kind="bound",
     summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
-    run=Deferred("boundmark.bounds.pipeline.methods.bottleneck_guess:run"),
+    run=Deferred("boundmark.bounds.pipeline.bottleneck:run_bottleneck_guess"),
     params={"solver": "highs"},
 )
 
@@ -152,7 +152,7 @@ EXACT = Method(
     problem="pipeline",
     kind="exact",
     summary="The exact program as printed ([MTPP24], Figure 3).",
-    run=Deferred("boundmark.bounds.pipeline.methods.exact:run"),
+    run=Deferred("boundmark.bounds.pipeline.exact:run_exact"),
     params={"solver": "highs"},
 )
 
@@ -161,7 +161,7 @@ EXACT_STRONG = Method(
     problem="pipeline",
     kind="exact",
     summary="The exact program with stronger cut constraints, stage windows, cutoff and floor.",
-    run=Deferred("boundmark.bounds.pipeline.methods.exact_strong:run"),
+    run=Deferred("boundmark.bounds.pipeline.exact:run_exact_strong"),
     params={"solver": "highs"},
     version=2,
     seeded=True,

@@ -7,7 +7,7 @@ CRITICAL_PATH = Method(
     problem="placement",
     kind="bound",
     summary="The longest path, each operator on its best device, with the transfers in between.",
-    run=Deferred("boundmark.bounds.placement.methods.critical_path:run"),
+    run=Deferred("boundmark.bounds.placement.critical_path:run"),
 )
 
 ASSIGNMENT_LOAD = Method(
@@ -15,7 +15,7 @@ ASSIGNMENT_LOAD = Method(
     problem="placement",
     kind="bound",
     summary="The mean load if operators could be split among devices, within their memory.",
-    run=Deferred("boundmark.bounds.placement.methods.assignment_load:run"),
+    run=Deferred("boundmark.bounds.placement.assignment_load:run"),
     warm=("scipy.sparse",),
 )
 
@@ -24,7 +24,7 @@ INTERVAL_LOAD = Method(
     problem="placement",
     kind="bound",
     summary="Paths and fractional loads between the operators that all paths pass.",
-    run=Deferred("boundmark.bounds.placement.methods.interval_load:run"),
+    run=Deferred("boundmark.bounds.placement.interval_load:run"),
     version=2,
     warm=("scipy.sparse",),
 )
@@ -34,7 +34,7 @@ PATH_PRICES = Method(
     problem="placement",
     kind="bound",
     summary="Paths, work and memory together, by the dual of one linear program.",
-    run=Deferred("boundmark.bounds.placement.methods.path_prices:run"),
+    run=Deferred("boundmark.bounds.placement.path_prices:run"),
     version=2,
     warm=("scipy.sparse",),
 )
@@ -44,7 +44,7 @@ SERIES = Method(
     problem="placement",
     kind="bound",
     summary="Modules between operators that paths pass, searched, and added up along the model.",
-    run=Deferred("boundmark.bounds.placement.methods.series:run"),
+    run=Deferred("boundmark.bounds.placement.series.method:run"),
     version=3,
     params={"known_cost": 0},
     known_cost="known_cost",
@@ -56,7 +56,7 @@ PLACEMENT_CERTIFY = Method(
     problem="placement",
     kind="bound",
     summary="The best certificate in the time given: paths, loads, prices, then modules.",
-    run=Deferred("boundmark.bounds.placement.methods.placement_certify:run"),
+    run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
     version=4,
     known_cost="known_cost",
@@ -68,7 +68,7 @@ MOIRAI_MILP = Method(
     problem="placement",
     kind="exact",
     summary="The mixed-integer program of [MOIRAI24], its constants as small as they can be.",
-    run=Deferred("boundmark.bounds.placement.methods.moirai_milp:run"),
+    run=Deferred("boundmark.bounds.placement.moirai_milp:run"),
     params={"solver": "highs"},
     seeded=True,
 )
@@ -78,7 +78,7 @@ PLACEMENT_CP = Method(
     problem="placement",
     kind="exact",
     summary="Placement and schedule by constraint programming (CP-SAT).",
-    run=Deferred("boundmark.bounds.placement.methods.placement_cp:run"),
+    run=Deferred("boundmark.bounds.placement.placement_cp:run"),
     seeded=True,
 )
 

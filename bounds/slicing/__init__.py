@@ -7,7 +7,7 @@ SLICE_COMPUTE = Method(
     problem="slicing",
     kind="bound",
     summary="The best split of each operator, as if nothing were communicated.",
-    run=Deferred("boundmark.bounds.slicing.methods.slice_compute:run"),
+    run=Deferred("boundmark.bounds.slicing.slice_compute:run"),
 )
 
 SLICE_POTENTIALS = Method(
@@ -15,7 +15,7 @@ SLICE_POTENTIALS = Method(
     problem="slicing",
     kind="bound",
     summary="Least times of operators by width, with potentials passed between neighbours.",
-    run=Deferred("boundmark.bounds.slicing.methods.slice_potentials:run"),
+    run=Deferred("boundmark.bounds.slicing.slice_potentials:run"),
     params={"classes": 0},
 )
 

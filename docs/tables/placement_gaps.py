@@ -1,6 +1,6 @@
 """Print the table of docs/placement-gaps.md: `python docs/tables/placement_gaps.py RESULTS`.
 
-For each instance of a results folder of suite `placement-gaps`, how far the best verified schedule
+For each instance of a results folder of suite `paper-moirai/models`, how far the best schedule
 can be from the optimum, by the best certified bound. "Largest" is the largest module into which
 `series` divides the model, "outside" the operators in none.
 """
@@ -15,14 +15,16 @@ import pandas as pd
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
-from boundmark.bounds.placement.series.chain import WELL_SEARCHED
-from boundmark.bounds.placement.series.closing_in import parts_along_chain
+from boundmark.bounds.placement.series.chain import ChainSettings
+from boundmark.bounds.placement.series.method import parts_along_chain
 from boundmark.problems.placement import PlacementInstance
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
 
 # The method whose processor time is shown.
 PROVER = "placement-certify"
+
+WELL_SEARCHED = ChainSettings().well_searched
 
 
 class Modules(NamedTuple):
@@ -51,7 +53,7 @@ def gap_table(rows: pd.DataFrame, modules: dict[str, Modules]) -> str:
     Parameters
     ----------
     rows
-        Rows of a results folder of suite `placement-gaps`, or a part of it.
+        Rows of a results folder of suite `paper-moirai/models`, or a part of it.
     modules
         By the instance's hash.
     """

@@ -1,6 +1,6 @@
 """Print the tables of docs/random-graphs.md: `python docs/tables/random_graphs.py RESULTS`.
 
-For each method of a results folder of suite `paper-mtpp` or `paper-mtpp-small` and each number of
+For each method of a results folder of suite `paper-mtpp` or `paper-mtpp/small` and each number of
 stages, how near its bounds come to the folder's best partitions; and the same for every graph by
 its best certified bound. Only random graphs count, those with and without |r| weighting apart.
 """

@@ -21,7 +21,7 @@ def gap_table(rows: pd.DataFrame) -> str:
     Parameters
     ----------
     rows
-        Rows of a results folder of suite `zoo-gaps`, or a part of it.
+        Rows of a results folder of suite `weekly/zoo`, or a part of it.
     """
     named = rows.assign(k=[json.loads(params)["k"] for params in rows["instance_params"]])
     best = named.groupby(["instance", "k"]).agg(

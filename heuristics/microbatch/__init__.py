@@ -1,4 +1,4 @@
-"""Schedules for `microbatch`: published searches and hand-made schedules."""
+"""Heuristics for `microbatch`: published searches and hand-made schedules."""
 
 from boundmark.problems.method import Deferred, Method
 
@@ -7,7 +7,7 @@ GPIPE = Method(
     problem="microbatch",
     kind="heuristic",
     summary="All forward blocks, then all backward ones, in groups that fit ([GPIPE19]).",
-    run=Deferred("boundmark.heuristics.microbatch.methods.gpipe:run"),
+    run=Deferred("boundmark.heuristics.microbatch.gpipe:run"),
 )
 
 ONE_FORWARD_ONE_BACKWARD = Method(
@@ -15,7 +15,7 @@ ONE_FORWARD_ONE_BACKWARD = Method(
     problem="microbatch",
     kind="heuristic",
     summary="One forward and one backward block in turn, with one stage per device ([DAPPLE21]).",
-    run=Deferred("boundmark.heuristics.microbatch.methods.one_forward_one_backward:run"),
+    run=Deferred("boundmark.heuristics.microbatch.one_forward_one_backward:run"),
 )
 
 ONE_FORWARD_ONE_BACKWARD_PLUS = Method(
@@ -23,7 +23,7 @@ ONE_FORWARD_ONE_BACKWARD_PLUS = Method(
     problem="microbatch",
     kind="heuristic",
     summary="1F1B with distributed blocks next to their neighbours ([TESSEL24], Section VI-A).",
-    run=Deferred("boundmark.heuristics.microbatch.methods.one_forward_one_backward_plus:run"),
+    run=Deferred("boundmark.heuristics.microbatch.one_forward_one_backward:run_plus"),
 )
 
 INTERLEAVED_1F1B = Method(
@@ -31,7 +31,7 @@ INTERLEAVED_1F1B = Method(
     problem="microbatch",
     kind="heuristic",
     summary="1F1B with several stages per device, in turn ([MEGATRON21], Section 2.2).",
-    run=Deferred("boundmark.heuristics.microbatch.methods.interleaved:run"),
+    run=Deferred("boundmark.heuristics.microbatch.interleaved:run"),
 )
 
 CHIMERA_DIRECT = Method(
@@ -39,7 +39,7 @@ CHIMERA_DIRECT = Method(
     problem="microbatch",
     kind="heuristic",
     summary="Two pipelines in opposite directions, D/2 micro-batches in flight ([CHIMERA21]).",
-    run=Deferred("boundmark.heuristics.microbatch.methods.chimera:run"),
+    run=Deferred("boundmark.heuristics.microbatch.chimera:run"),
 )
 
 ZB_H1 = Method(
@@ -47,7 +47,7 @@ ZB_H1 = Method(
     problem="microbatch",
     kind="heuristic",
     summary="1F1B with split backward blocks, weights' gradients delayed ([ZEROBUBBLE24]).",
-    run=Deferred("boundmark.heuristics.microbatch.methods.zero_bubble:run"),
+    run=Deferred("boundmark.heuristics.microbatch.zero_bubble:run"),
 )
 
 TESSEL = Method(
@@ -55,7 +55,7 @@ TESSEL = Method(
     problem="microbatch",
     kind="heuristic",
     summary="Repetends by Z3, one after another, then warm-up and cool-down ([TESSEL24]).",
-    run=Deferred("boundmark.heuristics.microbatch.methods.tessel:run"),
+    run=Deferred("boundmark.heuristics.microbatch.tessel:run"),
     params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "timeline"},
     seeded=True,
     warm=("z3",),
@@ -66,7 +66,7 @@ TIME_OPTIMAL = Method(
     problem="microbatch",
     kind="exact",
     summary="All micro-batches at once by Z3, the shortest makespan by bisection ([TESSEL24]).",
-    run=Deferred("boundmark.heuristics.microbatch.methods.time_optimal:run"),
+    run=Deferred("boundmark.heuristics.microbatch.time_optimal:run"),
     params={"memory": "timeline"},
     seeded=True,
     warm=("z3",),

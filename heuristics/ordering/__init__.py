@@ -1,4 +1,4 @@
-"""Heuristics for `ordering`: topological orders, and searches among them."""
+"""Heuristics for `ordering`."""
 
 from boundmark.problems.method import Deferred, Method
 
@@ -7,7 +7,7 @@ DEFAULT_ORDER = Method(
     problem="ordering",
     kind="heuristic",
     summary="The model file's own order: Kahn's, the smallest number first ([KAHN62]).",
-    run=Deferred("boundmark.heuristics.ordering.methods.default_order:run"),
+    run=Deferred("boundmark.heuristics.ordering.constructed:run_default_order"),
 )
 
 BFS_ORDER = Method(
@@ -15,7 +15,7 @@ BFS_ORDER = Method(
     problem="ordering",
     kind="heuristic",
     summary="Breadth first: always the operator that has been executable for longest.",
-    run=Deferred("boundmark.heuristics.ordering.methods.bfs_order:run"),
+    run=Deferred("boundmark.heuristics.ordering.constructed:run_bfs_order"),
 )
 
 DFS_ORDER = Method(
@@ -23,15 +23,15 @@ DFS_ORDER = Method(
     problem="ordering",
     kind="heuristic",
     summary="Depth first: always the operator that became executable last.",
-    run=Deferred("boundmark.heuristics.ordering.methods.dfs_order:run"),
+    run=Deferred("boundmark.heuristics.ordering.constructed:run_dfs_order"),
 )
 
 GREEDY_ORDER = Method(
     name="greedy-order",
     problem="ordering",
     kind="heuristic",
-    summary="Greedy: always the operator after which least is in memory.",
-    run=Deferred("boundmark.heuristics.ordering.methods.greedy_order:run"),
+    summary="Greedy: always the operator after which memory holds least.",
+    run=Deferred("boundmark.heuristics.ordering.constructed:run_greedy_order"),
 )
 
 BRKGA_ORDERS = Method(
@@ -39,7 +39,7 @@ BRKGA_ORDERS = Method(
     problem="ordering",
     kind="heuristic",
     summary="Genetic search over priorities of operators ([BRKGA11]).",
-    run=Deferred("boundmark.heuristics.ordering.methods.brkga_orders:run"),
+    run=Deferred("boundmark.heuristics.ordering.brkga_orders:run"),
     params={"population": 100, "generations": 100},
     seeded=True,
 )
@@ -49,7 +49,7 @@ REORDER = Method(
     problem="ordering",
     kind="heuristic",
     summary="Simulated annealing over orders, from the best of the simple methods' orders.",
-    run=Deferred("boundmark.heuristics.ordering.methods.reorder:run"),
+    run=Deferred("boundmark.heuristics.ordering.reorder:run"),
     params={"evaluations": 0},
     seeded=True,
 )

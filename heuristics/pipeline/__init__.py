@@ -1,4 +1,4 @@
-"""Heuristics for `pipeline`: they find partitions, hence upper bounds."""
+"""Heuristics for `pipeline`."""
 
 from boundmark.problems.method import Deferred, Method
 
@@ -6,8 +6,8 @@ SLICEGRAPH = Method(
     name="slicegraph",
     problem="pipeline",
     kind="heuristic",
-    summary="Best slicing of the graph's own topological order ([MTPP24], Algorithm 1).",
-    run=Deferred("boundmark.heuristics.pipeline.methods.slicegraph:run"),
+    summary="Best segmentation of the graph's own topological order ([MTPP24], Algorithm 1).",
+    run=Deferred("boundmark.heuristics.pipeline.slicegraph:run_slicegraph"),
 )
 
 RANDOM = tuple(
@@ -15,8 +15,8 @@ RANDOM = tuple(
         name=f"random-{samples}",
         problem="pipeline",
         kind="heuristic",
-        summary="Best slicing over random topological orders ([MTPP24], Appendix C.1).",
-        run=Deferred("boundmark.heuristics.pipeline.methods.random_orders:run"),
+        summary="Best segmentation over random topological orders ([MTPP24], Appendix C.1).",
+        run=Deferred("boundmark.heuristics.pipeline.slicegraph:run_random"),
         params={"samples": samples},
         seeded=True,
     )
@@ -28,8 +28,8 @@ BRKGA = tuple(
         name=f"brkga-{population * generations}",
         problem="pipeline",
         kind="heuristic",
-        summary="Genetic search over topological orders, each sliced ([MTPP24], Algorithm 2).",
-        run=Deferred("boundmark.heuristics.pipeline.methods.brkga:run"),
+        summary="Genetic search over topological orders, each segmented ([MTPP24], Algorithm 2).",
+        run=Deferred("boundmark.heuristics.pipeline.brkga:run"),
         params={"population": population, "generations": generations},
         seeded=True,
     )
@@ -41,8 +41,8 @@ MLA = tuple(
         name=name,
         problem="pipeline",
         kind="heuristic",
-        summary=f"Slicing of a linear arrangement, {weight} ([MTPP24], Appendix C.1).",
-        run=Deferred("boundmark.heuristics.pipeline.methods.linear_arrangement:run"),
+        summary=f"Segmentation of a linear arrangement, {weight} ([MTPP24], Appendix C.1).",
+        run=Deferred("boundmark.heuristics.pipeline.linear_arrangement:run"),
         params={"weighted": weighted, "population": 100, "generations": 100},
         seeded=True,
     )
@@ -57,7 +57,7 @@ UNIFORM = Method(
     problem="pipeline",
     kind="heuristic",
     summary="Equal numbers of nodes in each stage, in topological order.",
-    run=Deferred("boundmark.heuristics.pipeline.methods.uniform:run"),
+    run=Deferred("boundmark.heuristics.pipeline.even_cuts:run_uniform"),
 )
 
 BALANCED_WORK = Method(
@@ -65,7 +65,8 @@ BALANCED_WORK = Method(
     problem="pipeline",
     kind="heuristic",
     summary="Stages of even work in topological order; transfers are ignored.",
-    run=Deferred("boundmark.heuristics.pipeline.methods.balanced_work:run"),
+    run=Deferred("boundmark.heuristics.pipeline.even_cuts:run_balanced_work"),
+    version=2,
 )
 
 PIPEDREAM = Method(
@@ -73,15 +74,15 @@ PIPEDREAM = Method(
     problem="pipeline",
     kind="heuristic",
     summary="PipeDream's planner: neighbouring stages only, transfers overlap with work.",
-    run=Deferred("boundmark.heuristics.pipeline.methods.pipedream:run"),
+    run=Deferred("boundmark.heuristics.pipeline.pipedream:run"),
 )
 
 RESLICE = Method(
     name="reslice",
     problem="pipeline",
     kind="heuristic",
-    summary="Local search that slices orders consistent with the current partition anew.",
-    run=Deferred("boundmark.heuristics.pipeline.methods.reslice:run"),
+    summary="Local search that segments orders consistent with the current partition again.",
+    run=Deferred("boundmark.heuristics.pipeline.reslice:run"),
     params={"evaluations": 0},
     seeded=True,
 )
@@ -90,8 +91,8 @@ MEMETIC = Method(
     name="memetic",
     problem="pipeline",
     kind="heuristic",
-    summary="Genetic search over orders, refined by annealed node moves and slicing anew.",
-    run=Deferred("boundmark.heuristics.pipeline.methods.memetic:run"),
+    summary="Genetic search over orders, refined by annealed node moves and new segmentations.",
+    run=Deferred("boundmark.heuristics.pipeline.memetic:run"),
     params={"evaluations": 0},
     seeded=True,
     version=5,

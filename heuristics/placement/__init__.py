@@ -1,13 +1,14 @@
-"""Heuristics for `placement`: they choose devices, and list scheduling does the rest."""
+"""Heuristics for `placement`: they choose devices; list scheduling adds the start times."""
 
-from boundmark.problems.method import Deferred, Method, ParameterValue
+from boundmark.problems.method import Deferred, Method
+from boundmark.problems.problem import ParameterValue
 
 SINGLE_DEVICE = Method(
     name="single-device",
     problem="placement",
     kind="heuristic",
     summary="Everything on one device, the best one.",
-    run=Deferred("boundmark.heuristics.placement.methods.single_device:run"),
+    run=Deferred("boundmark.heuristics.placement.single_device:run"),
 )
 
 PREFERRED_DEVICE = Method(
@@ -15,7 +16,7 @@ PREFERRED_DEVICE = Method(
     problem="placement",
     kind="heuristic",
     summary="Everything on the first device that takes it, as OpenVINO's AUTO does ([HSDAG24]).",
-    run=Deferred("boundmark.heuristics.placement.methods.preferred_device:run"),
+    run=Deferred("boundmark.heuristics.placement.simple_placements:run_preferred_device"),
     params={"first": 0},
 )
 
@@ -24,7 +25,7 @@ ROUND_ROBIN = Method(
     problem="placement",
     kind="heuristic",
     summary="Operators to devices in turn, in topological order.",
-    run=Deferred("boundmark.heuristics.placement.methods.round_robin:run"),
+    run=Deferred("boundmark.heuristics.placement.simple_placements:run_round_robin"),
     version=2,
 )
 
@@ -33,7 +34,7 @@ RANDOM_DEVICES = Method(
     problem="placement",
     kind="heuristic",
     summary="The best of 100 placements drawn at random.",
-    run=Deferred("boundmark.heuristics.placement.methods.random_devices:run"),
+    run=Deferred("boundmark.heuristics.placement.simple_placements:run_random_devices"),
     version=2,
     params={"samples": 100},
     seeded=True,
@@ -44,7 +45,7 @@ RANDOM_SETS = Method(
     problem="placement",
     kind="heuristic",
     summary="The best of 2,000 placements that draw a device for each co-location set at random.",
-    run=Deferred("boundmark.heuristics.placement.methods.random_sets:run"),
+    run=Deferred("boundmark.heuristics.placement.learned.random_sets:run"),
     params={"samples": 2000},
     seeded=True,
 )
@@ -54,7 +55,7 @@ M_TOPO = Method(
     problem="placement",
     kind="heuristic",
     summary="Fills the memory of one device after another in topological order ([BAECHI20]).",
-    run=Deferred("boundmark.heuristics.placement.methods.m_topo:run"),
+    run=Deferred("boundmark.heuristics.placement.baechi:run_m_topo"),
     version=2,
 )
 
@@ -63,7 +64,7 @@ FILL_DEVICES = Method(
     problem="placement",
     kind="heuristic",
     summary="Fills devices one after another in topological order, in the best sequence.",
-    run=Deferred("boundmark.heuristics.placement.methods.fill_devices:run"),
+    run=Deferred("boundmark.heuristics.placement.fill_devices:run"),
 )
 
 M_ETF = Method(
@@ -71,7 +72,7 @@ M_ETF = Method(
     problem="placement",
     kind="heuristic",
     summary="The operator and device that can start first, while memory lasts ([BAECHI20]).",
-    run=Deferred("boundmark.heuristics.placement.methods.m_etf:run"),
+    run=Deferred("boundmark.heuristics.placement.baechi:run_m_etf"),
     version=2,
 )
 
@@ -80,7 +81,7 @@ M_SCT = Method(
     problem="placement",
     kind="heuristic",
     summary="As m-etf, but devices wait for favourite children, by a linear program ([BAECHI20]).",
-    run=Deferred("boundmark.heuristics.placement.methods.m_sct:run"),
+    run=Deferred("boundmark.heuristics.placement.baechi:run_m_sct"),
     warm=("scipy.optimize", "scipy.sparse"),
 )
 
@@ -89,7 +90,7 @@ GETF = Method(
     problem="placement",
     kind="heuristic",
     summary="As m-etf, within a group of devices that a linear program chooses ([GETF20]).",
-    run=Deferred("boundmark.heuristics.placement.methods.getf:run"),
+    run=Deferred("boundmark.heuristics.placement.getf:run"),
     params={"gamma": 2.0},
     warm=("scipy.optimize", "scipy.sparse"),
 )
@@ -99,7 +100,7 @@ HEFT = Method(
     problem="placement",
     kind="heuristic",
     summary="Longest paths first, each operator on the device where it ends first ([HEFT02]).",
-    run=Deferred("boundmark.heuristics.placement.methods.heft:run"),
+    run=Deferred("boundmark.heuristics.placement.heft:run"),
     version=2,
 )
 
@@ -108,7 +109,7 @@ PEFT = Method(
     problem="placement",
     kind="heuristic",
     summary="As heft, with a look at what follows, and at prices of memory where it is short.",
-    run=Deferred("boundmark.heuristics.placement.methods.peft:run"),
+    run=Deferred("boundmark.heuristics.placement.peft:run"),
     params={"trials": 200},
     seeded=True,
 )
@@ -118,7 +119,7 @@ MAX_LOAD = Method(
     problem="placement",
     kind="heuristic",
     summary="A segment of the order for each device, the largest load small ([TARNAWSKI20]).",
-    run=Deferred("boundmark.heuristics.placement.methods.max_load:run"),
+    run=Deferred("boundmark.heuristics.placement.max_load:run"),
 )
 
 PLACEMENT_SEARCH = Method(
@@ -126,7 +127,7 @@ PLACEMENT_SEARCH = Method(
     problem="placement",
     kind="heuristic",
     summary="Simulated annealing over devices, from the best of the simple methods' placements.",
-    run=Deferred("boundmark.heuristics.placement.methods.placement_search:run"),
+    run=Deferred("boundmark.heuristics.placement.placement_search:run"),
     version=3,
     params={"evaluations": 0},
     seeded=True,
@@ -138,7 +139,7 @@ PLACEMENT_BRKGA = Method(
     problem="placement",
     kind="heuristic",
     summary="Genetic search over devices and priorities ([BRKGA11]), from the simple methods'.",
-    run=Deferred("boundmark.heuristics.placement.methods.placement_brkga:run"),
+    run=Deferred("boundmark.heuristics.placement.placement_brkga:run"),
     version=2,
     params={"population": 100, "generations": 100},
     seeded=True,
@@ -169,7 +170,7 @@ HSDAG = Method(
     problem="placement",
     kind="heuristic",
     summary="Learns groups and their devices by policy gradients, as printed in [HSDAG24].",
-    run=Deferred("boundmark.heuristics.placement.methods.hsdag:run"),
+    run=Deferred("boundmark.heuristics.placement.learned.hsdag:run"),
     params=HSDAG_PARAMS,
     seeded=True,
     requires=("jax",),
@@ -180,7 +181,7 @@ HSDAG_ADVANTAGE = Method(
     problem="placement",
     kind="heuristic",
     summary="HSDAG's network trained with advantages over batches instead of raw rewards.",
-    run=Deferred("boundmark.heuristics.placement.methods.hsdag_advantage:run"),
+    run=Deferred("boundmark.heuristics.placement.learned.hsdag:run_advantage"),
     params={
         **{name: value for name, value in HSDAG_PARAMS.items() if name != "discount"},
         "updates": 1,
@@ -197,7 +198,7 @@ PLACETO = Method(
     problem="placement",
     kind="heuristic",
     summary="A graph network moves one set of operators at a time ([PLACETO19]).",
-    run=Deferred("boundmark.heuristics.placement.methods.placeto:run"),
+    run=Deferred("boundmark.heuristics.placement.learned.placeto:run"),
     params={"evaluations": 2000, "hidden": 32, "learning_rate": 1e-3},
     seeded=True,
     requires=("jax",),
@@ -208,7 +209,7 @@ RNN_SEQ2SEQ = Method(
     problem="placement",
     kind="heuristic",
     summary="An LSTM with attention names a device for each set of operators ([MIRHOSEINI17]).",
-    run=Deferred("boundmark.heuristics.placement.methods.rnn_seq2seq:run"),
+    run=Deferred("boundmark.heuristics.placement.learned.rnn_seq2seq:run"),
     params={"evaluations": 2000, "steps": 20, "hidden": 64, "learning_rate": 1e-3},
     seeded=True,
     requires=("jax",),

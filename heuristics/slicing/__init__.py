@@ -1,4 +1,4 @@
-"""Heuristics for `slicing`: they choose partition vectors, which compiled code evaluates."""
+"""Heuristics for `slicing`."""
 
 from boundmark.problems.method import Deferred, Method
 
@@ -7,7 +7,7 @@ ONE_DEVICE = Method(
     problem="slicing",
     kind="heuristic",
     summary="The whole model on one device, the best one.",
-    run=Deferred("boundmark.heuristics.slicing.methods.one_device:run"),
+    run=Deferred("boundmark.heuristics.slicing.one_device:run"),
 )
 
 EQUAL_SLICES = Method(
@@ -15,7 +15,7 @@ EQUAL_SLICES = Method(
     problem="slicing",
     kind="heuristic",
     summary="Every operator in equal parts on all devices.",
-    run=Deferred("boundmark.heuristics.slicing.methods.equal_slices:run"),
+    run=Deferred("boundmark.heuristics.slicing.simple_plans:run_equal_slices"),
 )
 
 SPEED_SLICES = Method(
@@ -23,7 +23,7 @@ SPEED_SLICES = Method(
     problem="slicing",
     kind="heuristic",
     summary="Every operator on all devices, in parts proportional to their speeds.",
-    run=Deferred("boundmark.heuristics.slicing.methods.speed_slices:run"),
+    run=Deferred("boundmark.heuristics.slicing.simple_plans:run_speed_slices"),
 )
 
 LAYER_PIPELINE = Method(
@@ -31,7 +31,7 @@ LAYER_PIPELINE = Method(
     problem="slicing",
     kind="heuristic",
     summary="Whole operators, a run of them on each device by its speed.",
-    run=Deferred("boundmark.heuristics.slicing.methods.layer_pipeline:run"),
+    run=Deferred("boundmark.heuristics.slicing.simple_plans:run_layer_pipeline"),
 )
 
 BEST_RESPONSE = Method(
@@ -39,7 +39,7 @@ BEST_RESPONSE = Method(
     problem="slicing",
     kind="heuristic",
     summary="Each operator in turn gets the vector that is best for it and its readers.",
-    run=Deferred("boundmark.heuristics.slicing.methods.best_response:run"),
+    run=Deferred("boundmark.heuristics.slicing.best_response:run"),
 )
 
 GENEFLOW = Method(
@@ -47,7 +47,7 @@ GENEFLOW = Method(
     problem="slicing",
     kind="heuristic",
     summary="A genetic algorithm over partition vectors that keeps the best ([MEMORIANOVA24]).",
-    run=Deferred("boundmark.heuristics.slicing.methods.geneflow:run"),
+    run=Deferred("boundmark.heuristics.slicing.geneflow:run"),
     params={"population": 100, "generations": 1_000_000},
     seeded=True,
     requires=("pymoo",),
@@ -58,7 +58,7 @@ SLICE_SEARCH = Method(
     problem="slicing",
     kind="heuristic",
     summary="Simulated annealing over partition vectors, from the best responses.",
-    run=Deferred("boundmark.heuristics.slicing.methods.slice_search:run"),
+    run=Deferred("boundmark.heuristics.slicing.slice_search:run"),
     params={"evaluations": 0},
     seeded=True,
 )

@@ -45,8 +45,9 @@ PROBLEM = Problem(
     instance=OrderingInstance,
     instance_from_json=OrderingInstance.from_json,
     solution_from_json=ExecutionOrder.from_json,
+    immediate={"operator-memory": {}, "default-order": {}},
     rounds=(
-        ("live-cut", "default-order", "bfs-order", "dfs-order", "greedy-order", "downset-dp"),
+        ("live-cut", "bfs-order", "dfs-order", "greedy-order", "downset-dp"),
         ("reorder",),
     ),
     precedence=40,

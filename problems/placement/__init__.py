@@ -48,12 +48,11 @@ PROBLEM = Problem(
     instance=PlacementInstance.of,
     instance_from_json=PlacementInstance.from_json,
     solution_from_json=PlacementSchedule.from_json,
+    immediate={"critical-path": {}, "single-device": {}},
     rounds=(
         (
-            "critical-path",
             "assignment-load",
             "interval-load",
-            "single-device",
             "m-topo",
             "m-etf",
             "heft",

@@ -34,8 +34,9 @@ PROBLEM = Problem(
     instance=SlicingInstance.of,
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
+    immediate={"slice-compute": {}, "one-device": {}},
     rounds=(
-        ("one-device", "equal-slices", "speed-slices", "slice-compute", "slice-potentials"),
+        ("equal-slices", "speed-slices", "slice-potentials"),
         ("slice-search",),
     ),
     precedence=50,

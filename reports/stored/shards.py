@@ -19,6 +19,13 @@ from boundmark.reports.stored.statuses import STATUSES, TRACE_KINDS
 # The merged file. Every other Parquet file is a shard, named after its task.
 MERGED = "merged.parquet"
 
+# The years 1 to 9999 in microseconds: files can hold times for which there is no date.
+EARLIEST, LATEST = (
+    (time.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC))
+    // dt.timedelta(microseconds=1)
+    for time in (dt.datetime.min, dt.datetime.max)
+)
+
 
 def parquet_files(folder: Path) -> list[Path]:
     """Return the merged file, then the shards by name; files that are not ours are left out."""
@@ -99,7 +106,7 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
 
 
 def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
-    """Raise if a column's type differs from the schema's.
+    """Raise if a column's type differs from the schema's, or a time has no date.
 
     Raises
     ------
@@ -114,6 +121,12 @@ def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
             )
         if not wanted.nullable and table[found.name].null_count:
             raise StoreError(f"{path}: column {found.name} lacks values; expected one in each row.")
+        if pa.types.is_timestamp(found.type):
+            ends = pc.min_max(pc.cast(table[found.name], pa.int64())).as_py()
+            if ends["min"] is not None and not EARLIEST <= ends["min"] <= ends["max"] <= LATEST:
+                raise StoreError(
+                    f"{path}: column {found.name} has a time outside the years 1 to 9999."
+                )
 
 
 def latest_rows(table: pa.Table) -> pd.DataFrame:

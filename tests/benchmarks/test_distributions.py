@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks.distributions import installed_versions
-from boundmark.benchmarks.environment import describe_environment
+from boundmark.benchmarks.environment import describe_environment, installed_versions
 
 
 def install(folder: Path, name: str, version: str, *lines: str, entry_points: str = "") -> None:

@@ -7,7 +7,8 @@ from brute_force import instance
 from command_line import Boundmark
 from recording import Recorder
 
-from boundmark.bounds.pipeline.methods import mean_work, mip_tree
+from boundmark.bounds.pipeline import work
+from boundmark.bounds.pipeline.tree import methods
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.reports.stored.documents import write_document
@@ -20,7 +21,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return the files of an instance and of its tree, as a run stores them."""
     folder = tmp_path_factory.mktemp("stored")
     reports = Recorder()
-    mip_tree.run(SAMPLE, Budget(20), 0, reports)
+    methods.run_mip_tree(SAMPLE, Budget(20), 0, reports)
     return stored_as(
         folder, SAMPLE
     ), folder / f"{write_document(folder, reports.bounds[-1].to_json())}.json"
@@ -74,7 +75,7 @@ def test_nothing_is_written_without_proof(
 def test_kinds_without_a_format(boundmark: Boundmark, tmp_path: Path) -> None:
     """The sentence names the file, the kind, and the kinds that can be written."""
     reports = Recorder()
-    mean_work.run(SAMPLE, Budget(20), 0, reports)
+    work.run_mean_work(SAMPLE, Budget(20), 0, reports)
     path = tmp_path / f"{write_document(tmp_path, reports.bounds[-1].to_json())}.json"
     out = tmp_path / "tree.vipr"
     done = boundmark("export", stored_as(tmp_path, SAMPLE), path, out, check=False)

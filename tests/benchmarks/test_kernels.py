@@ -9,37 +9,33 @@ import pytest
 from boundmark.benchmarks import kernels
 
 
-def test_found_beside_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each folder needs a compiled one, no older than its source; elsewhere, all are."""
+def test_marked_until_a_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dates do not matter; other sources, another numba and a cache that is gone do."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    package = tmp_path / "methods"
-    caches = [package / name / "kernels" / "__pycache__" for name in ("a", "b")]
-    for cache in caches:
-        cache.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
+    (tmp_path / "searches").mkdir()
+    source = tmp_path / "searches" / "one.py"
+    for path in (tmp_path / "__init__.py", source):
+        path.write_text("")
     point = importlib.metadata.EntryPoint("x", "boundmark.methods_of_a_test:M", "boundmark.methods")
     monkeypatch.setattr(kernels, "entry_points_of", lambda group: [point])
 
     class Spec:
-        origin = str(package / "__init__.py")
+        origin = str(tmp_path / "__init__.py")
 
     monkeypatch.setattr(kernels.importlib.util, "find_spec", lambda name: Spec)
     assert not kernels.are_compiled()
-    (caches[0] / "one.nbi").touch()
-    assert not kernels.are_compiled()
-    (caches[1] / "other.nbi").touch()
+    kernels.mark_compiled()
     assert kernels.are_compiled()
-    source = caches[0].parent / "one.py"
-    source.write_text("")
-    changed = (caches[0] / "one.nbi").stat().st_mtime + 1
-    os.utime(source, (changed, changed))
-    assert not kernels.are_compiled()
-    past = changed - 10
-    os.utime(source, (past, past))
-    os.utime(caches[0] / "one.nbi", (past - 1, past - 1))
+    os.utime(source, (2**31, 2**31))
+    assert kernels.are_compiled()
+    source.write_text("KERNEL = 1")
     assert not kernels.are_compiled()
     kernels.mark_compiled()
     assert kernels.are_compiled()
-    (caches[1] / "other.nbi").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(kernels.importlib.metadata, "version", lambda name: "another")
+        assert not kernels.are_compiled()
+    (tmp_path / kernels.STAMP).unlink()
+    assert not kernels.are_compiled()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert kernels.are_compiled()

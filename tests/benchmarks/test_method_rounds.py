@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from chains import chain
 
-from boundmark.benchmarks.method_rounds import MethodRounds
+from boundmark.benchmarks.method_rounds import MethodPlan, MethodRounds
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
@@ -35,9 +35,9 @@ def rounds(
     """Return two rounds of methods on a chain, with two at a time."""
     clock = StoppedClock(seconds) if started is None else WallClock(seconds, started)
     source = NamedInstance("file", "chain", chain(5, 2))
-    chosen = [[MethodChoice.of(name) for name in names] for names in NAMES]
+    plan = MethodPlan((), tuple(tuple(map(MethodChoice.of, names)) for names in NAMES))
     settings = RunSettings(seconds, 2**30)
-    return MethodRounds(source, chosen, settings, clock, stored=stored, workers=2, **more)
+    return MethodRounds(source, plan, settings, clock, stored=stored, workers=2, **more)
 
 
 def test_shares_add_up() -> None:

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from boundmark.benchmarks.cli.evaluate import evaluate
-from boundmark.benchmarks.cli.parameter_options import ParameterCommand, given_texts
+from boundmark.benchmarks.cli.options import ParameterCommand, given_texts
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.problems.catalog import problems
 from boundmark.problems.parameter import RESERVED, ChoiceParameter, IntegerParameter

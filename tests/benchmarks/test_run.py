@@ -192,6 +192,16 @@ def test_one_writer_at_a_time(boundmark: Boundmark, suite_file: Path, tmp_path: 
     assert [path.name for path in out.iterdir()] == [".lock"]
 
 
+def test_a_pipe_is_no_lock(boundmark: Boundmark, suite_file: Path, tmp_path: Path) -> None:
+    """It is refused at once: to open it would wait for ever."""
+    out = tmp_path / "out"
+    out.mkdir()
+    os.mkfifo(out / ".lock")
+    done = boundmark("run", suite_file, "--out", out, check=False)
+    assert done.returncode == 2
+    assert "cannot be used as a results folder: it is no regular file." in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

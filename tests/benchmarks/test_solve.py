@@ -206,3 +206,38 @@ def test_mistakes(arguments: tuple[str, ...], message: str, boundmark: Boundmark
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_a_narrow_model_needs_no_processes(
+    boundmark: Boundmark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its optimum is proven in the command's own process, however short the limit; rows tell."""
+    monkeypatch.setattr("boundmark.benchmarks.solve.local_engine", None)
+    out = tmp_path / "out"
+    one = ("solve", "onnx-light/squeezenet", "-k", 4, "--time-limit", 0.01, "--out", out)
+    answer = json.loads(boundmark(*one, "--json").stdout)
+    assert answer["optimal"]
+    assert answer["method"] == answer["bound_method"] == "ideal-dp"
+    assert answer["failures"] == []
+    rows = ResultStore.open(out).results().set_index("method")
+    assert set(rows.index) == {"balanced-work", "max-work", "mean-work", "ideal-dp"}
+    assert (rows["status"] == "ok").all()
+    boundmark("verify", out)
+    again = json.loads(boundmark(*one, "--json").stdout)
+    assert again["objective"] == answer["objective"]
+    assert len(ResultStore.open(out).results()) == len(rows)
+
+
+def test_an_answer_comes_before_any_process(
+    boundmark: Boundmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wide graph has a first solution and a bound; that a method does not suit it is no note."""
+
+    def no_engine(workers: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("boundmark.benchmarks.solve.local_engine", no_engine)
+    done = boundmark("solve", "zoo/bert-base", "-k", 4, "--json", check=False)
+    answer = json.loads(done.stdout)
+    assert answer["certified_bound"] < answer["objective"]
+    assert not any("down-sets" in sentence for sentence in answer["failures"])

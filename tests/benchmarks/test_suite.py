@@ -8,10 +8,12 @@ from boundmark.benchmarks.suite_file import (
     load_collection,
     load_suite,
     parse_suite,
+    part_names,
+    renamed,
     suite_names,
 )
 from boundmark.problems.canonical import canonical_json
-from boundmark.problems.errors import BoundmarkError, MissingFileError
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError
 from boundmark.problems.parameter import RESERVED
 
 VALID = """
@@ -156,7 +158,7 @@ def test_a_suite_does_without_an_optional_group(monkeypatch: pytest.MonkeyPatch)
     assert "pipedream/alexnet.txt does not come with boundmark" in notes[0]
 
 
-@pytest.mark.parametrize("name", suite_names())
+@pytest.mark.parametrize("name", [*suite_names(), *part_names()])
 def test_shipped_suites_load(name: str) -> None:
     """Methods, data sets and members that the shipped suites name exist."""
     collection = load_collection(name)
@@ -220,12 +222,38 @@ def test_collection_of_suites(tmp_path: Path) -> None:
     """Suites by name, and files beside the collection, in the order in which they are named."""
     path = tmp_path / "all.toml"
     (tmp_path / "mine.toml").write_text(VALID)
-    path.write_text('description = "All."\nsuites = ["demo-ordering", "mine.toml"]\n')
+    path.write_text('description = "All."\nsuites = ["nightly/ordering", "mine.toml"]\n')
     collection = load_collection(str(path))
     assert collection.name == "all"
     assert collection.description == "All."
-    assert [suite.name for suite in collection.suites] == ["demo-ordering", "mine"]
+    assert [suite.name for suite in collection.suites] == ["nightly/ordering", "mine"]
     assert [suite.problem for suite in collection.suites] == ["ordering", "pipeline"]
+
+
+def test_suites_have_parts_and_small_forms() -> None:
+    """All parts belong to a suite; the small form of a paper's suite is other parts than the full."""
+    used = set()
+    for name in suite_names():
+        full = {suite.name for suite in load_collection(name).suites}
+        used |= full
+        if name.startswith("paper-"):
+            small = {suite.name for suite in load_collection(name, small=True).suites}
+            assert small != full
+            used |= small
+    assert used == {"smoke", *part_names()}
+
+
+def test_not_every_suite_has_a_small_form() -> None:
+    """The sentence says which have."""
+    with pytest.raises(InvalidInputError, match="suite smoke has no small form; paper-hsdag, pap"):
+        load_collection("smoke", small=True)
+
+
+@pytest.mark.parametrize(("old", "new"), renamed().items())
+def test_old_names_lead_to_new_ones(old: str, new: str, caplog: pytest.LogCaptureFixture) -> None:
+    """With a note."""
+    assert load_collection(old) == load_collection(new)
+    assert f"suite {old} is called {new} now" in caplog.text
 
 
 def test_a_suite_is_a_collection_of_one() -> None:

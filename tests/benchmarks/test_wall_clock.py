@@ -1,5 +1,7 @@
 """The time of a command: what is kept for checks, what methods get, and when all ends."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -17,6 +19,9 @@ def test_parts_fit_into_the_whole(seconds: float) -> None:
     assert clock.for_methods() <= clock.remaining() <= seconds
     assert clock.end_at <= clock.started + seconds + 1
     assert clock.kill_at <= clock.started + seconds + wall_clock.GRACE_SECONDS
+
+
+AGE = "from boundmark.benchmarks.wall_clock import process_age; print(process_age())"
 
 
 def test_nothing_is_left_after_the_end() -> None:
@@ -40,3 +45,11 @@ def test_the_process_is_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert WallClock.of_command(5.0).started >= now
     monkeypatch.setattr(wall_clock, "is_whole_process", True)
     assert WallClock.of_command(5.0).started < now
+
+
+def test_the_age_of_a_process_is_exact() -> None:
+    """Not off by up to a second, as the time of day is at which the machine started."""
+    command = [sys.executable, "-c", AGE]
+    began = time.monotonic()
+    age = float(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert 0.0 < age <= time.monotonic() - began + 0.02

@@ -15,7 +15,7 @@ APART, TOGETHER = Partition(frozen([0, 1])), Partition(frozen([0, 0]))
 
 
 def certificate(bound: int) -> Certificate:
-    """Return a certificate that nobody checks here."""
+    """Return a certificate that is not checked here."""
     return Certificate.of(SAMPLE, "max-work/1", bound, {}, "test")
 
 

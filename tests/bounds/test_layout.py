@@ -22,7 +22,7 @@ OURS = [
 
 @pytest.mark.parametrize("method", OURS, ids=lambda method: method.name)
 def test_what_reports_bounds_is_in_bounds(method: Method) -> None:
-    """Bounds and exact methods are in the problem's folder of methods, and heuristics are not."""
+    """Bounds and exact methods are in the problem's folder of `bounds`, and heuristics are not."""
     module = inspect.getmodule(method.load())
     assert module is not None
     folder = f"boundmark.bounds.{method.problem}."

@@ -3,18 +3,19 @@
     python tests/campaigns/mutants.py --jobs 2
     python tests/campaigns/mutants.py --only pipeline --part 1/4
 
-Results are kept, by a hash of the module's text and the change: a pass can be stopped and goes on
+Results are kept, by a hash of the module's code and the change: a pass can be stopped and goes on
 where it was, and only survivors are tried again after the tests have changed. Prints the mutants
 that survived and are not in `weaker_mutants.toml`, which lists those that accept nothing false,
-with the reason. Exit code 1 means that there are such, or entries there that no mutant has.
+with the reason, and which are not tried. Exit code 1 means that there are such, or entries there
+that no mutant has.
 """
 
 import argparse
+import ast
 import hashlib
 import json
 import os
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ from hypothesis import Phase, settings
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import other_process
 from code_mutants import Mutant, mutants
+from listed_mutants import CLASSES, LISTED, class_by_name, read_list, unused
 from mutant_trials import Trial, Trials
 
 from boundmark.bounds import checker
@@ -32,7 +34,6 @@ from boundmark.bounds import checker
 TESTS = Path(__file__).parents[1]
 FOLDER = Path(str(checker.__file__)).parent
 OWN_TESTS = TESTS / "bounds/checker"
-LISTED = Path(__file__).with_name("weaker_mutants.toml")
 
 # These run a copy of the folder.
 STANDALONE = ("test_command.py", "test_hostile_files.py", "test_third_party.py")
@@ -50,6 +51,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=["operators", "constants"], help="only these")
     parser.add_argument("--tests", nargs="+", type=Path, help="instead of all of the checker's")
     parser.add_argument("--out", type=Path, default=Path("results/mutants.jsonl"))
+    parser.add_argument("--listed", action="store_true", help="try those that are listed, too")
     parser.add_argument("--score", action="store_true", help="print what is known, try nothing")
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
@@ -59,16 +61,21 @@ def main() -> int:
         if mutant.module.startswith(tuple(given.only or [""])) and given.kind in (None, mutant.kind)
     ]
     every = every[part - 1 :: parts]
-    listed = read_list()
-    tests = given.tests or [OWN_TESTS]
+    groups = read_list()
+    listed = class_by_name(groups, every)
+    tests = given.tests or tests_of({mutant.module.rpartition("/")[0] for mutant in every})
     store = Store(given.out, tests)
     if not given.score:
-        waiting = [mutant for mutant in every if store.trial(mutant) is None]
+        waiting = [
+            mutant
+            for mutant in every
+            if store.trial(mutant) is None and (given.listed or mutant.name not in listed)
+        ]
         print(f"{len(every)} mutants, {len(waiting)} to be tried", flush=True)
         if waiting and try_all(waiting, store, given.jobs, tests):
             return 1
     wrong = show(every, store, listed)
-    missing = sorted(set(listed) - {mutant.name for mutant in all_mutants()})
+    missing = unused(groups, {mutant.name for mutant in all_mutants()})
     for name in missing:
         print(f"{LISTED.name} lists what is no mutant: {name}")
     return 1 if wrong or missing else 0
@@ -80,10 +87,11 @@ def all_mutants() -> Iterator[Mutant]:
         yield from mutants(path.relative_to(FOLDER).as_posix(), path.read_text())
 
 
-def read_list() -> dict[str, str]:
-    """Return the class of each mutant that is listed as weaker."""
-    groups = tomllib.loads(LISTED.read_text())["weaker"]
-    return {name: group["class"] for group in groups for name in group["mutants"]}
+def tests_of(folders: set[str]) -> list[Path]:
+    """Return the tests to collect for modules of some folders, all of them for the top folder."""
+    if "" in folders:
+        return [OWN_TESTS]
+    return [*sorted(OWN_TESTS.glob("test_*.py")), *(OWN_TESTS / name for name in sorted(folders))]
 
 
 class Store:
@@ -96,7 +104,7 @@ class Store:
             for test in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]:
                 digest.update(test.read_bytes())
         self._tests = digest.hexdigest()
-        self._texts: dict[str, bytes] = {}
+        self._codes: dict[str, bytes] = {}
         self._known: dict[str, Trial] = {}
         if path.exists():
             for line in path.read_text().splitlines():
@@ -112,9 +120,9 @@ class Store:
             self._known[row["key"]] = Trial(row["killed_by"], row["tests"], row["seconds"])
 
     def _key(self, mutant: Mutant) -> str:
-        if mutant.module not in self._texts:
-            self._texts[mutant.module] = (FOLDER / mutant.module).read_bytes()
-        return hashlib.sha256(self._texts[mutant.module] + mutant.name.encode()).hexdigest()
+        if mutant.module not in self._codes:
+            self._codes[mutant.module] = code_alone(mutant.original())
+        return hashlib.sha256(self._codes[mutant.module] + mutant.name.encode()).hexdigest()
 
     def trial(self, mutant: Mutant) -> Trial | None:
         """Return what is known of a mutant of the text as it is."""
@@ -133,6 +141,14 @@ class Store:
         }  # fmt: skip
         with self._path.open("a") as file:
             file.write(json.dumps(row) + "\n")
+
+
+def code_alone(tree: ast.Module) -> bytes:
+    """Return what is left of a module without comments, docstrings and its layout."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = node.body[bool(ast.get_docstring(node)) :]
+    return ast.dump(tree).encode()
 
 
 def try_all(waiting: list[Mutant], store: Store, jobs: int, tests: list[Path]) -> int:
@@ -173,12 +189,10 @@ def show(every: list[Mutant], store: Store, listed: dict[str, str]) -> bool:
     wrong = []
     for mutant in every:
         trial = store.trial(mutant)
-        if trial is None:
-            outcome = "untried"
-        elif trial.killed_by:
+        if trial is not None and trial.killed_by:
             outcome = "killed"
         else:
-            outcome = listed.get(mutant.name, "survived")
+            outcome = listed.get(mutant.name, "untried" if trial is None else "survived")
         if outcome == "survived":
             wrong.append(mutant)
         folder = mutant.module.partition("/")[0] if "/" in mutant.module else "(all problems)"
@@ -186,7 +200,7 @@ def show(every: list[Mutant], store: Store, listed: dict[str, str]) -> bool:
         counts["total", outcome] += 1
     for mutant in wrong:
         print(f"survived: {mutant.module}:{mutant.lines[0]} {mutant.name}")
-    outcomes = ["killed", *sorted({*listed.values()}), "survived", "untried"]
+    outcomes = ["killed", *CLASSES, "survived", "untried"]
     print("| folder | mutants |" + "".join(f" {name} |" for name in outcomes))
     print("| --- |" + " ---: |" * (1 + len(outcomes)))
     for folder in [*sorted({folder for folder, _ in counts} - {"total"}), "total"]:

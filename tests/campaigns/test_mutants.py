@@ -1,18 +1,17 @@
 """The campaign changes what it says it changes, and the list of survivors is about what exists."""
 
 import sys
-import tomllib
 import types
 from pathlib import Path
 
 import pytest
 from code_mutants import Mutant, difference, mutants
+from listed_mutants import CLASSES, read_list, unused
 from mutant_trials import put_in_place
 
 from boundmark.bounds import checker
 
 FOLDER = Path(str(checker.__file__)).parent
-LISTED = tomllib.loads(Path(__file__).with_name("weaker_mutants.toml").read_text())["weaker"]
 
 SOURCE = '''
 LIMIT = 3
@@ -87,11 +86,14 @@ def test_everybody_sees_the_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_listed_mutants_exist() -> None:
     """Entries go when the code goes that they are about; each has a class and a reason, once."""
-    names = [name for group in LISTED for name in group["mutants"]]
+    groups = read_list()
+    names = [name for group in groups for name in group.get("mutants", ())]
     assert len(set(names)) == len(names)
-    known = set()
-    for module in {name.partition(" ")[0] for name in names}:
-        known |= {mutant.name for mutant in mutants(module, (FOLDER / module).read_text())}
-    assert set(names) <= known
-    assert {group["class"] for group in LISTED} <= {"same", "limits", "weaker", "malformed"}
-    assert all(group["reason"] for group in LISTED)
+    known = {
+        mutant.name
+        for path in FOLDER.rglob("*.py")
+        for mutant in mutants(path.relative_to(FOLDER).as_posix(), path.read_text())
+    }
+    assert unused(groups, known) == []
+    assert {group["class"] for group in groups} <= set(CLASSES)
+    assert all(group["reason"] for group in groups)

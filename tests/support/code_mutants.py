@@ -63,6 +63,10 @@ class Mutant:
     _path: "Path" = field(repr=False)
     _statement: ast.stmt = field(repr=False)
 
+    def original(self) -> ast.Module:
+        """Return the module as it was."""
+        return copy.deepcopy(self._tree)
+
     def tree(self) -> ast.Module:
         """Return the changed module."""
         changed = copy.deepcopy(self._tree)

@@ -7,8 +7,7 @@ from typing import Any
 from recording import Recorder, record
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.method import ParameterValue
-from boundmark.problems.problem import Instance
+from boundmark.problems.problem import Instance, ParameterValue
 from boundmark.problems.ticks import LARGEST_TOTAL
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from brute_force_placement import instance
 from recording import Recorder
 
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
-from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
-from boundmark.heuristics.placement.learned.settings import Settings
+from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
+from boundmark.heuristics.placement.learned.learning import Evaluations, prepare_jax
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget
@@ -27,10 +26,10 @@ Arrays = dict[str, np.ndarray]
 def tiny_agent(hidden: int = 4) -> Any:
     """Return an agent with small embeddings."""
     prepare_jax(1)
-    from boundmark.heuristics.placement.learned.hsdag_agent import Agent
+    from boundmark.heuristics.placement.learned.hsdag_training import Agent
 
     params = {**methods("placement")["hsdag"].params, "hidden": hidden, "raw_shapes": False}
-    return Agent(SAMPLE, Settings.of(params), np.random.default_rng(3))
+    return Agent(SAMPLE, HsdagSettings.of(params), np.random.default_rng(3))
 
 
 def encoder() -> tuple[Arrays, Arrays]:
@@ -175,8 +174,7 @@ def mean_latencies(method: str, evaluations: int) -> tuple[float, float]:
     The graph is a chain of pairs, each set of which runs three times as fast on the second device.
     """
     prepare_jax(1)
-    from boundmark.heuristics.placement.learned import advantage_training, hsdag_training
-    from boundmark.heuristics.placement.learned.hsdag_agent import Agent
+    from boundmark.heuristics.placement.learned import hsdag_training as training
 
     edges = [(v, w) for v in range(0, 40, 2) for w in (v + 1, v + 2, v + 3)]
     sample = instance([[3, 1]] * 44, edges)
@@ -185,10 +183,11 @@ def mean_latencies(method: str, evaluations: int) -> tuple[float, float]:
         "learning_rate": 1e-3,
         "evaluations": evaluations,
     }
-    agent = Agent(sample, Settings.of(params), np.random.default_rng(2))
+    agent = training.Agent(sample, HsdagSettings.of(params), np.random.default_rng(2))
     counted = Watched(sample, Budget(60), Recorder(), evaluations)
     counted.latencies = []
-    train = hsdag_training.train if method == "hsdag" else advantage_training.train
+    as_printed = method == "hsdag"
+    train = training.train_as_printed if as_printed else training.train_by_advantages
     train(agent, counted)
     part = evaluations // 5
     return float(np.mean(counted.latencies[:part])), float(np.mean(counted.latencies[-part:]))

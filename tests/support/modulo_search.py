@@ -1,6 +1,6 @@
 """Single searches of `modulo`, to be called where ortools can be loaded."""
 
-from boundmark.bounds.microbatch.modulo.steady_state import Outcome, SteadyStateModel
+from boundmark.bounds.microbatch.steady_state import Outcome, SteadyStateModel
 from boundmark.problems.microbatch import MicrobatchInstance
 
 

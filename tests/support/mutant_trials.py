@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import types
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,13 +53,14 @@ class Limits:
     Attributes
     ----------
     factor, seconds
-        Processor time, as a multiple of what the tests take otherwise, and more.
+        Processor time of each test, as a multiple of what it takes while lines are noted, which is
+        several times as long as otherwise, and more.
     memory
         Bytes beyond what the process has when it is forked.
     """
 
-    factor: float = 5.0
-    seconds: float = 5.0
+    factor: float = 1.0
+    seconds: float = 2.0
     memory: int = 2**32
 
 
@@ -119,7 +121,10 @@ class Trials:
         self._jobs = jobs
         self._limits = limits
         self._covered: dict[str, set[Line]] = {}
+        self._folders: dict[str, set[str]] = {}
         self._seconds: dict[str, float] = {}
+        # Of each module, the tests that have killed a mutant, the latest last.
+        self._killers: dict[str, dict[str, None]] = defaultdict(dict)
         self.failed = False
 
     @pytest.hookimpl(tryfirst=True)
@@ -145,23 +150,32 @@ class Trials:
                     print(f"{item.nodeid} fails without any mutant:\n{report.longreprtext}")
                     self.failed = True
             self._covered[item.nodeid] = tracer.lines
+            self._folders[item.nodeid] = {os.path.dirname(module) for module, _ in tracer.lines}
             self._seconds[item.nodeid] = time.process_time() - begin
 
     def chosen(self, items: list[pytest.Item], mutant: Mutant) -> list[pytest.Item]:
-        """Return the tests that run the changed lines, the fastest first."""
+        """Return the tests that run the changed lines.
+
+        Those that have killed others of the module come first, the latest of them before all, and
+        then the fastest.
+        """
         first, last = mutant.lines
         span = {(mutant.module, line) for line in range(first, last + 1)}
-        # What a module computes when it is imported, any test may use.
-        is_global = mutant.function == "<module>"
         is_top = "/" not in mutant.module
+        # What a module computes when it is imported, any test may use that runs its folder.
+        uses_all = mutant.function == "<module>"
+        folder = os.path.dirname(mutant.module)
         found = [
             item
             for item in items
-            if is_global
-            or span & self._covered[item.nodeid]
+            if span & self._covered[item.nodeid]
+            or (uses_all and (is_top or folder in self._folders[item.nodeid]))
             or (is_top and item.path.name in self._standalone)
         ]
-        return sorted(found, key=lambda item: self._seconds[item.nodeid])
+        latest = {name: -number for number, name in enumerate(self._killers[mutant.module])}
+        return sorted(
+            found, key=lambda item: (latest.get(item.nodeid, 1), self._seconds[item.nodeid])
+        )
 
     def _try_all(self, items: list[pytest.Item]) -> None:
         waiting = list(reversed(self._mutants))
@@ -173,10 +187,9 @@ class Trials:
                 if not chosen:
                     self._note(mutant, Trial(None, 0, 0.0))
                     continue
-                usual = sum(self._seconds[item.nodeid] for item in chosen)
-                most = self._limits.seconds + self._limits.factor * usual
-                reader, pid = self._forked(mutant, chosen, most)
-                # Somebody may wait for ever without using the processor.
+                most = sum(map(self._most_seconds, chosen))
+                reader, pid = self._forked(mutant, chosen)
+                # A test may wait for ever without using the processor.
                 running[reader] = mutant, pid, time.monotonic(), 60 + 10 * most
             ready, _, _ = select.select(list(running), [], [], 1.0)
             for reader, (mutant, pid, begin, most) in list(running.items()):
@@ -190,9 +203,16 @@ class Trials:
                 os.waitpid(pid, 0)
                 del running[reader]
                 killed_by, tests = json.loads(answer) if answer else ("timeout", 0)
+                if killed_by in self._seconds:
+                    killers = self._killers[mutant.module]
+                    killers.pop(killed_by, None)
+                    killers[killed_by] = None
                 self._note(mutant, Trial(killed_by, tests, round(seconds, 2)))
 
-    def _forked(self, mutant: Mutant, items: list[pytest.Item], most: float) -> tuple[int, int]:
+    def _most_seconds(self, item: pytest.Item) -> float:
+        return self._limits.seconds + self._limits.factor * self._seconds[item.nodeid]
+
+    def _forked(self, mutant: Mutant, items: list[pytest.Item]) -> tuple[int, int]:
         """Start a trial; return what its answer can be read from, and its process."""
         reader, writer = os.pipe()
         sys.stdout.flush()
@@ -203,8 +223,6 @@ class Trials:
         code = 1
         try:
             os.close(reader)
-            seconds = int(most) + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             memory = _memory() + self._limits.memory
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
             with open(os.devnull, "w") as nowhere:
@@ -223,6 +241,8 @@ class Trials:
         except Exception:
             return "import", 0
         for number, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
+            # The signal ends the process.
+            signal.setitimer(signal.ITIMER_PROF, self._most_seconds(item))
             reports = runtestprotocol(item, log=False, nextitem=following)
             if any(report.failed for report in reports):
                 return item.nodeid, number + 1

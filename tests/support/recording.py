@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from boundmark.problems.catalog import methods
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.method import Budget, ParameterValue
-from boundmark.problems.problem import Instance, Solution
+from boundmark.problems.method import Budget
+from boundmark.problems.problem import Instance, ParameterValue, Solution
 
 # Evolution and sampling repeat the same step; a few evaluations show what it does on a tiny graph.
 FEW_EVALUATIONS = {"samples": 20, "population": 5, "generations": 3, "evaluations": 30}

@@ -36,19 +36,20 @@ def _instances() -> Iterator[OrderingInstance]:
     number = 0
     for nodes in range(1, 5):
         for edges in brute_force.all_dags(nodes):
-            yield _sample(nodes, edges, random.Random(number), number)
+            yield drawn(nodes, edges, random.Random(number), number)
             number += 1
     for seed in range(60):
         dice = random.Random(seed)
         nodes = dice.randint(5, 6)
         edges = [(u, w) for w in range(nodes) for u in range(w) if dice.random() < 0.35]
-        yield _sample(nodes, edges, dice, number)
+        yield drawn(nodes, edges, dice, number)
         number += 1
 
 
-def _sample(
+def drawn(
     nodes: int, edges: list[tuple[int, int]], dice: random.Random, number: int
 ) -> OrderingInstance:
+    """Return a random instance of a graph; the number says which options it has."""
     tensors = []
     for u in range(nodes):
         readers = [w for v, w in edges if v == u]

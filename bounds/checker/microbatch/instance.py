@@ -32,7 +32,7 @@ class Instance(NamedTuple):
 
     @property
     def occupied(self) -> int:
-        """How many devices all blocks occupy, each time anew."""
+        """The sum of the numbers of devices that the blocks occupy."""
         return sum(map(len, self.device_sets))
 
 

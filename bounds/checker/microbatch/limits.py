@@ -1,4 +1,4 @@
-"""Numbers that producers have to know: what certificates of each kind may be about."""
+"""Limits on certificates that producers have to know."""
 
 # Periods that a modulo-tree may refute are shorter.
 LONGEST_TREE_PERIOD = 2**10

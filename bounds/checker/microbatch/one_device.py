@@ -11,7 +11,7 @@ from .paths import Paths
 
 
 def device_load(instance: Instance, payload: Any) -> int:
-    """Return what the work of some blocks of a device proves."""
+    """Return the bound that follows from the work of some blocks of a device."""
     payload = fields(payload, "the payload", {"device", "blocks"})
     device = integer(payload["device"], "device of the payload", 0, len(instance.capacity) - 1)
     blocks = integers(payload["blocks"], "blocks of the payload", 0, len(instance.duration) - 1)
@@ -33,7 +33,7 @@ def device_load(instance: Instance, payload: Any) -> int:
 
 
 def memory_latency(instance: Instance, payload: Any) -> int:
-    """Return what the time for which a device has to hold memory proves."""
+    """Return the bound that follows from how long a device has to hold its memory."""
     payload = fields(payload, "the payload", {"device", "pairs"})
     device = integer(payload["device"], "device of the payload", 0, len(instance.capacity) - 1)
     paths = Paths(instance)
@@ -58,7 +58,7 @@ def memory_latency(instance: Instance, payload: Any) -> int:
 def read_pairs(
     instance: Instance, paths: Paths, device: int, value: Any
 ) -> list[tuple[int, int, int, int]]:
-    """Return (allocation, release, amount, longest path between) for all that a device holds.
+    """Return all pairs of a device as (allocation, release, amount, longest path between them).
 
     Raises
     ------

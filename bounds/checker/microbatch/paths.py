@@ -1,4 +1,4 @@
-"""Longest paths between blocks: how long one has to wait for another."""
+"""Longest paths between blocks, in ticks."""
 
 from ..budget import spend
 from ..graph import topological_order
@@ -18,7 +18,7 @@ class Paths:
             self.producers[v].append(u)
 
     def heads(self) -> list[int]:
-        """Return the ticks before which each block cannot start."""
+        """Return the earliest start of each block."""
         spend(2 * self._size)
         earliest = [0] * len(self._duration)
         for v in self.order:
@@ -36,7 +36,7 @@ class Paths:
         return left
 
     def from_block(self, block: int) -> list[int | None]:
-        """Return the ticks between the start of a block and those that wait for it, else None."""
+        """Return the longest path from the start of a block to each other's, None without any."""
         spend(self._size)
         after: list[int | None] = [None] * len(self._duration)
         after[block] = 0

@@ -1,4 +1,4 @@
-"""Checks the kind modulo-tree: searches for phases of the blocks that fit into a period."""
+"""Checks the kind modulo-tree: searches for phases of all blocks within a period."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ def modulo_tree(instance: Instance, payload: Any) -> int:
 
 
 class PhaseTree:
-    """Gives blocks phases in an order, and goes back where they cannot be part of a schedule.
+    """Searches depth first for phases of all blocks, in a given order of the blocks.
 
     Phases of blocks are cut off if they overlap on a device around the period, or if a device has
     to hold more than its capacity. The difference of two starts is at least a longest path, and
@@ -77,7 +77,7 @@ class PhaseTree:
         self.nodes = 0
 
     def refutes(self, period: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
-        """Whether no phases remain for a period; False also if stopped or after too many nodes."""
+        """Whether a period has no phases; False also if stopped or after too many nodes."""
         phases: dict[int, int] = {}
         taken = [0] * len(self._instance.capacity)
         # Any moment may be called the beginning of a period. Phases to try are bits of a number.
@@ -115,7 +115,7 @@ class PhaseTree:
         return True
 
     def _ticks(self, block: int, phase: int, period: int) -> int:
-        """Return the ticks of a period that a block takes, as bits."""
+        """Return the ticks of a period that a block occupies, as bits."""
         mask = ((1 << self._instance.duration[block]) - 1) << phase
         return (mask | mask >> period) & ((1 << period) - 1)
 
@@ -155,7 +155,7 @@ class PhaseTree:
         return False
 
     def _after(self, first: int, phases: dict[int, int], period: int) -> dict[int, int]:
-        """Return the ticks from the start of a block to those that wait for it, at least."""
+        """Return lower bounds on the ticks from the start of a block to those that wait for it."""
         after = {first: 0}
         for v in self._paths.order:
             ready = [

@@ -14,7 +14,7 @@ START_BYTES = 100
 
 
 def objective(instance: Instance, solution: dict[str, Any]) -> int:
-    """Return the period or the makespan of a schedule that keeps all constraints."""
+    """Return the period or the makespan of a schedule; raise `Rejected` if it is infeasible."""
     starts = _starts(instance, solution["starts"])
     period, members = _repetend(instance, solution["repetend"], len(starts))
     if instance.micro_batches:
@@ -49,7 +49,7 @@ def expanded(
 
 
 def _take(instance: Instance, first: int, last: int) -> None:
-    """Take what it takes to check the starts of each number of micro-batches in a range."""
+    """Spend the budget for checking the starts of each number of micro-batches in a range."""
     hold(START_BYTES * last * max(len(instance.duration), instance.occupied))
     each = 1 + len(instance.duration) + len(instance.edges) + 3 * instance.occupied
     numbers = last - first + 1
@@ -57,7 +57,7 @@ def _take(instance: Instance, first: int, last: int) -> None:
 
 
 def _checked(instance: Instance, starts: list[list[int]]) -> int:
-    """Return when the last block ends, if all constraints are kept."""
+    """Return when the last block ends; raise `Rejected` if a constraint is broken."""
     duration = instance.duration
     for row in starts:
         for first, second in instance.edges:

@@ -14,7 +14,7 @@ from .section import Section, always_overwrites, may_overwrite, section
 
 
 def live_cut(instance: Instance, payload: Any) -> int:
-    """Return the maximum or the sum of what operators take at least."""
+    """Return the bound of live-cut: the maximum or the sum of the operators' least memory."""
     payload = fields(payload, "the payload", {"order", "forced", "cuts"})
     stops = _Stops(instance, payload["order"])
     stops.add_forced(payload["forced"])
@@ -22,7 +22,7 @@ def live_cut(instance: Instance, payload: Any) -> int:
 
 
 def section_search(instance: Instance, payload: Any) -> int:
-    """Return the maximum or the sum of what sections cost at least."""
+    """Return the bound of section-search: the maximum or the sum of the sections' least costs."""
     payload = fields(payload, "the payload", {"order", "stops", "cuts", "searches"})
     stops = _Stops(instance, payload["order"])
     if type(payload["stops"]) is not list:
@@ -46,7 +46,7 @@ def section_search(instance: Instance, payload: Any) -> int:
 
 
 class _Stops:
-    """The stops of an order that are known so far."""
+    """Stops that some optimal order passes, as far as they are proven."""
 
     def __init__(self, instance: Instance, order: Any) -> None:
         self._instance = instance
@@ -62,7 +62,7 @@ class _Stops:
         return [self._section(begin, end) for begin, end in itertools.pairwise(self._ends)]
 
     def _around(self, at: int) -> tuple[int, int]:
-        """Return the stops before and behind a position that is none."""
+        """Return the neighbouring stops of a position; raise `Rejected` if it is a stop itself."""
         place = bisect.bisect(self._ends, at)
         if not 0 < at < len(self._order) or self._ends[place - 1] == at:
             raise Rejected("a stop is not between others")
@@ -115,7 +115,7 @@ class _Stops:
 
 
 def _bound(instance: Instance, sections: list[Section], cuts: Any, searches: dict[int, int]) -> int:
-    """Return the maximum or the sum over the sections."""
+    """Return the maximum or the sum of the sections' bounds."""
     prices: dict[int, Any] = {}
     if type(cuts) is not list:
         raise Rejected("cuts of the payload is not a list")

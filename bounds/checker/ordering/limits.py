@@ -1,4 +1,4 @@
-"""Numbers that producers have to know: what the searches of one certificate may take."""
+"""Limits on the searches of a certificate that producers have to know."""
 
 # Of all searches of a certificate together; the rest of a check's steps is for prices and stops.
 MOST_SEARCH_STEPS = 2**25
@@ -8,10 +8,10 @@ MOST_LEVEL_BYTES = 2**28
 
 
 def set_steps(operators: int) -> int:
-    """Return what a step spends on its down-sets, as numbers of so many bits."""
+    """Return the extra steps to spend on operations with sets of so many operators."""
     return operators // 4096
 
 
 def state_bytes(operators: int) -> int:
-    """Return what a down-set of a section takes in a table."""
+    """Return the bytes of a down-set of so many operators in a table."""
     return 400 + operators // 2

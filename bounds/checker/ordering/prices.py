@@ -68,7 +68,7 @@ def net_prices(part: Section, prices: Prices, scale: int, certain: int) -> tuple
 
 
 def least_while_running(part: Section, v: int, prices: Prices) -> int:
-    """Return the least memory while an operator of a section runs, at least."""
+    """Return a lower bound on the memory while an operator of a section runs."""
     outside = part.behind[v] | 1 << v
     constant, net = net_prices(part, prices, 1, outside)
     for u, amount in enumerate(net):
@@ -81,6 +81,6 @@ def least_while_running(part: Section, v: int, prices: Prices) -> int:
 
 
 def least_slope_value(part: Section, prices: Prices, rise: int, run: int) -> int:
-    """Return the least of run L(D) - rise |D| over the section's down-sets, at least."""
+    """Return a lower bound on run L(D) - rise |D| over the section's down-sets D."""
     constant, net = net_prices(part, prices, run, 0)
     return constant + sum(min(0, amount - rise) for amount in net)

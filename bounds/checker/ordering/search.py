@@ -1,4 +1,4 @@
-"""Searches the down-sets of a section that orders of less than a cost lead to."""
+"""Searches the down-sets of a section for an order below a cost."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from .section import EARLIER, Section
 
 
 class Search:
-    """The steps of a section from one down-set to the next."""
+    """A search of one section, from the empty down-set to all operators."""
 
     def __init__(self, part: Section) -> None:
         self._part = part
@@ -43,7 +43,7 @@ class Search:
         self._first = sum(1 << at for at, needed in enumerate(self._needs) if not needed)
 
     def _run(self, done: int, live: int, v: int) -> tuple[int, int]:
-        """Return the memory while an operator runs after a down-set, and what is there then."""
+        """Return the memory while an operator runs after a down-set, and afterwards."""
         spend(3 + len(self._reads[v]) + self._set_steps)
         taken = live + self._part.running[v]
         left, is_in_place = live + self._leaves[v], False
@@ -63,7 +63,7 @@ class Search:
         return ready
 
     def refutes_sum(self, least: list[int], limit: int) -> bool:
-        """Whether all orders of the section cost the limit or more, added up.
+        """Whether the memory of all operators adds up to the limit or more in every order.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ class Tensor(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Operators are called by their place in the section, and sets of them are bits.
+    """The operators between two stops; each is known by its place, sets of them are bits.
 
     Attributes
     ----------

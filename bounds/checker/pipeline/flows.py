@@ -1,4 +1,4 @@
-"""Computes what a flow proves of the cost of the stage that contains a node."""
+"""Computes lower bounds on the cost of the stage that contains a node, from flows."""
 
 import itertools
 from collections import defaultdict
@@ -44,7 +44,7 @@ def least_cost(graph: Instance, flow: Any) -> tuple[int, int, int]:
 
 
 def io_bounds(graph: Instance, threshold: int, flows: Any) -> tuple[list[int], int]:
-    """Return what flows prove.
+    """Return lower bounds on transfer and cost that follow from flows.
 
     First, for each node, what the tensors of a stage with that node cost at least if the stage
     costs at most the threshold; second, what some stage costs at least in any case.

@@ -1,4 +1,4 @@
-"""Checks the kind ideal-dp: searches all down-sets that stages of a cost lead to."""
+"""Checks the kind ideal-dp: searches all down-sets that stages within a threshold lead to."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ MOST_TRANSFERS = 2**17
 
 
 def ideal_dp(graph: Instance, payload: Any) -> int:
-    """Return what a search of the down-sets proves."""
+    """Return the threshold + 1 if the search of the down-sets refutes it."""
     payload = fields(payload, "the payload", {"threshold", "ignored"})
     threshold = integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)
     ignored = integers(payload["ignored"], "ignored of the payload", 0, len(graph.work) - 1)
@@ -34,7 +34,7 @@ def ideal_dp(graph: Instance, payload: Any) -> int:
 
 
 class _Step(NamedTuple):
-    """One node more: the down-set then, the node, and the producers it is the last to read."""
+    """A step to a down-set with one node more, and the producers that it is the last to read."""
 
     after: int
     node: int
@@ -88,7 +88,7 @@ class _Ideals:
         return self._number.get(self._key(self._whole))
 
     def _key(self, nodes: int) -> bytes:
-        """Return what stands for a set in tables: as hashes of integers, many are the same."""
+        """Return the key of a set in tables: bytes, as hashes of large integers collide."""
         return nodes.to_bytes(self._key_bytes, "little")
 
     def _transfer(self, nodes: int) -> int:
@@ -144,13 +144,13 @@ class _Ideals:
         )
 
     def may_end(self, ideal: int, stages: int, threshold: int) -> bool:
-        """Whether stages of cost up to the threshold may do for the nodes outside a down-set."""
+        """Whether stages within the threshold may suffice for the nodes outside a down-set."""
         totals = self._totals[ideal]
         overflow = max(0, self._load - totals.load - stages * self._graph.cache)
         return self._work - totals.work + totals.leaving + overflow <= stages * threshold
 
     def after_one_stage(self, first: int, threshold: int) -> list[int]:
-        """Return the larger down-sets that one stage of cost up to the threshold leads to."""
+        """Return the larger down-sets that one stage within the threshold leads to."""
         within = []
         seen = {first}
         before, graph = self._nodes[first], self._graph

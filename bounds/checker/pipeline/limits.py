@@ -1,4 +1,4 @@
-"""Numbers that producers have to know: what certificates of each kind may be about, and units."""
+"""Limits on certificates, and units, that producers have to know."""
 
 # Nodes and stages of an instance that a tree is about, or the steps of reach.
 LARGEST_TREE_GRAPH = 2**14
@@ -40,12 +40,12 @@ def most_ideal_steps(nodes: int) -> int:
 
 
 def plan_steps(nodes: int) -> int:
-    """Return what an entry of a packing's plan spends before its search."""
+    """Return the steps that an entry of a packing's plan spends before its search."""
     return 10 + nodes // 4
 
 
 def flow_steps(nodes: int, edges: int, levels: int) -> int:
-    """Return what reading a flow spends, given how often the front changes."""
+    """Return the steps that reading a flow spends, given how often the front changes."""
     return 4 * (nodes + edges) + levels
 
 

@@ -1,4 +1,4 @@
-"""The kind packing: weights, and a search for sets of nodes that weigh more than they may."""
+"""Checks the kind packing: searches for sets of nodes that weigh more than the front allows."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from .limits import SPLIT
 
 
 def packing(graph: Instance, payload: Any) -> int:
-    """Return what weights prove if they refute a threshold."""
+    """Return the threshold + 1 if the weights refute it."""
     names = {"threshold", "loaded", "unit", "weights", "front", "order", "flows", "plan"}
     payload = fields(payload, "the payload", names)
     n = len(graph.work)
@@ -90,7 +90,7 @@ class Flow(NamedTuple):
 
 
 class Partial:
-    """Nodes that are in a set, and nodes that are not.
+    """A branch of the search: nodes decided to be inside or outside of the set.
 
     Nodes and tensors are bit sets: `inside` and `outside`; `before` and `after`, what nodes inside
     depend on, and what depends on them, at any distance; `near`, their neighbours; `held` and
@@ -252,7 +252,7 @@ class Sets:
         return bit, between & ~partial.inside | bit
 
     def include(self, partial: Partial, nodes: int, flow: Flow) -> None:
-        """Put nodes inside, and what cannot be in a convex set with them outside."""
+        """Put nodes inside, and put those outside that no convex set with them contains."""
         before, after = partial.before, partial.after
         for v in _bits(nodes):
             before |= self.before[v]
@@ -281,7 +281,7 @@ class Sets:
         self.put_outside(partial, beyond, flow)
 
     def exclude(self, partial: Partial, nodes: int, flow: Flow) -> None:
-        """Put nodes outside, and what cannot be in a convex set without them."""
+        """Put nodes outside, with all that no convex set without them contains."""
         beyond = nodes
         for v in _bits(nodes & partial.after):
             beyond |= self.after[v]
@@ -305,7 +305,7 @@ class Sets:
                 partial.missed |= tensor
 
     def cut(self, partial: Partial, u: int, flow: Flow) -> None:
-        """Count the tensor of a node as cut: the part that the flow does not use is no excess."""
+        """Count the tensor of a node as cut; what the flow leaves of it is no excess."""
         self.count(len(flow.taken[u]))
         partial.cut += self.transfer[u]
         partial.excess -= flow.price * self.transfer[u]

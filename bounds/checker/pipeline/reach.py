@@ -1,4 +1,4 @@
-"""The kind reach: how much the first stages can weigh, step by step, with a tree for each step."""
+"""Checks the kind reach: bounds the weight of the first stages, step by step, with a tree each."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from .windows import Order, in_order, shares_at, weights_around
 
 
 class Step(NamedTuple):
-    """Stages in a row, counted from 0, and what they are to prove.
+    """A bound to be proven on the weight of a prefix of the stages.
 
     That the prefix which ends with `last` weighs at most `limit` if `is_upper`, else that the
     prefix before `first` weighs at least `limit`.
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
 
 def reach(graph: Instance, payload: Any) -> int:
-    """Return what the steps prove if they refute the threshold."""
+    """Return the threshold + 1 if the steps refute it."""
     threshold = read_threshold(graph, payload, {"weights", "moves", "steps"})
     weights = integers(payload["weights"], "weights of the payload", 0, LARGEST_AMOUNT)
     if len(weights) != len(graph.work):
@@ -107,7 +107,7 @@ class _Prefixes:
         return any(least > most for least, most in zip(self._least, self._most, strict=True))
 
     def is_stuck(self, step: Step) -> bool:
-        """Whether a step of one stage, somewhere in the middle, leads no further than it began.
+        """Whether a step over one inner stage makes no progress, so that no later stage makes any.
 
         Then it holds for all later stages, or all earlier ones, as well: at a stage further on, a
         prefix weighs no less, and by induction no more, than the step assumes.
@@ -119,7 +119,7 @@ class _Prefixes:
         return step.limit >= self._least[step.last + 1] and step.limit > 0
 
     def program(self, step: Step) -> tuple[Program, dict[str, list[WeighedRow]]]:
-        """Return the step's stages between what is before them and what is after them.
+        """Return the program of a step: its stages between all those before and after.
 
         The contrary of what is to be proved takes the place of what is known of that prefix.
         """
@@ -148,7 +148,7 @@ class _Prefixes:
         return Program(merged, (low, high)), rows
 
     def learn(self, step: Step) -> None:
-        """Take in what a step has proved: prefixes grow, by at most a stage each."""
+        """Apply a proven step to the bounds of its prefix and of those before and after it."""
         least, most, k = self._least, self._most, self._k
         if step.is_upper:
             s = step.last + 1

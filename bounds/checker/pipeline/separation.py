@@ -1,4 +1,4 @@
-"""Checks the kind separation: tensors that must be transferred below a threshold count as work."""
+"""Checks the kind separation: counts transfers as work where nodes need different stages."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from .windows import in_order, nodes_around, total
 
 
 def separation(graph: Instance, payload: Any) -> int:
-    """Return what pairs of nodes that no stage holds both of prove."""
+    """Return the threshold + 1 if pairs of nodes that no stage can hold together refute it."""
     payload = fields(payload, "the payload", {"threshold", "first", "last"})
     threshold = integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)
     nodes = len(graph.work)

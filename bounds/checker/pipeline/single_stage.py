@@ -16,13 +16,13 @@ def max_work(graph: Instance, payload: Any) -> int:
 
 
 def mean_work(graph: Instance, payload: Any) -> int:
-    """Return the mean work of the stages."""
+    """Return the mean work of the stages, rounded up."""
     fields(payload, "the payload", set())
     return -(-sum(graph.work) // graph.k)
 
 
 def node_cut(graph: Instance, payload: Any) -> int:
-    """Return what a flow proves of the stage of a node."""
+    """Return the lower bound of a flow on the cost of a node's stage."""
     node, io_weight, cost = least_cost(graph, payload)
     if io_weight != 1:
         raise Rejected("io_weight of a node-cut is not 1")
@@ -30,7 +30,7 @@ def node_cut(graph: Instance, payload: Any) -> int:
 
 
 def share(graph: Instance, payload: Any) -> int:
-    """Return what flows prove if they refute a threshold."""
+    """Return the threshold + 1 if the nodes' shares of their stages refute it."""
     payload = fields(payload, "the payload", {"threshold", "flows"})
     threshold = integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)
     io, node_cost = io_bounds(graph, threshold, payload["flows"])

@@ -17,19 +17,19 @@ WINDOWS_BYTES = 16
 
 
 def mip_tree(graph: Instance, payload: Any) -> int:
-    """Return what a tree over the stages proves."""
+    """Return the bound that a tree over the stages proves."""
     return _trees(graph, payload, set(), lambda windows: [Program([1] * graph.k, windows)])
 
 
 def bottleneck_tree(graph: Instance, payload: Any) -> int:
-    """Return what a tree proves of a stage with the mean demand, wherever it is."""
+    """Return the bound that a tree proves for a stage with the mean demand, at any position."""
     anywhere = [0] * len(graph.work), [2] * len(graph.work)
     program = Program([graph.k - 1, 1, graph.k - 1], anywhere)
     return _trees(graph, payload, {"demand"}, lambda _: [program])
 
 
 def bottleneck_guess_tree(graph: Instance, payload: Any) -> int:
-    """Return what a tree for each position j of such a stage proves."""
+    """Return the bound that one tree for each position of such a stage proves."""
 
     def programs(windows: Windows) -> Iterator[Program]:
         for j in range(graph.k):
@@ -89,7 +89,7 @@ def leaves(
 def _trees(
     graph: Instance, payload: Any, more: set[str], programs: Callable[[Windows], Iterable[Program]]
 ) -> int:
-    """Return the least of what the leaves prove, of one tree for each program."""
+    """Return the least bound of the leaves of one tree for each program."""
     threshold = read_threshold(graph, payload, {"nodes"} | more)
     demand = integers(payload.get("demand", []), "demand of the payload", 0, LARGEST_AMOUNT)
     if more and len(demand) != len(graph.work):

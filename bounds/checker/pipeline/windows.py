@@ -37,7 +37,7 @@ class Root(NamedTuple):
 
 
 def root(graph: Instance, threshold: int, flows: Any) -> Root | None:
-    """Return what flows prove of a threshold; None if they refute it."""
+    """Return shares and windows of all nodes at a threshold; None if flows refute it."""
     shares = shares_at(graph, threshold, flows)
     if shares is None:
         return None
@@ -46,7 +46,7 @@ def root(graph: Instance, threshold: int, flows: Any) -> Root | None:
 
 
 def shares_at(graph: Instance, threshold: int, flows: Any) -> list[int] | None:
-    """Return what each node takes of its stage, as in `Root`; None if flows refute a threshold."""
+    """Return each node's share of its stage, as in `Root`; None if flows refute the threshold."""
     io, node_cost = io_bounds(graph, threshold, flows)
     wanted = [(work, threshold - taken) for work, taken in zip(graph.work, io, strict=True)]
     if node_cost > threshold or any(work > room for work, room in wanted):
@@ -86,7 +86,7 @@ def share_windows(k: int, order: Order, shares: list[int]) -> Windows:
 
 
 def weights_around(order: Order, weights: list[int]) -> tuple[list[int], list[int]]:
-    """Return what all that a node depends on weighs, and all that depends on it, with itself."""
+    """Return the weight of each node's ancestors and of its descendants, itself included."""
     spend(len(order) ** 2 // 4)
     before, after = nodes_around(order)
     return [total(members, weights) for members in before], [
@@ -95,7 +95,7 @@ def weights_around(order: Order, weights: list[int]) -> tuple[list[int], list[in
 
 
 def nodes_around(order: Order) -> tuple[list[int], list[int]]:
-    """Return all that a node depends on, and all that depends on it, with itself, as bits."""
+    """Return each node's ancestors and its descendants, itself included, as bits."""
     hold(len(order) * (len(order) // 4 + 100))
     before = [1 << u for u, _ in sorted(order)]
     after = list(before)

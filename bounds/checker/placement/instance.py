@@ -35,7 +35,7 @@ class Instance(NamedTuple):
 
 
 def read_instance(document: dict[str, Any]) -> Instance:
-    """Return an instance; raise `Rejected` if it is malformed, or no schedule can be right."""
+    """Return an instance; raise `Rejected` if it is malformed or certainly infeasible."""
     document = {name: value for name, value in document.items() if name not in DESCRIPTIONS}
     document = fields(document, "the instance", set(Instance._fields))
     if document["transfers"] != "per-edge":

@@ -31,7 +31,7 @@ def ends(network: Network, value: dict[str, Any]) -> tuple[int, int]:
 
 
 def by_loads(network: Network, first: int, last: int, body: list[int], rows: Any) -> Jump:
-    """Return what an interval's rows prove, and what paths prove without them."""
+    """Return the least ticks of an interval that its rows and the longest paths prove."""
     devices = network.devices
     sources, targets = (1 if v == OUTSIDE else devices for v in (first, last))
     hold(NUMBER_BYTES * len(body) * devices * (2 * sources + targets))
@@ -65,7 +65,7 @@ def _is_refuted(
     threshold: int,
     weights: list[int],
 ) -> bool:
-    """Whether the operators between cannot be done in as many ticks."""
+    """Whether weighted loads show that the operators of an interval exceed a threshold."""
     spend(2 * len(body) * network.devices)
     room: list[tuple[int, int] | None] = [None] * network.devices
     demand = 0

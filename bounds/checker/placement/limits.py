@@ -1,4 +1,4 @@
-"""Numbers that producers have to know: what the searches of `series` may be about."""
+"""Limits on the searches of `series` that producers have to know."""
 
 # Operators, tensors' consumers and intervals in between, and devices.
 MOST_MODULE_OPERATORS = 128
@@ -13,5 +13,5 @@ MOST_SEARCH_STEPS = 3 * 2**24
 
 
 def step_price(devices: int) -> int:
-    """Return what a step of a search spends."""
+    """Return how many steps of a check a step of a search counts for."""
     return max(1, devices // DEVICES_OF_A_STEP)

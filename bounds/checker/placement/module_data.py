@@ -17,7 +17,7 @@ OPEN, FORWARD, BACKWARD = 0, 1, 2
 
 
 class Module(NamedTuple):
-    """Operators in topological order, the first and the last one of the interval among them.
+    """The operators of an interval and its ends, in topological order, with what connects them.
 
     Attributes
     ----------

@@ -6,18 +6,26 @@ See `module_search`, of which these are steps.
 from .module_data import NEVER, Module, Scratch
 
 
-def fill_heads(module: Module, room: Scratch) -> None:
-    """Fill in the least starts."""
-    width, only, heads, allowed = module.devices, room.only, room.heads, room.allowed
-    source, target, ticks, duration = module.source, module.target, module.ticks, module.duration
+def fill(module: Module, room: Scratch, is_forward: bool) -> None:
+    """Fill in the heads of all operators, or else their tails."""
+    width, only, allowed, arcs = module.devices, room.only, room.allowed, len(module.source)
+    ticks, duration = module.ticks, module.duration
+    # From the near operator u on device d to the far operator v on device e.
+    near, far = module.source, module.target
+    found, first, step, stride_d, stride_e = room.heads, 0, 1, width, 1
+    if not is_forward:
+        near, far = far, near
+        found, first, step, stride_d, stride_e = room.tails, arcs - 1, -1, 1, width
     wide = 0
-    for arc in range(len(source)):
-        u, v = source[arc], target[arc]
+    for number in range(arcs):
+        arc = first + step * number
+        u, v, begin = near[arc], far[arc], arc * width * width
         if only[u] >= 0 and only[v] >= 0:
-            at = u * width + only[u]
-            there = heads[at] + duration[at] + ticks[(arc * width + only[u]) * width + only[v]]
-            if there > heads[v * width + only[v]]:
-                heads[v * width + only[v]] = there
+            d, e = only[u], only[v]
+            there = found[u * width + d] + duration[u * width + d]
+            there += ticks[begin + d * stride_d + e * stride_e]
+            if there > found[v * width + e]:
+                found[v * width + e] = there
             continue
         wide += 1
         for e in range(width):
@@ -25,41 +33,13 @@ def fill_heads(module: Module, room: Scratch) -> None:
                 least = NEVER
                 for d in range(width):
                     if allowed[u] >> d & 1:
-                        at = u * width + d
-                        there = heads[at] + duration[at] + ticks[(arc * width + d) * width + e]
+                        there = found[u * width + d] + duration[u * width + d]
+                        there += ticks[begin + d * stride_d + e * stride_e]
                         if there < least:
                             least = there
-                if least > heads[v * width + e]:
-                    heads[v * width + e] = least
-    room.count[0] += len(source) // 2 + wide * width
-
-
-def fill_tails(module: Module, room: Scratch) -> None:
-    """Fill in the least times from ends to the end of the interval."""
-    width, only, tails, allowed = module.devices, room.only, room.tails, room.allowed
-    source, target, ticks, duration = module.source, module.target, module.ticks, module.duration
-    wide = 0
-    for arc in range(len(source) - 1, -1, -1):
-        u, v = source[arc], target[arc]
-        if only[u] >= 0 and only[v] >= 0:
-            at = v * width + only[v]
-            there = tails[at] + duration[at] + ticks[(arc * width + only[u]) * width + only[v]]
-            if there > tails[u * width + only[u]]:
-                tails[u * width + only[u]] = there
-            continue
-        wide += 1
-        for d in range(width):
-            if allowed[u] >> d & 1:
-                least = NEVER
-                for e in range(width):
-                    if allowed[v] >> e & 1:
-                        at = v * width + e
-                        there = tails[at] + duration[at] + ticks[(arc * width + d) * width + e]
-                        if there < least:
-                            least = there
-                if least > tails[u * width + d]:
-                    tails[u * width + d] = least
-    room.count[0] += len(source) // 2 + wide * width
+                if least > found[v * width + e]:
+                    found[v * width + e] = least
+    room.count[0] += arcs // 2 + wide * width
 
 
 def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
@@ -79,8 +59,8 @@ def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
                 while allowed[v] >> only[v] != 1:
                     only[v] += 1
                 held[only[v]] += module.memory[v]
-        fill_heads(module, room)
-        fill_tails(module, room)
+        fill(module, room, True)
+        fill(module, room, False)
         is_changed = False
         room.count[0] += module.operators
         for v in range(module.operators):
@@ -100,7 +80,7 @@ def narrow(module: Module, room: Scratch, threshold: int, limit: int) -> bool:
 
 
 def is_too_much(room: Scratch, size: int, threshold: int) -> bool:
-    """Whether some of what a device or port has to do cannot be done within the threshold."""
+    """Whether some of the jobs of a device or port exceed the threshold together."""
     head, ticks, tail, order = room.head, room.ticks, room.tail, room.order
     room.count[0] += size + size * size // 6
     # Longest tail first.
@@ -122,7 +102,7 @@ def is_too_much(room: Scratch, size: int, threshold: int) -> bool:
 
 
 def put(room: Scratch, size: int, key: int, head: int, ticks: int, tail: int) -> int:
-    """Add to what a port has to do, or lengthen a tail if the key is there; return how many."""
+    """Add a job, or lengthen the tail of the job with the same key; return how many there are."""
     if key >= 0:
         for i in range(size):
             if room.key[i] == key:
@@ -134,7 +114,7 @@ def put(room: Scratch, size: int, key: int, head: int, ticks: int, tail: int) ->
 
 
 def is_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
-    """Whether a device or a port has too much to do, whatever is decided later."""
+    """Whether the jobs that a device or a port has for sure exceed the threshold."""
     width = module.devices
     allowed, heads, tails, duration = room.allowed, room.heads, room.tails, module.duration
     source, target, arcs = module.source, module.target, len(module.source)

@@ -31,7 +31,7 @@ REFUTED, FOUND, TOO_LONG = 0, 1, 2
 
 
 def list_items(module: Module, room: Scratch) -> None:
-    """Write down operators, transfers and their precedences, given the devices."""
+    """List operators, transfers and their precedences, given the devices."""
     width, device = module.devices, room.device
     items, precedences = module.operators, 0
     for v in range(module.operators):
@@ -73,7 +73,7 @@ def list_items(module: Module, room: Scratch) -> None:
 
 
 def delay(room: Scratch, i: int, j: int, lag: int) -> bool:
-    """Let j start and i end in time, if i comes first; whether that changes anything."""
+    """Delay j behind i, and lengthen the tail of i; return whether either changed."""
     start, after, is_changed = room.start, room.after, False
     there = start[i] + room.long[i] + lag
     if there > start[j]:
@@ -87,7 +87,7 @@ def delay(room: Scratch, i: int, j: int, lag: int) -> bool:
 
 
 def settle(room: Scratch, threshold: int, trailed: int, limit: int) -> int:
-    """Fill in starts and tails, and decide pairs of which one order is too late.
+    """Propagate starts and tails, and decide pairs for which one order exceeds the threshold.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def settle(room: Scratch, threshold: int, trailed: int, limit: int) -> int:
 
 
 def is_port_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
-    """Whether a device or a port has too much to do, once all operators have a device."""
+    """Whether the jobs of a device or a port exceed the threshold, given all devices."""
     room.count[0] += module.devices * room.count[1] // 2
     for resource in range(3 * module.devices):
         size = 0
@@ -144,7 +144,7 @@ def is_port_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
 
 
 def conflict(room: Scratch) -> int:
-    """Return the pair that overlaps most if all start at their heads, -1 if none does."""
+    """Return the pair that overlaps most if all start as early as possible, -1 if none does."""
     found, largest = -1, 0
     for pair in range(room.count[3]):
         if room.decided[pair] == OPEN:

@@ -29,7 +29,7 @@ def module_of(
     ends: tuple[int, int],
     body: list[int],
 ) -> Module:
-    """Return what is between two operators, in topological order; both are part of it.
+    """Return the module of an interval: its ends and the operators between, in topological order.
 
     They take no time. Where they are is up to the caller: they are the first and the last of
     `allowed`. Operators and tensors that do not connect those in between are left out.

@@ -1,4 +1,4 @@
-"""Least times between operators, for each pair of devices that these may be on."""
+"""Computes least times between operators, for each pair of their devices."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ NEVER = 2**60
 
 
 class Jump(NamedTuple):
-    """Proven: between the end of an operator and the start of another there are as many ticks.
+    """A proven lower bound on the ticks from the end of one operator to the start of another.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Jump(NamedTuple):
 
 
 class Network:
-    """Operators with what they read and what reads them, and the jumps proven so far."""
+    """The graph of the operators, and the jumps proven so far."""
 
     def __init__(self, instance: Instance) -> None:
         nodes, self.devices = len(instance.memory), len(instance.capacity)
@@ -64,7 +64,7 @@ class Network:
         self.jumps_from: dict[int, list[Jump]] = {}
 
     def add(self, jump: Jump) -> None:
-        """Let what is computed from now on make use of a jump."""
+        """Use a jump in whatever is computed from now on."""
         self.jumps_to.setdefault(jump.last, []).append(jump)
         self.jumps_from.setdefault(jump.first, []).append(jump)
 

@@ -12,14 +12,14 @@ from .series import prove_intervals
 
 
 def assignment_load(instance: Instance, payload: Any) -> int:
-    """Return what follows without paths: the weighted mean load of the devices, at least."""
+    """Return the bound without paths: the weighted mean load of the devices."""
     given = fields(payload, "the payload", {"weights", "memory_weights"})
     prices = {"work": given["weights"], "memory": given["memory_weights"]}
     return path_prices(instance, {"intervals": [], "arcs": [], **prices})
 
 
 def path_prices(instance: Instance, payload: Any) -> int:
-    """Return the least that priced paths, loads and memory cost on any devices, per price."""
+    """Return the least priced sum of paths, loads and memory, divided by the prices of time."""
     payload = fields(payload, "the payload", {"intervals", "arcs", "work", "memory"})
     network = Network(instance)
     prove_intervals(instance, network, payload["intervals"], has_searches=True)

@@ -12,7 +12,7 @@ LATEST = 2**60
 
 
 def objective(instance: Instance, solution: dict[str, Any]) -> int:
-    """Return when the last operator ends, if all constraints are kept."""
+    """Return the makespan of a schedule; raise `Rejected` if it is infeasible."""
     nodes, last = len(instance.memory), len(instance.capacity) - 1
     device = integers(solution["devices"], "devices of the solution", 0, last)
     start = integers(solution["starts"], "starts of the solution", 0, LATEST)
@@ -63,7 +63,7 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
 
 
 def _transfers(instance: Instance, value: Any) -> dict[tuple[int, int], tuple[int, bool]]:
-    """Return the start of each transfer by tensor and receiver, none of them needed so far."""
+    """Return the start of each transfer by tensor and receiver, with False: not needed so far."""
     if type(value) is not list or not all(type(row) is list and len(row) == 3 for row in value):
         raise Rejected("transfers of the solution is not a list of triples")
     rows = [integers(row, "a transfer of the solution", 0, LATEST) for row in value]

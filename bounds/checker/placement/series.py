@@ -14,12 +14,12 @@ from .paths import OUTSIDE, Jump, Network
 
 
 def interval_load(instance: Instance, payload: Any) -> int:
-    """Return what loads prove of the last interval, which is the whole schedule."""
+    """Return the bound that loads prove for the last interval, the whole schedule."""
     return _whole(instance, payload, has_searches=False)
 
 
 def series(instance: Instance, payload: Any) -> int:
-    """Return what loads and searches prove of the last interval, which is the whole schedule."""
+    """Return the bound that loads and searches prove for the last interval, the whole schedule."""
     return _whole(instance, payload, has_searches=True)
 
 
@@ -35,7 +35,7 @@ def _whole(instance: Instance, payload: Any, *, has_searches: bool) -> int:
 def prove_intervals(
     instance: Instance, network: Network, intervals: Any, *, has_searches: bool
 ) -> Jump | None:
-    """Add to the network what is proven of intervals, and return the last one, None without any."""
+    """Add the bounds of intervals to the network; return the last one, None if there are none."""
     if type(intervals) is not list:
         raise Rejected("intervals of the payload is not a list")
     written = tensors_written(instance)
@@ -56,7 +56,7 @@ def prove_intervals(
 
 
 def _search(module: Module, jump: Jump, searches: Any) -> None:
-    """Raise what is proven of an interval by its searches."""
+    """Raise the bounds of an interval to those that its searches prove."""
     if type(searches) is not list:
         raise Rejected("searches of an interval is not a list")
     room = scratch_for(module, lambda size: [0] * size)

@@ -14,7 +14,7 @@ ENTRY_BYTES = 1000
 
 
 class Edge(NamedTuple):
-    """A tensor: who computes the indices a .. b - 1 of the consumer needs a range of its indices.
+    """A tensor: indices a .. b - 1 of its consumer need a range of the tensor's indices.
 
     It goes from ``scale * ((a * multiply + add) // divide)`` up to ``scale * (((b - 1) * multiply +
     add + size - 1) // divide + 1)``, cut off at 0 and `extent`. An index has `unit` bytes, times
@@ -33,7 +33,7 @@ class Edge(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether every part needs everything."""
+        """Whether every part of the consumer needs the whole tensor."""
         return self.multiply == 0
 
     def first(self, a: int) -> int:

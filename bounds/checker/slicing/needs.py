@@ -1,4 +1,4 @@
-"""Least parts of a tensor that parts of an operator need, over all places where a part can be."""
+"""Computes how much of a tensor parts of an operator need, wherever the parts are."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""The least ticks of an operator, for classes of its width and of the widths of what it reads."""
+"""Computes the least ticks of an operator by classes of its width and of its inputs' widths."""
 
 import itertools
 from math import lcm
@@ -45,7 +45,7 @@ class Sum(NamedTuple):
         return [base - (-(fixed + factor * total) // divisor) for total in totals]
 
     def apart(self) -> tuple[int, list[list[int]]]:
-        """Return ticks, and further ticks for each input by its class: together no more."""
+        """Return ticks, and further ticks by input and class; together at most as in `table`."""
         more = [[self.factor * amount // self.divisor for amount in row] for row in self.bytes]
         return self.base + self.fixed // self.divisor, more
 
@@ -81,7 +81,7 @@ class LeastTicks(NamedTuple):
 
 
 class Operator:
-    """An operator with its classes, what it reads, and the classes of that.
+    """Computes the least ticks of one operator in each of its classes.
 
     Let the parts of a plan have widths w_j on the devices j that compute any, A of them, and let
     the operator take t ticks on the slowest of them.
@@ -170,7 +170,7 @@ class Operator:
         return Sum(base + self._instance.router_ticks(0, shared), 0, ticks, per, amounts)
 
     def _average(self, high: int, shared: int, number: int) -> Sum:
-        """Return the ticks if so many devices compute parts that are no wider than `high`."""
+        """Return the mean ticks of so many devices that compute parts no wider than `high`."""
         amounts = self._no_bytes()
         for edge, needs in zip(self.edges, self._needs, strict=True):
             if not edge.is_whole:

@@ -1,4 +1,4 @@
-"""Weights of nodes of which no stage holds more than one whole: a bound for small stages.
+"""A lower bound from node weights under which every feasible stage weighs at most 1.
 
 Two nodes are neighbours if they are ends of one tensor. A stage of an acyclic partition falls into
 connected parts. Each part is convex, and the stage costs at least what its parts cost together. So

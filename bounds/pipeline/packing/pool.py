@@ -1,11 +1,11 @@
-"""The sets of nodes that are known, what they weigh, and the heaviest packings of them."""
+"""The pool of known sets of nodes, their weights, and the heaviest packings of them."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from boundmark.bounds.checker.pipeline.limits import MOST_PACKING_UNITS
-from boundmark.bounds.pipeline.kernels import set_growth
+from boundmark.bounds.pipeline.packing import growth
 from boundmark.bounds.pipeline.packing.tensors import bits_of
 from boundmark.problems.arrays import IntArray, frozen
 
@@ -14,7 +14,7 @@ Packing = list[int]
 
 
 def unit_of(limit: int) -> int:
-    """Return how many ticks of cost count as one, few enough for the checker's number of units."""
+    """Return the ticks of a unit of cost, for at most the checker's number of units."""
     return limit // MOST_PACKING_UNITS + 1
 
 
@@ -56,7 +56,7 @@ class Pool:
         return self._arrays
 
     def weights(self, weights: IntArray) -> IntArray:
-        """Return what each set weighs, given what nodes weigh."""
+        """Return the weight of each set, given the nodes' weights."""
         _, nodes, start = self.arrays()
         return np.add.reduceat(weights[nodes], start)
 
@@ -84,20 +84,20 @@ class Front:
 
     @classmethod
     def of(cls, pool: Pool, weights: IntArray, unit: int, units: int) -> "Front":
-        """Pack sets of up to so many units of cost."""
+        """Compute the heaviest packings of a pool's sets."""
         front, heaviest, packed, last = (np.zeros(units + 1, dtype=np.int64) for _ in range(4))
         costs = frozen(pool.arrays()[0] // unit)
-        set_growth.heaviest_by_unit(costs, frozen(pool.weights(weights)), front, heaviest)
-        set_growth.pack(front, packed, last)
+        growth.heaviest_by_unit(costs, frozen(pool.weights(weights)), front, heaviest)
+        growth.pack(front, packed, last)
         return cls(front, heaviest, packed, last)
 
     @property
     def most(self) -> int:
-        """The weight of the heaviest packing; 1 if nothing weighs anything."""
+        """The weight of the heaviest packing, at least 1."""
         return max(1, int(self.packed[-1]))
 
     def packing(self, units: int) -> Packing:
-        """Return the heaviest packing of at most so many units."""
+        """Return the heaviest packing that costs at most a number of units."""
         result = []
         while units:
             used = int(self.last[units])
@@ -107,7 +107,7 @@ class Front:
         return result
 
     def tight(self, least: int) -> Packing:
-        """Return the sets that are in packings of at least so much weight, one for each cost."""
+        """Return the sets, one for each cost, in packings of at least a given weight."""
         return self.heaviest[self._together() >= least].tolist()  # type: ignore[no-any-return]
 
     def packings(self, more_than: int, most: int) -> list[Packing]:
@@ -125,8 +125,8 @@ class Front:
         return [[int(self.heaviest[i]), *self.packing(whole - i)] for i in best.tolist()]
 
     def _together(self) -> IntArray:
-        """Return what each set weighs with the heaviest packing beside it, -1 for no set."""
+        """Return the weight of each set with the heaviest packing beside it, -1 for no set."""
         is_set = self.weights > 0
-        # What costs less than a unit would be packed without end.
+        # Sets that cost less than a unit could be packed any number of times.
         is_set[0] = False
         return np.where(is_set, self.weights + self.packed[::-1], -1)

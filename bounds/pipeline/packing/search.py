@@ -1,13 +1,24 @@
-"""Searches all connected convex sets for those that weigh more than a front allows."""
+"""Proofs that no stage weighs more than 1: a search of all connected convex sets of nodes.
+
+The sets that weigh more than a front allows, by their cost, are looked for. If there are none, no
+packing of sets that costs at most the threshold weighs too much.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.checker.pipeline.limits import SPLIT, flow_steps, plan_steps
-from boundmark.bounds.pipeline.kernels import set_flow, set_search
-from boundmark.bounds.pipeline.kernels.set_search import BitSets, Rule, Stack, TensorGraph
+from boundmark.bounds.checker.pipeline.limits import (
+    MOST_PACKING_STEPS,
+    SPLIT,
+    flow_steps,
+    plan_steps,
+)
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
+from boundmark.bounds.pipeline.packing import growth, set_flow, set_search
+from boundmark.bounds.pipeline.packing.pool import Front, Pool, unit_of
+from boundmark.bounds.pipeline.packing.set_search import BitSets, Rule, Stack, TensorGraph
 from boundmark.bounds.pipeline.packing.tensors import (
     Tensors,
     bits_of,
@@ -19,32 +30,102 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-# Sets found after which a search stops: the weights have to change anyway.
-MOST_FOUND = 500
 
-# Steps that the last flow may take where a flow of its own makes a certificate longer by as many
-# amounts as the graph has edges, and steps that this may take before the sets are split in two.
-STEPS_WITH_LAST_FLOW = 3_000
-STEPS_WITH_OWN_FLOW = 10_000
+@dataclass(frozen=True)
+class SearchSettings:
+    """Settings of the search for sets that weigh too much, and of the proofs made of it.
 
-# As flows become many, a part of all steps that each may take.
-STEPS_FRACTION = 0.002
+    Attributes
+    ----------
+    part_for_small_sets
+        Part of the slack of the heaviest packing that sets of half a stage's cost or less get.
+        Then few new sets of that size matter, and larger ones hardly lose by it.
+    usual_price
+        First price of a tick, as a multiple of a stage's weight divided by a stage's cost.
+    most_found
+        Number of sets found after which a search stops: the weights have to change anyway.
+    steps_with_last_flow
+        Steps that a search may take with the last flow before it gets a new one. A new flow makes
+        the certificate longer by as many amounts as the graph has edges.
+    steps_with_own_flow, steps_fraction
+        Steps that a search may take with a new flow before its sets are split in two: a number, or
+        a part of all steps so far if that is more.
+    order_parts
+        Weights of a node's weight and of the tensors around it, relative to their means, in the
+        order of nodes.
+    price_trials, price_step
+        Number of prices tried for a new flow, and the distance of the first ones, as a part.
+    """
 
-# What weights and tensors around count for in the order of nodes, each in parts of its mean.
-ORDER_PARTS = (1.0, 2.0)
+    part_for_small_sets: float = 0.5
+    usual_price: float = 1.1
+    most_found: int = 500
+    steps_with_last_flow: int = 3_000
+    steps_with_own_flow: int = 10_000
+    steps_fraction: float = 0.002
+    order_parts: tuple[float, ...] = (1.0, 2.0)
+    price_trials: int = 6
+    price_step: float = 0.1
 
-# Prices tried for a root's flow, and how far apart the first ones are.
-PRICE_TRIALS = 6
-PRICE_STEP = 0.1
 
 # No price is larger than the first one by more than this factor, so that prices of all costs stay
 # within 64 bits (see `whole_of`).
 LARGEST_PRICE_FACTOR = 4
 
 
+def allowance(
+    front: Front, most: int, settings: SearchSettings = SearchSettings()
+) -> IntArray | None:
+    """Return the allowed weight of sets for each cost in units; None if known sets exceed it.
+
+    Sets of at most half the units may weigh a little more than those that are known; larger ones,
+    as much as is left by the heaviest packing beside them.
+
+    Parameters
+    ----------
+    front
+        Of the sets that are known.
+    most
+        The most that a packing may weigh.
+    """
+    units = len(front.weights) - 1
+    half = units // 2
+    known = np.maximum.accumulate(front.weights)
+    more = settings.part_for_small_sets * max(0.0, most / front.most - 1.0)
+    small = known.copy()
+    small[half + 1 :] = 0
+    small += (small * more).astype(np.int64)
+    packed, last = np.zeros_like(small), np.zeros_like(small)
+    growth.pack(small, packed, last)
+    large = most - packed[::-1]
+    if known[0] or packed[units] > most or (large < known)[half + 1 :].any():
+        return None
+    small[half + 1 :] = large[half + 1 :]
+    return small
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """The result of an attempt to refute a threshold.
+
+    Attributes
+    ----------
+    payload
+        The proof, but for threshold and whether parameters are loaded; None if there is none.
+    found
+        Sets that were not known, and are heavier than the proof allows.
+    steps
+        Of the search through all sets, as the checker counts them; if it was not ended, about.
+    """
+
+    payload: dict[str, Any] | None
+    found: list[tuple[int, int]]
+    steps: int
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A search for sets of cost up to the limit that weigh more than the front.
+    """Input of a search for sets up to a cost that weigh more than the front.
 
     Attributes
     ----------
@@ -59,6 +140,7 @@ class Task:
     front: IntArray
     unit: int
     limit: int
+    settings: SearchSettings = SearchSettings()
 
 
 @dataclass(eq=False)
@@ -91,7 +173,7 @@ class Outcome:
 
 
 def search(task: Task, price: int, budget: Budget, most_steps: int) -> Outcome:
-    """Search all sets, until there is an end to them, to the time or to the steps.
+    """Search all sets until the search ends, the time is up or the steps are spent.
 
     Parameters
     ----------
@@ -101,24 +183,75 @@ def search(task: Task, price: int, budget: Budget, most_steps: int) -> Outcome:
     return _Search(task, price).run(budget, most_steps)
 
 
-def _order(tensors: Tensors, weights: IntArray) -> list[int]:
-    """Return the nodes, those first that are among expensive tensors, or heavy.
+@dataclass(frozen=True, eq=False)
+class Refuter:
+    """Prover that k stages of a given cost cannot hold all nodes, with given weights.
+
+    Attributes
+    ----------
+    pool
+        The sets that are known.
+    most_steps
+        Largest number of steps that checking a proof may take.
+    """
+
+    tensors: Tensors
+    pool: Pool
+    k: int
+    most_steps: int = MOST_PACKING_STEPS
+    settings: SearchSettings = SearchSettings()
+
+    def attempt(self, weights: IntArray, limit: int, budget: Budget) -> Attempt | None:
+        """Try to refute a threshold; return None if known sets make that impossible.
+
+        Sets that cost half the limit or less come first: they decide what larger ones may weigh.
+
+        Parameters
+        ----------
+        limit
+            What a stage costs at most.
+        """
+        unit = unit_of(limit)
+        units = limit // unit
+        most = (int(weights.sum()) - 1) // self.k
+        front = allowance(Front.of(self.pool, weights, unit, units), most, self.settings)
+        if front is None:
+            return None
+        price = max(1, int(self.settings.usual_price * most / max(1, limit)))
+        half = units // 2
+        small = Task(
+            self.tensors, weights, front[: half + 1], unit, (half + 1) * unit - 1, self.settings
+        )
+        whole = Task(self.tensors, weights, front, unit, limit, self.settings)
+        for task in (small, whole):
+            outcome = search(task, price, budget, self.most_steps)
+            if outcome.found or not outcome.has_ended:
+                return Attempt(None, outcome.found, outcome.estimate)
+        payload = {
+            "unit": unit,
+            "weights": weights.tolist(),
+            "front": front.tolist(),
+            "order": outcome.order,
+            "flows": outcome.flows,
+            "plan": outcome.plan,
+        }
+        return Attempt(payload, [], outcome.steps)
+
+
+def _order(tensors: Tensors, weights: IntArray, settings: SearchSettings) -> list[int]:
+    """Return the nodes in the order of the search: heavy ones with expensive tensors first.
 
     To leave such a node out costs most, so that few sets without it are met.
     """
-    graph, dag = tensors.graph, tensors.graph.dag
-    around = np.zeros(dag.nodes)
-    np.add.at(around, dag.targets, graph.transfer[dag.sources])
-    producers = np.unique(dag.sources)
-    around[producers] += graph.transfer[producers]
+    around = transfers_around(tensors.graph)
     parts = (values / max(1.0, float(values.mean())) for values in (weights, around))
-    score = np.dot(ORDER_PARTS, list(parts))
+    score = np.dot(settings.order_parts, list(parts))
     order: list[int] = np.argsort(-score, kind="stable").tolist()
     return order
 
 
 class _Search:
-    """A search under way; nodes are numbered in the order in which they are searched from.
+    """State of a search; nodes are numbered in the order in which they are roots.
 
     Attributes
     ----------
@@ -127,7 +260,7 @@ class _Search:
     """
 
     def __init__(self, task: Task, price: int) -> None:
-        self.order = _order(task.tensors, task.weights)
+        self.order = _order(task.tensors, task.weights, task.settings)
         self.outcome = Outcome(self.order)
         self.task = task
         self.tensors = Tensors.of(renumbered(task.tensors.graph, self.order))
@@ -138,7 +271,7 @@ class _Search:
         self.least = frozen(np.minimum.accumulate(task.front[::-1])[::-1])
         units = np.arange(1, len(task.front) + 1)
         self.largest = np.minimum(units * task.unit - 1, task.limit)
-        self.stack = _stack(self.tensors.nodes)
+        self.stack = _stack(self.tensors.nodes, task.settings)
         self.rule, _ = self._rule(price, frozen(np.zeros(len(self.order), dtype=np.int64)))
         self.largest_price = LARGEST_PRICE_FACTOR * price
         self.is_in_flows = False
@@ -148,7 +281,7 @@ class _Search:
         self.start_steps = 0
 
     def run(self, budget: Budget, most_steps: int) -> Outcome:
-        """Search from one root after the other."""
+        """Run the search, root by root."""
         outcome, counts = self.outcome, self.stack.counts
         waiting = [(1 << root, (1 << root) - 1) for root in reversed(range(len(self.order)))]
         while waiting and outcome.steps <= most_steps and not budget.is_spent():
@@ -162,7 +295,7 @@ class _Search:
                 outcome.plan.append(SPLIT)
                 outcome.steps += self.start_steps
                 waiting += self._halves(inside, outside)
-            if counts[set_search.FOUND] > MOST_FOUND:
+            if counts[set_search.FOUND] > self.task.settings.most_found:
                 break
         outcome.has_ended = not waiting and outcome.steps <= most_steps
         roots = len(self.order)
@@ -172,22 +305,24 @@ class _Search:
         return outcome
 
     def _keep_found(self) -> None:
-        for row in range(min(int(self.stack.counts[set_search.FOUND]), MOST_FOUND)):
+        for row in range(
+            min(int(self.stack.counts[set_search.FOUND]), self.task.settings.most_found)
+        ):
             members = unpacked(self.stack.found[row])
             in_graph = sum(1 << self.order[i] for i in bits_of(members))
             self.outcome.found.append((in_graph, int(self.stack.found_cost[row])))
 
     def _ends(self, inside: int, outside: int) -> bool:
-        """Search sets with the last flow or one of their own; return whether few steps do."""
-        if self._search(inside, outside, STEPS_WITH_LAST_FLOW):
+        """Search sets with the last flow or a new one; return whether few steps suffice."""
+        if self._search(inside, outside, self.task.settings.steps_with_last_flow):
             return True
         self.rule = self._best_rule(inside, outside)
         self.is_in_flows = False
-        part = int(STEPS_FRACTION * self.outcome.steps)
-        return self._search(inside, outside, max(STEPS_WITH_OWN_FLOW, part))
+        part = int(self.task.settings.steps_fraction * self.outcome.steps)
+        return self._search(inside, outside, max(self.task.settings.steps_with_own_flow, part))
 
     def _search(self, inside: int, outside: int, most_steps: int) -> bool:
-        """Search sets by the rule; return whether that takes no more than so many steps."""
+        """Search sets by the current rule; return whether it ends within the steps."""
         self._start(inside, outside)
         self.start_steps = int(self.stack.counts[set_search.STEPS])
         pause = self.start_steps + most_steps
@@ -199,7 +334,7 @@ class _Search:
         set_search.start(words[0], words[1], self.graph, self.rule, self.stack)
 
     def _halves(self, inside: int, outside: int) -> list[tuple[int, int]]:
-        """Return the sets without the first neighbour, and those with it if there can be any."""
+        """Split the sets by whether they contain the first neighbour."""
         near = self.tensors.near_to(inside) & ~outside
         node = (near & -near).bit_length() - 1
         joined = self.tensors.hull(inside, node)
@@ -207,12 +342,12 @@ class _Search:
         return halves if joined & outside else [*halves, (joined, outside)]
 
     def _best_rule(self, inside: int, outside: int) -> Rule:
-        """Return the price and flow that leave the sets the least excess over the front."""
+        """Return the rule whose price and flow leave the least excess over the front."""
         sides = np.zeros(len(self.order), dtype=np.int64)
         sides[list(bits_of(inside))], sides[list(bits_of(outside))] = 1, -1
         price, low, high = int(self.rule.scalars[0]), 0, 0
         best, best_gap = self.rule, None
-        for _ in range(PRICE_TRIALS):
+        for _ in range(self.task.settings.price_trials):
             self.rule, cost = self._rule(price, frozen(sides))
             self._start(inside, outside)
             if self.stack.counts[set_search.DEPTH] < 0:
@@ -230,12 +365,16 @@ class _Search:
             if low and high:
                 price = (low + high) // 2
             else:
-                price = int(price * (1 + PRICE_STEP)) + 1 if low else int(price / (1 + PRICE_STEP))
+                price = (
+                    int(price * (1 + self.task.settings.price_step)) + 1
+                    if low
+                    else int(price / (1 + self.task.settings.price_step))
+                )
             price = min(price, self.largest_price)
         return best
 
     def _rule(self, price: int, sides: IntArray) -> tuple[Rule, int]:
-        """Return the rule for a price, and the cost of a set that has all of the excess."""
+        """Return the rule for a price, and the cost of a set that attains the excess."""
         taken = np.zeros(len(self.graph.end), dtype=np.int64)
         left = np.zeros(len(self.order), dtype=np.int64)
         cost = set_flow.split(price, sides, self.weights, self.graph, taken, left)
@@ -263,7 +402,7 @@ class _Search:
 
 
 def _edges(graph: PipelineGraph, order: list[int], ends: TensorGraph) -> IntArray:
-    """Return the edge of the graph that each end of a tensor stands for, -1 for producers."""
+    """Return the edge of the graph for each end of a tensor, -1 for producers."""
     dag = graph.dag
     pairs = zip(dag.sources.tolist(), dag.targets.tolist(), strict=True)
     number = {edge: i for i, edge in enumerate(pairs)}
@@ -274,11 +413,11 @@ def _edges(graph: PipelineGraph, order: list[int], ends: TensorGraph) -> IntArra
     return frozen(np.array(result, dtype=np.int64))
 
 
-def _stack(nodes: int) -> Stack:
+def _stack(nodes: int, settings: SearchSettings) -> Stack:
     words = max(1, -(-nodes // 64))
     bits: list[BitSets] = [np.zeros((nodes + 1, words), dtype=np.uint64) for _ in range(7)]
     vectors: list[IntArray] = [np.zeros(nodes + 1, dtype=np.int64) for _ in range(5)]
     decided = np.zeros((2, words), dtype=np.uint64)
-    found = np.zeros((MOST_FOUND, words), dtype=np.uint64)
-    found_cost, counts = np.zeros(MOST_FOUND, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    found = np.zeros((settings.most_found, words), dtype=np.uint64)
+    found_cost, counts = np.zeros(settings.most_found, dtype=np.int64), np.zeros(4, dtype=np.int64)
     return Stack._make([*bits, *vectors, decided, found, found_cost, counts])

@@ -1,11 +1,11 @@
-"""A graph as its tensors see it: who shares one, what is between two nodes, what a set costs."""
+"""A graph by its tensors: nodes that share one, nodes between two others, costs of sets."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from boundmark.bounds.pipeline.kernels.set_search import BitSets, TensorGraph
+from boundmark.bounds.pipeline.packing.set_search import BitSets, TensorGraph
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -46,7 +46,7 @@ class Tensors:
 
     @classmethod
     def of(cls, graph: PipelineGraph) -> "Tensors":
-        """Derive what depends on the edges."""
+        """Compute all sets from the edges."""
         dag, nodes = graph.dag, graph.dag.nodes
         pairs = list(zip(dag.sources.tolist(), dag.targets.tolist(), strict=True))
         before, after, near, ends, held = ([0] * nodes for _ in range(5))
@@ -89,7 +89,7 @@ class Tensors:
         return near & ~members
 
     def parts(self, members: int) -> Iterator[int]:
-        """Yield the parts of a set that no tensor connects."""
+        """Yield the connected parts of a set."""
         while members:
             part, more = 0, members & -members
             while more:
@@ -99,7 +99,7 @@ class Tensors:
             members &= ~part
 
     def hull(self, members: int, node: int) -> int:
-        """Return the smallest convex set with a convex set and a node."""
+        """Return the smallest convex set that contains a convex set and a node."""
         before, after = self.before[node], self.after[node]
         for v in bits_of(members):
             before |= self.before[v]
@@ -107,7 +107,7 @@ class Tensors:
         return members | 1 << node | before & after
 
     def kept_out(self, inside: int, outside: int) -> int:
-        """Return what no convex set contains that has some nodes and has not others."""
+        """Return the nodes in no convex set that contains `inside` and avoids `outside`."""
         before = after = 0
         for v in bits_of(inside):
             before |= self.before[v]
@@ -173,7 +173,7 @@ def renumbered(graph: PipelineGraph, order: Sequence[int]) -> PipelineGraph:
 
 
 def loaded(graph: PipelineGraph) -> PipelineGraph:
-    """Return the graph whose work is work and parameters, with no overflow.
+    """Return the graph in which parameters count as work and nothing overflows.
 
     A stage S that costs at most t has ``work(S) + io(S) + param_load(S) <= t + cache``.
     """

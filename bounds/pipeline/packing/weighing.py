@@ -1,4 +1,4 @@
-"""Finds weights: as much as possible in all, and at most 1 in each packing of a threshold.
+"""Search for node weights: the largest sum such that each packing weighs at most 1.
 
 A linear program with a row per packing, of which those are added that its solution violates.
 Between the best weights so far and the solution, the search for such packings stays near the former
@@ -6,51 +6,147 @@ Between the best weights so far and the solution, the search for such packings s
 are known: whether there are heavier ones is for `search` to tell.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
-from boundmark.bounds.pipeline.kernels import set_growth
-from boundmark.bounds.pipeline.packing.master import FloatArray, Master, Packings
+from boundmark.bounds.pipeline.packing import growth
 from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool, unit_of
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, packed, unpacked
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.solver_module import require_module
 
-# Weights are integers for all but the linear program. A stage weighs at least so much, and at least
-# so much for each tick; no sum of prices of all costs, or of all weights, is larger than the last
-# number.
-LEAST_WHOLE = 2**30
-WHOLE_OF_A_TICK = 2**14
+# HiGHS's primal simplex: new columns leave the basis feasible.
+PRIMAL_SIMPLEX = 4
+
+# The largest sum of prices of all costs, or of all weights: both stay within 64 bits.
 LARGEST_SUM = 2**59
 
-# Of the weights looked at, the part that is the best ones, and the rest the program's solution.
-BEST_PART = 0.7
 
-# Costs are counted in units, of which a stage has about so many.
-UNITS = 2**11
+@dataclass(frozen=True)
+class WeighingSettings:
+    """Settings of the search for the best weights at a threshold.
 
-# Rows added in a round.
-MOST_ROWS = 30
+    Attributes
+    ----------
+    best_part
+        Weight of the best solution so far in the point that is separated; the rest is the
+        program's solution (in-out separation).
+    units
+        Number of units, about, in which the cost of a stage is counted: more are more exact and
+        slower.
+    most_rows
+        Number of packings added to the program in a round, at most.
+    precision, looseness
+        The search ends when its bounds differ by less than `precision`, in stages, or by less than
+        the part `looseness` of what the upper one exceeds k by.
+    growth_prices
+        Prices at which sets grow, as multiples of a stage's weight divided by a stage's cost.
+    growth_noise
+        Noise of these prices, as a part of them, so that repetitions find other sets.
+    nearly_tight
+        Sets in packings of this part of the heaviest packing's weight are grown again.
+    last_growths
+        Number of growths without a heavier packing after which the weights are taken as the best.
+    most_grown
+        Number of sets that one growth may find.
+    """
 
-# Sums that differ by so much are the same, or by such a part of what is beyond k.
-PRECISION = 0.002
-LOOSENESS = 0.1
+    best_part: float = 0.7
+    units: int = 2**11
+    most_rows: int = 30
+    precision: float = 0.002
+    looseness: float = 0.1
+    growth_prices: tuple[float, ...] = (0.85, 1.0, 1.15)
+    growth_noise: float = 0.15
+    nearly_tight: float = 0.998
+    last_growths: int = 5
+    most_grown: int = 5_000
 
-# Prices of growth, as multiples of a stage's weight by a stage's cost, and its noise.
-GROWTH_PRICES = (0.85, 1.0, 1.15)
-GROWTH_NOISE = 0.15
 
-# Sets in packings of this part of the heaviest one's weight are grown again.
-NEARLY_TIGHT = 0.998
+FloatArray = npt.NDArray[np.float64]
 
-# How often sets grow once more before weights are believed to be the best.
-LAST_GROWTHS = 5
+# How often each node is in a packing, by node.
+Row = tuple[tuple[int, int], ...]
 
-# Sets that one growth may find.
-MOST_GROWN = 5_000
+
+@dataclass
+class Packings:
+    """Packings of sets, each with the least cost known.
+
+    They are rows of the program at every threshold that is not below their cost.
+    """
+
+    costs: dict[Row, int] = field(default_factory=dict)
+
+    def add(self, pool: Pool, packing: Packing) -> Row:
+        """Add a packing; return how often each node is in it."""
+        times: Counter[int] = Counter()
+        for i in packing:
+            times.update(bits_of(pool.members[i]))
+        row = tuple(sorted(times.items()))
+        cost = sum(pool.costs[i] for i in packing)
+        self.costs[row] = min(cost, self.costs.get(row, cost))
+        return row
+
+
+class Master:
+    """The linear program of weights at one threshold, a column per packing in its dual.
+
+    It is solved as its dual, the least number of packings that cover all nodes: there, a packing is
+    a column, and the basis stays as small as there are nodes. Weights are the multipliers.
+    """
+
+    def __init__(self, nodes: int, threads: int) -> None:
+        """Begin with weights of at most 1."""
+        require_module("highspy")
+        import highspy
+
+        self._infinite = highspy.kHighsInf
+        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        for option, value in (
+            ("output_flag", False),
+            ("threads", threads),
+            ("solver", "simplex"),
+            ("simplex_strategy", PRIMAL_SIMPLEX),
+            ("presolve", "off"),
+        ):
+            self._solver.setOptionValue(option, value)
+        self._packings: set[Row] = set()
+        no_columns = np.zeros(0, dtype=np.int32)
+        for v in range(nodes):
+            self._solver.addRow(1.0, self._infinite, 0, no_columns, np.zeros(0))
+            self._solver.addCol(1.0, 0.0, self._infinite, 1, np.array([v]), np.ones(1))
+
+    def add(self, row: Row) -> bool:
+        """Add a packing; return False if it is there already."""
+        if row in self._packings:
+            return False
+        self._packings.add(row)
+        nodes = np.array([v for v, _ in row], dtype=np.int32)
+        times = np.array([count for _, count in row], dtype=np.float64)
+        self._solver.addCol(1.0, 0.0, self._infinite, len(row), nodes, times)
+        return True
+
+    def forbid(self, node: int) -> None:
+        """Give a node no weight."""
+        self._solver.changeColCost(node, 0.0)
+
+    def solve(self, seconds: float) -> tuple[FloatArray, float] | None:
+        """Return weights and their sum; None if the time was too short."""
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + max(seconds, 0.01))
+        self._solver.run()
+        if not self._solver.getSolution().dual_valid:
+            return None
+        return (
+            np.maximum(np.array(self._solver.getSolution().row_dual), 0.0),
+            float(self._solver.getInfo().objective_function_value),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +170,7 @@ class Weighing:
 
 @dataclass(eq=False)
 class Weigher:
-    """Finds weights for one graph at one threshold after the other.
+    """Search for weights of one graph, threshold after threshold.
 
     Attributes
     ----------
@@ -90,6 +186,7 @@ class Weigher:
     k: int
     whole: int
     seed: int = 0
+    settings: WeighingSettings = WeighingSettings()
     pool: Pool = field(default_factory=Pool)
     packings: Packings = field(default_factory=Packings)
 
@@ -99,56 +196,59 @@ class Weigher:
             self.pool.add(1 << v, self.tensors.cost(1 << v))
 
     def learn(self, partition: Partition) -> None:
-        """Add what a partition's stages consist of to the pool."""
+        """Add the connected parts of a partition's stages to the pool."""
         for stage in range(int(partition.stages.max()) + 1):
             members = sum(1 << int(v) for v in np.flatnonzero(partition.stages == stage))
             for part in self.tensors.parts(members):
                 self.pool.add(part, self.tensors.cost(part))
 
     def at(
-        self, limit: int, start: FloatArray, budget: Budget, precision: float = PRECISION
+        self, limit: int, start: FloatArray, budget: Budget, precision: float | None = None
     ) -> Weighing:
-        """Find weights for sets that cost up to a limit together.
+        """Find weights for packings that cost at most a limit.
 
         Parameters
         ----------
         start
             Weights to begin with.
         precision
-            Difference of sums that makes no difference.
+            Difference of sums that makes no difference; None for that of the settings.
         """
-        # A multiple of the unit of proofs: then packings that those meet are packings here.
-        unit = unit_of(limit) * max(1, limit // (unit_of(limit) * UNITS))
+        # A multiple of the proofs' unit, so that their packings are packings here, too.
+        precision = self.settings.precision if precision is None else precision
+        unit = unit_of(limit) * max(1, limit // (unit_of(limit) * self.settings.units))
         program = _Program(self, limit, unit, budget.threads)
         best, upper = start, np.inf
         looked_at, lower = program.allowed(best), 0.0
         while not budget.is_spent():
             front = self._front(looked_at, unit, limit)
             if front.packed[-1] <= self.whole and self.grow(looked_at, limit, unit):
-                # Weights may be worth less, now that there are other sets.
+                # New sets may lower the value of the weights.
                 best, looked_at = program.allowed(best), program.allowed(looked_at)
                 best, lower = self._scaled(best, self._front(best, unit, limit))
                 front = self._front(looked_at, unit, limit)
             scaled, total = self._scaled(looked_at, front)
             if total > lower:
                 best, lower = scaled, total
-            program.add(front.packings(self.whole, MOST_ROWS))
+            program.add(front.packings(self.whole, self.settings.most_rows))
             solved = program.master.solve(budget.remaining())
             if solved is None:
                 break
             solution, upper = solved
-            is_close = lower >= upper - max(precision, LOOSENESS * (upper - self.k))
+            is_close = lower >= upper - max(precision, self.settings.looseness * (upper - self.k))
             if upper <= self.k or (is_close and not self._found_heavier(best, limit, unit, budget)):
                 break
             best = program.allowed(best)
             best, lower = self._scaled(best, self._front(best, unit, limit))
-            looked_at = program.allowed(BEST_PART * best + (1 - BEST_PART) * solution)
+            looked_at = program.allowed(
+                self.settings.best_part * best + (1 - self.settings.best_part) * solution
+            )
         return Weighing(best, lower, upper)
 
     def _found_heavier(self, weights: FloatArray, limit: int, unit: int, budget: Budget) -> bool:
-        """Grow parts of the heaviest sets again; return whether that makes a difference."""
+        """Grow sets from parts of the heaviest; return whether a heavier packing was found."""
         most = self._front(weights, unit, limit).most
-        for _ in range(LAST_GROWTHS):
+        for _ in range(self.settings.last_growths):
             if budget.is_spent():
                 break
             self.regrow(weights, limit, unit)
@@ -161,23 +261,23 @@ class Weigher:
     def regrow(self, weights: FloatArray, limit: int, unit: int) -> int:
         """Add heavy sets to the pool, grown from parts of the heaviest; return how many."""
         front = self._front(weights, unit, limit)
-        tight = front.tight(int(NEARLY_TIGHT * front.most))
+        tight = front.tight(int(self.settings.nearly_tight * front.most))
         return self._grow([self.pool.members[i] for i in tight], weights, limit, unit)
 
     def _grow(self, starts: list[int], weights: FloatArray, limit: int, unit: int) -> int:
         whole = self.integers(weights)
         front = np.maximum.accumulate(self._front(weights, unit, limit).weights)
         words = self._graph.near.shape[1]
-        found = np.zeros((MOST_GROWN, words), dtype=np.uint64)
-        costs = np.zeros(MOST_GROWN, dtype=np.int64)
+        found = np.zeros((self.settings.most_grown, words), dtype=np.uint64)
+        costs = np.zeros(self.settings.most_grown, dtype=np.int64)
         added = 0
-        for price in GROWTH_PRICES:
+        for price in self.settings.growth_prices:
             self.seed += 1
-            count = set_growth.grow(
+            count = growth.grow(
                 packed(starts, self.tensors.nodes),
                 whole,
                 price * self.whole / max(1, limit),
-                GROWTH_NOISE,
+                self.settings.growth_noise,
                 self.seed % 2**31,
                 unit,
                 limit,
@@ -200,7 +300,7 @@ class Weigher:
         return Front.of(self.pool, self.integers(weights), unit, limit // unit)
 
     def _scaled(self, weights: FloatArray, front: Front) -> tuple[FloatArray, float]:
-        """Return weights in parts of the heaviest packing, or of the heaviest node; and their sum.
+        """Scale weights so that no packing or node weighs more than 1; return their sum, too.
 
         Between such weights and the program's solution, weights either have a packing that is new
         to the program, or a larger sum.
@@ -210,7 +310,7 @@ class Weigher:
 
 
 class _Program:
-    """The linear program at one threshold.
+    """The program at one threshold, with the packings known at lower cost.
 
     A node weighs 1 at most, and nothing if it is in a set that costs less than a unit.
     """
@@ -244,8 +344,9 @@ class _Program:
 
 
 def whole_of(graph: PipelineGraph, limit: int) -> int:
-    """Return what a stage of some cost may weigh, for weights that are precise and stay small."""
+    """Return the integer weight of a stage: precise, and small enough for 64-bit sums."""
+    least, each_tick = 2**30, 2**14
     consumers = np.diff(graph.dag.consumer_start)
     total = int(graph.work.sum()) + int((graph.transfer * (1 + consumers)).sum())
     largest = min(LARGEST_SUM * max(1, limit) // max(1, total), LARGEST_SUM // graph.dag.nodes)
-    return max(1, min(largest, max(LEAST_WHOLE, WHOLE_OF_A_TICK * limit)))
+    return max(1, min(largest, max(least, each_tick * limit)))

@@ -12,15 +12,12 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline.reach.closure import Closure
-from boundmark.bounds.pipeline.reach.prefixes import Prefixes, Step
-from boundmark.bounds.pipeline.reach.program import Program
+from boundmark.bounds.pipeline.reach.prefixes import Closure, Prefixes, Step, Weights, scaled
 from boundmark.bounds.pipeline.reach.proof import Effort, Proof, Prover, proof_without_search
-from boundmark.bounds.pipeline.reach.search import Search
-from boundmark.bounds.pipeline.reach.weights import Weights, scaled
-from boundmark.bounds.pipeline.shares.table import ShareTable
-from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, shares
+from boundmark.bounds.pipeline.reach.search import Program, Search, StageLimits
+from boundmark.bounds.pipeline.share import ShareTable
 from boundmark.bounds.pipeline.tree.relaxation import FloatArray
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, shares
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
@@ -28,36 +25,58 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 
 KIND = "reach/1"
 
-# Above this, all stages at once are too large a program.
-MOST_OPEN_COLUMNS = 2500
 
-# In stages, what steps from one end may lack for those from the other end to begin, and by what
-# factor either have to narrow the prefixes for the others to be taken once more.
-NEARLY_REFUTED = 0.1
-NARROWED = 0.5
+@dataclass(frozen=True)
+class StepSettings:
+    """Settings of steps: how long they are searched, and which ones are taken.
 
-# Of a point, at most.
-MOST_ROUNDINGS = 8
+    Attributes
+    ----------
+    most_open_columns
+        Number of open columns above which a program of all stages at once is not tried.
+    nearly_refuted
+        Steps from the other end follow if the bounds of some prefix are closer than this, in
+        stages.
+    narrowed
+        Factor by which steps from one end have to narrow the prefixes for those from the other end
+        to be taken once more.
+    most_roundings
+        Number of partitions rounded from one point, at most.
+    few_branchings, some_branchings
+        Branchings of the steps of one stage, and of two stages, that come before longer ones.
+    short
+        Steps of up to so many stages end at every prefix; longer ones follow one another, so that
+        each has time to branch.
+    prices
+        For partitions built stage by stage: part of a tensor's transfer that is charged to a stage
+        if later stages have to read it, in the order in which they are tried.
+    stage_precision
+        How much worse than the best one such a stage may be, in stages.
+    """
 
-# Of a step of one stage before one of several, and of one of two stages before a longer one.
-FEW_BRANCHINGS = 10
-SOME_BRANCHINGS = 25
+    most_open_columns: int = 2500
+    nearly_refuted: float = 0.1
+    narrowed: float = 0.5
+    most_roundings: int = 8
+    few_branchings: int = 10
+    some_branchings: int = 25
+    short: int = 2
+    prices: tuple[float, ...] = (1.0, 0.0)
+    stage_precision: float = 1e-4
 
-# Steps of up to so many stages end at every prefix.
-SHORT = 2
 
-# In ticks, by how much a leaf's bound is to exceed the threshold.
+# Margin by which a leaf's bound has to exceed the threshold, in ticks.
 CLEARLY = 1e-3
 
 # Integers in a certificate, at most: more would not fit into a file that the checker reads.
 MOST_VALUES = 2**23
 
-# By how much a limit has to be better, in stages, for its proof to be worth its place.
+# The least improvement of a limit, in stages, for which a proof is stored.
 LEAST_GAIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Context:
     """Data that all attempts on an instance share.
 
     Attributes
@@ -73,10 +92,11 @@ class Setting:
     checked: Instance
     table: ShareTable | None
     budget: Budget
+    settings: StepSettings = StepSettings()
 
     @classmethod
-    def of(cls, instance: PipelineInstance, budget: Budget) -> "Setting":
-        """Return what attempts without a table have in common.
+    def of(cls, instance: PipelineInstance, budget: Budget) -> "Context":
+        """Return the context for attempts without a table of shares.
 
         Raises
         ------
@@ -100,7 +120,7 @@ class Setting:
         return None if int(work.max()) > threshold else scaled(work, threshold)
 
     def weights(self, threshold: int, amounts: IntArray) -> Weights:
-        """Return what nodes weigh: their shares, if these are better than their work."""
+        """Return the nodes' weights: shares if there is a table, else moved work."""
         graph = self.instance.graph
         if self.table is not None:
             return Weights.unmoved(graph, amounts)
@@ -120,21 +140,21 @@ class Attempt:
         What the steps so far take to check and to store.
     """
 
-    def __init__(self, setting: Setting, threshold: int, amounts: IntArray) -> None:
+    def __init__(self, context: Context, threshold: int, amounts: IntArray) -> None:
         self.threshold = threshold
-        self._setting, self._amounts = setting, amounts
-        self._weights = setting.weights(threshold, amounts)
-        k = setting.instance.k
-        self.prefixes = Prefixes(setting.closure, self._weights.nodes, SHARE_UNITS, k)
+        self._context, self._amounts = context, amounts
+        self._weights = context.weights(threshold, amounts)
+        k = context.instance.k
+        self.prefixes = Prefixes(context.closure, self._weights.nodes, SHARE_UNITS, k)
         self.is_refuted = self.prefixes.are_refuted
-        self._prover = Prover(setting.checked, amounts.tolist(), threshold)
+        self._prover = Prover(context.checked, amounts.tolist(), threshold)
         self._proofs: list[Proof] = []
         self.effort = Effort(self._steps_before_the_first(), 0)
         self.programs = 0
 
     @property
     def slack(self) -> float:
-        """How much less the prefixes may weigh until they meet, in stages; 0 if they do."""
+        """The distance of the last prefix's bounds, in stages; 0 if the threshold is refuted."""
         prefixes = self.prefixes
         if self.is_refuted:
             return 0.0
@@ -143,7 +163,7 @@ class Attempt:
 
     @property
     def width(self) -> float:
-        """The least distance of what a prefix weighs at most from what it weighs at least.
+        """The least distance between a prefix's upper and lower bound.
 
         In stages; 0 if the threshold is refuted.
         """
@@ -164,16 +184,15 @@ class Attempt:
         OutOfTimeError
             If the budget ends first.
         """
-        prefixes, setting = self.prefixes, self._setting
+        prefixes, context = self.prefixes, self._context
         superblocks = prefixes.superblocks(step)
         windows = prefixes.windows(superblocks)
         if not windows.are_possible:
-            return self._learn(proof_without_search(setting.checked, prefixes, step))
-        graph, budget = setting.instance.graph, setting.budget
-        program = Program(
-            graph, superblocks, windows, self._amounts, self.threshold, step.side, budget.threads
-        )
-        search = Search(graph, setting.closure, program, windows, budget)
+            return self._learn(proof_without_search(context.checked, prefixes, step))
+        graph, budget = context.instance.graph, context.budget
+        limits = StageLimits(graph, self._amounts, self.threshold)
+        program = Program(limits, superblocks, windows, step.side, budget.threads)
+        search = Search(graph, context.closure, program, windows, budget)
         sign = -1 if step.side == "upper" else 1
         enough = sign * prefixes.opposite(step) / SHARE_UNITS + LEAST_GAIN
         for _ in range(branchings):
@@ -196,9 +215,9 @@ class Attempt:
         stages
             Of the longest steps.
         """
-        k = self._setting.instance.k
+        k, settings = self._context.instance.k, self._context.settings
         for reached in range(1, k + 1):
-            for length, most in _steps_to(reached, k, branchings, stages):
+            for length, most in _steps_to(reached, k, branchings, stages, settings):
                 if self.is_refuted:
                     return True
                 self.take(Step(max(0, reached - length), reached - 1, "upper"), most)
@@ -206,53 +225,52 @@ class Attempt:
 
     def backward(self, branchings: int, stages: int = 1) -> bool:
         """Do the same from the last stage on."""
-        k = self._setting.instance.k
+        k, settings = self._context.instance.k, self._context.settings
         for reached in range(1, k + 1):
-            for length, most in _steps_to(reached, k, branchings, stages):
+            for length, most in _steps_to(reached, k, branchings, stages, settings):
                 if self.is_refuted:
                     return True
                 self.take(Step(k - reached, min(k, k - reached + length) - 1, "lower"), most)
         return self.is_refuted
 
     def back_and_forth(self, branchings: int, stages: int) -> bool:
-        """Take steps from either end in turn, while that narrows the prefixes well.
+        """Take steps from either end in turn, while that narrows the prefixes enough.
 
         Steps from one end search between the bounds that those from the other end have left.
         """
-        most = NEARLY_REFUTED
+        most = self._context.settings.nearly_refuted
         for turn in itertools.cycle((self.backward, self.forward)):
             if self.is_refuted or self.width >= most:
                 break
-            most = NARROWED * self.width
+            most = self._context.settings.narrowed * self.width
             turn(branchings, stages)
         return self.is_refuted
 
     def finish(self, branchings: int, best: Best) -> bool:
-        """Search all stages at once; return whether the threshold is refuted.
+        """Search all stages in one program; return whether the threshold is refuted.
 
         Partitions that come up on the way are reported.
         """
-        setting, prefixes = self._setting, self.prefixes
-        instance = setting.instance
+        context, prefixes = self._context, self.prefixes
+        instance = context.instance
         step = Step(0, instance.k - 1, "upper")
         superblocks = prefixes.superblocks(step)
         windows = prefixes.windows(superblocks)
         if not windows.are_possible:
-            return self._learn(proof_without_search(setting.checked, prefixes, step))
+            return self._learn(proof_without_search(context.checked, prefixes, step))
         open_columns = int((windows.last - windows.first).sum())
-        if open_columns > MOST_OPEN_COLUMNS:
+        if open_columns > context.settings.most_open_columns:
             return False
-        program = Program(
-            instance.graph, superblocks, windows, self._amounts, self.threshold, "cost",
-            setting.budget.threads,
-        )  # fmt: skip
-        search = Search(instance.graph, setting.closure, program, windows, setting.budget)
+        limits = StageLimits(instance.graph, self._amounts, self.threshold)
+        program = Program(limits, superblocks, windows, "cost", context.budget.threads)
+        search = Search(instance.graph, context.closure, program, windows, context.budget)
         for _ in range(branchings + 1):
             if search.optimum * self.threshold > self.threshold + CLEARLY:
                 break
             leaf = search.worst
             if leaf is not None and leaf.point is not None and leaf.point.y is not None:
-                for partition in _rounded(leaf.point.y, instance.k):
+                most = context.settings.most_roundings
+                for partition in _rounded(leaf.point.y, instance.k, most):
                     best.solution(partition)
                 if best.objective <= self.threshold:
                     return False
@@ -263,8 +281,8 @@ class Attempt:
         return proof is not None and self._learn(proof)
 
     def payload(self) -> dict[str, Any]:
-        """Return what the certificate holds, once the threshold is refuted."""
-        table = self._setting.table
+        """Return the certificate's payload, once the threshold is refuted."""
+        table = self._context.table
         return {
             "threshold": self.threshold,
             "flows": [] if table is None else table.flows(self.threshold),
@@ -274,8 +292,8 @@ class Attempt:
         }
 
     def _steps_before_the_first(self) -> int:
-        """Return what the checker takes for flows, order and closure."""
-        graph, table = self._setting.instance.graph, self._setting.table
+        """Return the checker's steps for flows, order and closure."""
+        graph, table = self._context.instance.graph, self._context.table
         flows = [] if table is None else table.flows(self.threshold)
         nodes = len(graph.work)
         return (
@@ -301,23 +319,25 @@ class Attempt:
         return True
 
 
-def _steps_to(reached: int, k: int, branchings: int, stages: int) -> Iterator[tuple[int, int]]:
+def _steps_to(
+    reached: int, k: int, branchings: int, stages: int, settings: StepSettings
+) -> Iterator[tuple[int, int]]:
     """Yield the lengths and branchings of the steps to the prefix or suffix of some stages.
 
     Short steps narrow the windows of the longer ones that follow. The longest ones follow one
     another, instead of ending everywhere: then there is time for them to branch.
     """
     if stages > 1:
-        yield 1, min(branchings, FEW_BRANCHINGS)
-    if stages > SHORT:
-        yield SHORT, min(branchings, SOME_BRANCHINGS)
-    if stages <= SHORT or reached % stages == 0 or reached == k:
+        yield 1, min(branchings, settings.few_branchings)
+    if stages > settings.short:
+        yield settings.short, min(branchings, settings.some_branchings)
+    if stages <= settings.short or reached % stages == 0 or reached == k:
         yield stages, branchings
 
 
-def _rounded(y: FloatArray, k: int) -> Iterator[Partition]:
-    """Yield partitions near a point: each node in the first stage up to which it is in enough."""
+def _rounded(y: FloatArray, k: int, most: int) -> Iterator[Partition]:
+    """Yield partitions rounded from a point, at several thresholds for y."""
     values = np.unique(y.round(3))
-    for value in values[(values > 0) & (values <= 1)][:: max(1, len(values) // MOST_ROUNDINGS)]:
+    for value in values[(values > 0) & (values <= 1)][:: max(1, len(values) // most)]:
         stages = (y < value - 1e-6).sum(axis=1) - 1
         yield Partition(frozen(np.clip(stages, 0, k - 1)))

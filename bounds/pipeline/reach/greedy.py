@@ -1,4 +1,4 @@
-"""Partitions stage by stage: each one the best that the threshold allows, after those before.
+"""Partitions built stage by stage: each stage the best that the threshold allows.
 
 It is the step of `attempt` with the prefix before the stage given, instead of any that weighs no
 more. The best stage has much work; tensors that the stages to come have to read are charged to it.
@@ -11,30 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.reach.attempt import Setting
-from boundmark.bounds.pipeline.reach.prefixes import Side
-from boundmark.bounds.pipeline.reach.program import Program
-from boundmark.bounds.pipeline.reach.search import Search
-from boundmark.bounds.pipeline.reach.weights import scaled
-from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows
+from boundmark.bounds.pipeline.reach.attempt import Context
+from boundmark.bounds.pipeline.reach.prefixes import Side, scaled
+from boundmark.bounds.pipeline.reach.search import Program, Search, StageLimits
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, PrefixWeights, Superblocks
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.objective import stage_costs
 
 Nodes = npt.NDArray[np.bool_]
 
-# Prices in the order in which they are tried: tensors that the stages to come have to read are
-# charged in full, or not at all.
-PRICES = (1.0, 0.0)
-
-# By how much a stage found may be worse than the best one, in stages.
-PRECISION = 1e-4
-
 
 @dataclass(eq=False)
 class Greedy:
-    """Builds partitions at a threshold.
+    """Builder of partitions at a threshold.
 
     Attributes
     ----------
@@ -48,7 +39,7 @@ class Greedy:
         Whether some stage might have been better after more of them.
     """
 
-    setting: Setting
+    context: Context
     threshold: int
     side: Side
     price: float
@@ -56,7 +47,7 @@ class Greedy:
     is_cut_off: bool = False
 
     def partition(self) -> Partition | None:
-        """Return a partition whose stages cost at most the threshold, the last one apart, or None.
+        """Return a partition whose stages, but maybe the last, cost at most the threshold.
 
         The last stage that is built takes what is left. It may cost more, and still less than the
         bottleneck stage of other partitions.
@@ -66,7 +57,7 @@ class Greedy:
         OutOfTimeError
             If the budget ends first.
         """
-        instance = self.setting.instance
+        instance = self.context.instance
         k = instance.k
         stages = np.full(instance.nodes, -1, dtype=np.int64)
         for done in range(k - 1):
@@ -83,7 +74,7 @@ class Greedy:
         return Partition(frozen(stages))
 
     def _stage(self, rest: Nodes, left: int) -> Nodes | None:
-        """Return the next stage, out of the nodes that are left for some stages."""
+        """Return the next stage, a subset of the nodes that are left."""
         is_upper = self.side == "upper"
         search = self._search(rest, left)
         inner = MIDDLE if is_upper else MIDDLE - 1
@@ -97,10 +88,10 @@ class Greedy:
                 value = self._value(stage, rest)
                 if value > best_value and self._fits(stage):
                     best, best_value = stage, value
-            work = self.setting.instance.graph.work
+            work = self.context.instance.graph.work
             done = int(work[~rest if is_upper else rest].sum()) / self.threshold
             most = -search.optimum - done if is_upper else done - search.optimum
-            if most - best_value < PRECISION or not search.grow():
+            if most - best_value < self.context.settings.stage_precision or not search.grow():
                 break
         else:
             self.is_cut_off = True
@@ -108,7 +99,7 @@ class Greedy:
 
     def _search(self, rest: Nodes, left: int) -> Search:
         instance, closure, budget, threshold = (
-            *(self.setting.instance, self.setting.closure, self.setting.budget),
+            *(self.context.instance, self.context.closure, self.context.budget),
             max(self.threshold, 1),
         )
         weights = scaled(instance.graph.work, threshold)
@@ -127,11 +118,9 @@ class Greedy:
             # Its tensors count as those between the stage and the rest, and its costs are limited.
             is_costed[-1 if is_upper else 0] = True
         program = Program(
-            instance.graph,
+            StageLimits(instance.graph, weights, threshold),
             Superblocks(merged, is_costed, prefixes=anything),
             windows,
-            weights,
-            threshold,
             self.side,
             budget.threads,
             self.price,
@@ -139,7 +128,7 @@ class Greedy:
         return Search(instance.graph, closure, program, windows, budget)
 
     def _value(self, stage: Nodes, rest: Nodes) -> float:
-        graph = self.setting.instance.graph
+        graph = self.context.instance.graph
         dag, other = graph.dag, rest & ~stage
         if self.side == "upper":
             cut = np.unique(dag.sources[other[dag.targets] & ~other[dag.sources]])
@@ -149,12 +138,12 @@ class Greedy:
         return (int(graph.work[stage].sum()) - charged) / max(self.threshold, 1)
 
     def _fits(self, stage: Nodes) -> bool:
-        costs = stage_costs(self.setting.instance.graph, stage.astype(np.int64), 2)
+        costs = stage_costs(self.context.instance.graph, stage.astype(np.int64), 2)
         return int(costs[1]) <= self.threshold
 
 
 def _rounded(values: npt.NDArray[np.float64]) -> Iterator[Nodes]:
-    """Yield the down-sets of nodes whose value is not below some of the values."""
+    """Yield down-sets rounded from values, at several thresholds."""
     for value in np.unique(values.round(6))[::-1]:
         if value > 0:
             yield values >= value - 1e-6

@@ -1,21 +1,141 @@
-"""Bounds on the weights of a pipeline's prefixes."""
+"""Weights of a pipeline's prefixes: of the nodes, bounds on them, and the windows that follow.
 
+Weights are the nodes' work, partly moved along the tensors. A prefix that cuts expensive tensors is
+worth less than its work says, because the stages to come have to read them. Weights that are moved
+from producers to consumers say so: of each edge that a prefix cuts, they lack what was moved along
+it. If no tensor takes more than its transfer, a stage still weighs at most its cost: what has come
+to its nodes from elsewhere came with tensors that enter it.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from boundmark.bounds.pipeline.reach.closure import Closure
-from boundmark.bounds.pipeline.shares.windows import Windows
 from boundmark.bounds.pipeline.tree.superblocks import PrefixWeights, Superblocks
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Node weights in units of 1 / SHARE_UNITS, at most SHARE_UNITS in each feasible stage.
+
+    Attributes
+    ----------
+    nodes
+        Weight of each node, shape (n,).
+    moves
+        What is moved along each edge, from producer to consumer, shape (m,).
+    """
+
+    nodes: IntArray
+    moves: IntArray
+
+    @classmethod
+    def unmoved(cls, graph: PipelineGraph, shares: IntArray) -> "Weights":
+        """Return the shares as they are."""
+        return cls(shares, np.zeros(graph.dag.edges, dtype=np.int64))
+
+    @classmethod
+    def moved(cls, graph: PipelineGraph, threshold: int, part: float = 0.3) -> "Weights":
+        """Return work in parts of a threshold, moved to the consumers.
+
+        Parameters
+        ----------
+        part
+            Of a tensor's transfer, how much is moved along it if its producer has as much.
+        """
+        dag = graph.dag
+        weights = scaled(graph.work, threshold).tolist()
+        most = (scaled(graph.transfer, threshold) * part).astype(np.int64).tolist()
+        moves = np.zeros(dag.edges, dtype=np.int64)
+        start = dag.consumer_start.tolist()
+        for u in dag.topological_order.tolist():
+            edges = range(start[u], start[u + 1])
+            if not edges:
+                continue
+            each = min(weights[u], most[u]) // len(edges)
+            weights[u] -= each * len(edges)
+            for e in edges:
+                moves[e] = each
+                weights[int(dag.targets[e])] += each
+        return cls(np.array(weights), moves)
+
+    def moves_to_json(self) -> list[int]:
+        """Return the moves as certificates store them: edges and amounts in turn."""
+        used = np.flatnonzero(self.moves)
+        pairs: list[int] = np.stack([used, self.moves[used]], axis=1).ravel().tolist()
+        return pairs
+
+
+def scaled(ticks: IntArray, threshold: int) -> IntArray:
+    """Return ticks as parts of a threshold, in units of 1 / SHARE_UNITS, rounded down."""
+    result: IntArray = (ticks.astype(object) * SHARE_UNITS // max(threshold, 1)).astype(np.int64)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """The reflexive and transitive closure of a graph.
+
+    Attributes
+    ----------
+    before
+        Whether the row's node is the column's, or depends on it, shape (n, n).
+    rows_at_a_time
+        Rows taken together in products, which convert them to eight times their size.
+    """
+
+    before: npt.NDArray[np.bool_]
+    rows_at_a_time: int = 1024
+
+    @classmethod
+    def of(cls, dag: Dag) -> "Closure":
+        """Return the closure of a graph."""
+        before = np.eye(dag.nodes, dtype=np.bool_)
+        for node in dag.topological_order.tolist():
+            before[node] |= before[dag.producers_of(node)].any(axis=0)
+        return cls(before)
+
+    def weights_before(self, weights: IntArray) -> IntArray:
+        """Return the weight of each node with all that it depends on, shape (n,)."""
+        return np.concatenate([self.before[rows] @ weights for rows in self._rows()])
+
+    def weights_after(self, weights: IntArray) -> IntArray:
+        """Return the weight of each node with all that depends on it, shape (n,)."""
+        total = np.zeros(len(weights), dtype=np.int64)
+        for rows in self._rows():
+            total += weights[rows] @ self.before[rows]
+        return total
+
+    def _rows(self) -> Iterator[slice]:
+        for first in range(0, len(self.before), self.rows_at_a_time):
+            yield slice(first, first + self.rows_at_a_time)
+
+    def branch(self, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:
+        """Return the windows if the node is in `stage` or earlier, and if it is later.
+
+        The windows given respect the edges already, so only what the node depends on, or what
+        depends on it, can change.
+        """
+        last, first = windows.last.copy(), windows.first.copy()
+        earlier, later = self.before[node], self.before[:, node]
+        last[earlier] = np.minimum(last[earlier], stage)
+        first[later] = np.maximum(first[later], stage + 1)
+        return Windows(windows.first, last), Windows(first, windows.last)
+
 
 Side = Literal["upper", "lower"]
 
 
 @dataclass(frozen=True)
 class Step:
-    """Some stages in a row, and what they are to prove of a prefix.
+    """Consecutive stages, and the side from which they bound a prefix.
 
     Attributes
     ----------
@@ -65,7 +185,7 @@ class Prefixes:
 
     @property
     def are_refuted(self) -> bool:
-        """Whether no pipeline has such prefixes."""
+        """Whether the bounds contradict each other, so that the threshold is refuted."""
         return any(low > high for low, high in zip(self.at_least, self.at_most, strict=True))
 
     def bound(self, step: Step) -> int:
@@ -77,7 +197,7 @@ class Prefixes:
         return (self.at_least if step.side == "upper" else self.at_most)[step.prefix]
 
     def learn(self, step: Step, limit: int) -> None:
-        """Take in what a step has proved."""
+        """Tighten the bounds by what a step has proved."""
         most, least = self.at_most, self.at_least
         if step.side == "upper":
             most[step.prefix] = min(most[step.prefix], limit)
@@ -93,7 +213,7 @@ class Prefixes:
                 least[s - 1] = max(least[s - 1], least[s] - self.heaviest)
 
     def is_stuck(self, step: Step, limit: int) -> bool:
-        """Whether what a step proves means that no pipeline gets from one end to the other.
+        """Whether a step's limit shows that no pipeline gets from one end to the other.
 
         A step in the middle that leads no further than it began does not do so later on, either.
         """
@@ -104,7 +224,7 @@ class Prefixes:
         return limit >= self.at_least[step.last + 1] and limit > 0
 
     def superblocks(self, step: Step) -> Superblocks:
-        """Return the step's stages between what is before them and what is after them.
+        """Return the superblocks of a step: its stages, and all before and all after them.
 
         What the step is about may be anything, as far as the stages allow it.
         """
@@ -123,7 +243,7 @@ class Prefixes:
         return Superblocks(merged, is_costed, prefixes=weighed)
 
     def windows(self, superblocks: Superblocks) -> Windows:
-        """Return the superblocks that weights leave to each node.
+        """Return the windows of superblocks that the weights leave to each node.
 
         A prefix with a node in it weighs at least as much as all that the node depends on; one
         without the node lacks all that depends on it.

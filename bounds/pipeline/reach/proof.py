@@ -1,4 +1,4 @@
-"""From a search's tree to a step of a certificate, in exact arithmetic."""
+"""Conversion of a search tree into a step of a certificate, in exact arithmetic."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ NOTHING: Multipliers = {name: [] for name in STEP_ROWS}
 
 @dataclass(frozen=True)
 class Effort:
-    """The time to check a proof, and its size.
+    """Steps to check a proof, and its size.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Proof:
     effort: "Effort"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the step as certificates hold it."""
+        """Return the step as certificates store it."""
         return {
             "first": self.step.first,
             "last": self.step.last,
@@ -74,7 +74,7 @@ def proof_without_search(graph: Instance, prefixes: Prefixes, step: Step) -> Pro
 
 
 class Prover:
-    """Finds the best limit that a tree proves.
+    """Computes the best limit that a search tree proves, and its certificate.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Prover:
     def proof(
         self, search: Search, prefixes: Prefixes, step: Step, superblocks: Superblocks
     ) -> Proof | None:
-        """Return what a search has proved; None if rounding has spoiled it."""
+        """Return the proof of a search; None if rounded multipliers prove nothing."""
         rows, merged = _rows(superblocks, prefixes, step), superblocks.merged.tolist()
         limit, nodes, effort = _no_limit(prefixes, step), list[Any](), Effort()
         pick = max if step.side == "upper" else min
@@ -123,7 +123,7 @@ class Prover:
         prefixes: Prefixes,
         step: Step,
     ) -> tuple[int | None, Multipliers] | None:
-        """Return the limit that holds at a leaf, None if any does, and multipliers that prove it.
+        """Return a leaf's limit, None if the leaf is empty, and the multipliers that prove it.
 
         Those of the parents hold as well, should the leaf's own prove nothing.
         """
@@ -150,7 +150,7 @@ class Prover:
         return None
 
     def _leaf_effort(self, multipliers: Multipliers) -> Effort:
-        """Return the effort of adding up, which `add_up` spends."""
+        """Return the effort of checking a leaf: what `add_up` spends."""
         superblocks = {b for name in ("cost", "overflow", "share") for b in multipliers[name][::2]}
         weighed = len(multipliers["at_least"]) // 2 + len(multipliers["at_most"]) // 2
         values = sum(map(len, multipliers.values()))
@@ -159,7 +159,7 @@ class Prover:
 
 
 def _tree_effort(graph: Instance, step: Step, nodes: int) -> Effort:
-    """Return the effort of a step without what its leaves take."""
+    """Return the effort of checking a step, without its leaves."""
     n = len(graph.work)
     program = graph.k + n * (step.stages + 1)
     return Effort(program + nodes * (n + len(graph.edges)), 2 * nodes)
@@ -171,7 +171,7 @@ def _no_limit(prefixes: Prefixes, step: Step) -> int:
 
 
 def _rows(superblocks: Superblocks, prefixes: Prefixes, step: Step) -> dict[str, list[WeighedRow]]:
-    """Return the rows about weights, with the contrary of what is known already."""
+    """Return the weight rows, with the negation of the bound to improve on."""
     weighed = superblocks.prefixes
     assert weighed is not None
     weights = weighed.weights.tolist()
@@ -187,7 +187,7 @@ def _rows(superblocks: Superblocks, prefixes: Prefixes, step: Step) -> dict[str,
 
 
 def _contrary(multipliers: Multipliers, step: Step) -> int:
-    """Return the multiplier of the contrary of what is to be proved."""
+    """Return the multiplier of the negated bound."""
     if step.side == "upper":
         row, found = step.stages, multipliers["at_least"]
     else:

@@ -1,21 +1,255 @@
-"""Best-first branch and bound on the windows of a step's nodes."""
+"""Best-first branch and bound on a step: its linear relaxation, solved again as windows narrow.
+
+Columns and rows are those of `tree.relaxation`, in units of a stage: costs over the threshold,
+weights over SHARE_UNITS. HiGHS keeps the program, and each solution starts from the basis of one
+that differs in a few bounds, which takes the dual simplex method some dozen iterations.
+"""
 
 import heapq
 import itertools
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import csr_matrix, diags
 
-from boundmark.bounds.pipeline.reach.closure import Closure
-from boundmark.bounds.pipeline.reach.program import Point, Program
-from boundmark.bounds.pipeline.shares.windows import Windows
-from boundmark.bounds.pipeline.tree.relaxation import FloatArray
+from boundmark.bounds.highs import highs_solver
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
+from boundmark.bounds.pipeline.reach.prefixes import Closure
+from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, relax, whole_numbers
+from boundmark.bounds.pipeline.tree.superblocks import Superblocks
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
+# The objective: minus the weight of the last prefix, the weight of the first one, or the cost of
+# the bottleneck stage.
+Objective = Literal["upper", "lower", "cost"]
+
+# Multipliers of costs are rounded to multiples of 1 / MULTIPLIER_UNITS.
+MULTIPLIER_UNITS = 2**24
+
+# Rounding error allowed in a row without columns.
+TOLERANCE = 1e-9
+
 # A column within this of 0 or 1 is as good as fixed.
 FRACTIONAL = 1e-5
+
+_TICK_ROWS = [FAMILIES.index(name) for name in ("cost", "overflow")]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The solver's answer to a program.
+
+    Attributes
+    ----------
+    optimum
+        Infinite if there is no solution.
+    y
+        Values of y(v, b), those that windows fix included, shape (n, K); None without a solution.
+    multipliers
+        Of the rows: of a minimum, or of a proof that there is no solution.
+    basis
+        To start the next solution from.
+    """
+
+    optimum: float
+    y: FloatArray | None
+    multipliers: FloatArray
+    basis: Any
+
+
+class OutOfTimeError(Exception):
+    """The solver had no time to finish."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageLimits:
+    """The limits of stages: their cost, and the shares of their nodes.
+
+    Attributes
+    ----------
+    amounts
+        Each node's share of a stage at the threshold, in units of 1 / SHARE_UNITS, shape (n,).
+    threshold
+        What a stage costs at most, in ticks.
+    """
+
+    graph: PipelineGraph
+    amounts: IntArray
+    threshold: int
+
+
+class Program:
+    """The linear relaxation over the partitions that windows allow.
+
+    Parameters
+    ----------
+    price
+        Of transfers between the superblocks and the rest, as a part of their ticks; only where the
+        weight of a prefix is the objective.
+
+    Attributes
+    ----------
+    count
+        Linear programs solved.
+    """
+
+    def __init__(
+        self,
+        limits: StageLimits,
+        superblocks: Superblocks,
+        windows: Windows,
+        objective: Objective,
+        threads: int,
+        price: float = 0.0,
+    ) -> None:
+        graph, threshold = limits.graph, limits.threshold
+        self._relaxation = relaxation = relax(graph, superblocks, limits.amounts, windows)
+        self._objective, self._threshold = objective, threshold
+        self.count = 0
+        self._unit = 1.0 / max(threshold, 1)
+        self._scale = np.where(np.isin(relaxation.family, _TICK_ROWS), self._unit, 1.0)
+        columns = len(relaxation.upper)
+        matrix = csr_matrix(
+            (relaxation.values, (relaxation.rows, relaxation.columns)),
+            shape=(len(relaxation.lower), columns),
+        )
+        # Overflow and the cost of the bottleneck stage are in units of a threshold, too.
+        stages = len(superblocks.merged)
+        size = np.ones(columns)
+        size[columns - 2 - stages : columns - 2] = size[-1] = max(threshold, 1)
+        matrix = (diags(self._scale) @ matrix @ diags(size)).tocsr()
+        self._kept = np.flatnonzero(np.diff(matrix.indptr))
+        lower = relaxation.lower * self._scale
+        lower[self._dropped()] = -np.inf
+        empty = np.diff(matrix.indptr) == 0
+        self._broken = np.flatnonzero(empty & (lower > TOLERANCE))
+        upper = relaxation.upper / size
+        # No stage exceeds its shares, nor the threshold unless the cost is minimised.
+        upper[-2] = 0.0
+        least = np.zeros(columns)
+        if objective != "cost":
+            least[-1] = upper[-1] = threshold * self._unit
+        cost, self._constant = self._costs(superblocks, windows)
+        if price:
+            outer = relaxation.c[:, -1 if objective == "upper" else 0]
+            has_column = outer >= 0
+            cost[outer[has_column]] += price * graph.transfer[has_column] * self._unit
+        self._solver = _solver(matrix[self._kept], lower[self._kept], least, upper, cost, threads)
+        self._open_node, self._open_block = np.nonzero(relaxation.y >= 0)
+        self._open_column = relaxation.y[self._open_node, self._open_block].astype(np.int32)
+
+    def solve(self, windows: Windows, seconds: float, basis: Any = None) -> Point:
+        """Solve the program with narrower windows.
+
+        Raises
+        ------
+        OutOfTimeError
+            If it takes longer than some seconds.
+        """
+        import highspy
+
+        if seconds <= 0:
+            raise OutOfTimeError
+        self.count += 1
+        if len(self._broken):
+            proof = np.zeros(len(self._relaxation.lower))
+            proof[self._broken[0]] = 1.0
+            return Point(np.inf, None, proof, None)
+        node, block, solver = self._open_node, self._open_block, self._solver
+        low = (windows.last[node] <= block).astype(np.float64)
+        high = (windows.first[node] <= block).astype(np.float64)
+        solver.changeColsBounds(len(node), self._open_column, low, high)
+        if basis is not None:
+            solver.setBasis(basis)
+        solver.setOptionValue("time_limit", solver.getRunTime() + seconds)
+        solver.run()
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return Point(np.inf, None, self._proof(), None)
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise OutOfTimeError
+        solution = solver.getSolution()
+        values = np.array(solution.col_value)
+        y = (np.arange(self._relaxation.y.shape[1]) >= windows.last[:, None]).astype(np.float64)
+        y[node, block] = values[self._open_column]
+        multipliers = np.zeros(len(self._relaxation.lower))
+        multipliers[self._kept] = np.maximum(np.array(solution.row_dual), 0.0)
+        optimum = solver.getInfo().objective_function_value + self._constant
+        return Point(float(optimum), y, multipliers, solver.getBasis())
+
+    def integers(self, point: Point) -> dict[str, list[int]]:
+        """Return multipliers as certificates store them: rows and multipliers in turn.
+
+        That of the objective is MULTIPLIER_UNITS thresholds, in the row that says the contrary of
+        what is to be proved.
+        """
+        relaxation = self._relaxation
+        units = np.where(np.isin(relaxation.family, _TICK_ROWS), 1, max(self._threshold, 1))
+        amounts = point.multipliers * MULTIPLIER_UNITS * units
+        if point.y is not None and self._objective != "cost":
+            amounts[self._dropped()] = MULTIPLIER_UNITS * max(self._threshold, 1)
+        scaled = whole_numbers(amounts)
+        result, numbers = {}, relaxation.number.tolist()
+        for i, name in enumerate(FAMILIES):
+            used = np.flatnonzero(relaxation.family == i).tolist()
+            result[name] = [
+                x for row in used if scaled[row] > 0 for x in (numbers[row], scaled[row])
+            ]
+        return result
+
+    def _dropped(self) -> IntArray:
+        """Return the row of the prefix that the objective is about, on the objective's side."""
+        family, number = self._relaxation.family, self._relaxation.number
+        if self._objective == "upper":
+            is_such = family == FAMILIES.index("at_least")
+            return np.flatnonzero(is_such & (number == number[is_such].max()))
+        if self._objective == "lower":
+            return np.flatnonzero((family == FAMILIES.index("at_most")) & (number == 0))
+        return np.zeros(0, dtype=np.int64)
+
+    def _costs(self, superblocks: Superblocks, windows: Windows) -> tuple[FloatArray, float]:
+        cost = np.zeros(len(self._relaxation.upper))
+        if self._objective == "cost":
+            cost[-1] = 1.0
+            return cost, 0.0
+        weighed = superblocks.prefixes
+        assert weighed is not None
+        block, sign = (len(weighed.at_least) - 1, -1) if self._objective == "upper" else (0, 1)
+        column = self._relaxation.y[:, block]
+        weights = sign * weighed.weights / SHARE_UNITS
+        cost[column[column >= 0]] = weights[column >= 0]
+        return cost, float(weights[(column < 0) & (windows.last <= block)].sum())
+
+    def _proof(self) -> FloatArray:
+        """Return a dual ray: multipliers that add rows up to a contradiction, the largest 1."""
+        multipliers = np.zeros(len(self._relaxation.lower))
+        _, found, ray = self._solver.getDualRay()
+        if found:
+            ray = np.maximum(np.array(ray), 0.0)
+            multipliers[self._kept] = ray / max(float(ray.max()), TOLERANCE)
+        return multipliers
+
+
+def _solver(
+    matrix: csr_matrix,
+    lower: FloatArray,
+    least: FloatArray,
+    most: FloatArray,
+    cost: FloatArray,
+    threads: int,
+) -> Any:
+    rows = lower, np.full(matrix.shape[0], np.inf)
+    solver = highs_solver(matrix, cost, (least, most), rows, threads)
+    solver.setOptionValue("solver", "simplex")
+    solver.setOptionValue("presolve", "off")
+    # Exact weights are lost with each basis that is set, and computing them again takes long.
+    devex = 1
+    solver.setOptionValue("simplex_dual_edge_weight_strategy", devex)
+    return solver
 
 
 @dataclass(eq=False)
@@ -38,12 +272,12 @@ class Leaf:
 
     @property
     def optimum(self) -> float:
-        """The least that the objective can be here."""
+        """A lower bound on the objective in this part."""
         return np.inf if self.point is None else self.point.optimum
 
 
 class Search:
-    """A tree over the partitions that windows leave to a program.
+    """Branch-and-bound tree over the partitions that windows allow.
 
     Attributes
     ----------
@@ -68,16 +302,16 @@ class Search:
 
     @property
     def optimum(self) -> float:
-        """The least that the objective can be, as far as the search has come."""
+        """The lower bound on the objective so far."""
         return self._waiting[0][0] if self._waiting else np.inf
 
     @property
     def worst(self) -> Leaf | None:
-        """The leaf where the objective may be least; None if there is no solution at all."""
+        """The leaf with the least bound; None if there is no solution."""
         return self._waiting[0][2] if self._waiting else None
 
     def grow(self, leaf: Leaf | None = None) -> bool:
-        """Branch on a leaf, or where the objective may be least; return False if it is decided.
+        """Branch on a leaf, by default the worst; return False if it is decided.
 
         Raises
         ------
@@ -120,13 +354,8 @@ class Search:
 
 
 def branching_weights(graph: PipelineGraph) -> IntArray:
-    """Return how much depends on where a node is: its work and the tensors around it, shape (n,).
+    """Return the nodes' weights in the choice of branchings: work and tensors around, shape (n,).
 
     Where the tensors of a node alone cost much, its neighbours follow it.
     """
-    dag = graph.dag
-    weights = graph.work + 1
-    np.add.at(weights, dag.targets, graph.transfer[dag.sources])
-    producers = np.unique(dag.sources)
-    weights[producers] += graph.transfer[producers]
-    return weights
+    return graph.work + 1 + transfers_around(graph)

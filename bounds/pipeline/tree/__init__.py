@@ -1,1 +1,1 @@
-"""Branch and bound at a fixed threshold, whose every leaf is a linear inequality to be checked."""
+"""Branch and bound at a threshold, with a checkable linear inequality at every leaf."""

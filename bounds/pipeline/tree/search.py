@@ -10,33 +10,150 @@ A formulation of several programs has a tree for each, and their leaves wait in 
 
 import heapq
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from boundmark.bounds.pipeline.shares.table import ShareTable
-from boundmark.bounds.pipeline.shares.windows import Windows, branch, shares
-from boundmark.bounds.pipeline.tree.branching import choice
-from boundmark.bounds.pipeline.tree.formulation import Formulation
-from boundmark.bounds.pipeline.tree.linear_program import Point, solve, whole_numbers
-from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, TREE_FAMILIES, Relaxation, relax
-from boundmark.bounds.pipeline.tree.superblocks import Superblocks
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
+from boundmark.bounds.pipeline.share import ShareTable
+from boundmark.bounds.pipeline.tree.relaxation import (
+    FAMILIES,
+    TREE_FAMILIES,
+    FloatArray,
+    Point,
+    Relaxation,
+    relax,
+    solve,
+    whole_numbers,
+)
+from boundmark.bounds.pipeline.tree.superblocks import (
+    MIDDLE,
+    Demand,
+    Superblocks,
+    around,
+    around_any,
+    merged_windows,
+    single_stages,
+)
+from boundmark.bounds.pipeline.windows import Windows, branch, share_windows, shares
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+Roots = list[tuple[Superblocks, Windows]]
 
 Multipliers: TypeAlias = dict[str, list[int]]
+
+# A column within this of 0 or 1 is as good as fixed.
+FRACTIONAL = 1e-4
 
 # Multipliers are rounded to multiples of 1 / MULTIPLIER_UNITS.
 MULTIPLIER_UNITS = 2**24
 
-# In ticks: from here on, costs are in units of the threshold for the solver. Below, nothing depends
-# on it, so that methods kept their versions when it came.
+# Thresholds in ticks from which on the solver sees costs in units of the threshold. Smaller ones
+# stay unscaled, which keeps the results of earlier versions.
 LARGE_THRESHOLD = 2**32
 
-# In thresholds: enough for an impossible leaf to be above its threshold.
+# Price of excess shares, in thresholds: large enough to refute an impossible leaf.
 EXCESS_PRICE = 100
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """The program that a tree relaxes.
+
+    Attributes
+    ----------
+    kind
+        Kind of its certificates, which fixes the roots.
+    roots
+        Maps a graph and its shares at a threshold to superblocks and windows. Each partition whose
+        stages cost at most the threshold is in one of them.
+    demand
+        Of the stage that is singled out, if any.
+    """
+
+    kind: str
+    roots: Callable[[Dag, IntArray], Roots]
+    demand: Demand | None = None
+
+
+def exact(k: int) -> Formulation:
+    """Return the paper's exact program ([MTPP24], Figure 3)."""
+    superblocks = single_stages(k)
+    return Formulation(
+        "mip-tree/1", lambda dag, amounts: [(superblocks, share_windows(dag, amounts, k))]
+    )
+
+
+def bottleneck(k: int, demand: Demand) -> Formulation:
+    """Return the program of one stage, wherever it is ([MTPP24], Section 3.2)."""
+    superblocks = around_any(k, demand)
+
+    def roots(dag: Dag, amounts: IntArray) -> Roots:
+        first = np.zeros(dag.nodes, dtype=np.int64)
+        return [(superblocks, Windows(first, first + len(superblocks.merged) - 1))]
+
+    return Formulation("bottleneck-tree/1", roots, demand)
+
+
+def bottleneck_guess(k: int, demand: Demand) -> Formulation:
+    """Return a program for each position of one stage ([MTPP24], Section 3.3)."""
+    superblocks = [around(stage, k, demand) for stage in range(k)]
+
+    def roots(dag: Dag, amounts: IntArray) -> Roots:
+        windows = share_windows(dag, amounts, k)
+        return [(superblocks[stage], merged_windows(windows, stage)) for stage in range(k)]
+
+    return Formulation("bottleneck-guess-tree/1", roots, demand)
+
+
+def choice(
+    graph: PipelineGraph,
+    superblocks: Superblocks,
+    amounts: IntArray,
+    windows: Windows,
+    relaxation: Relaxation,
+    point: Point,
+) -> tuple[int, int] | None:
+    """Return the node and superblock to branch on; None if everything is decided.
+
+    The exact program branches on a large share whose superblock is far from decided. If a
+    superblock is singled out, who is in it matters more than what is before it, and a node among
+    expensive tensors matters most: its neighbours must follow it, or the superblock is expensive.
+    """
+    y = prefix_values(windows, relaxation, point)
+    undecided = np.minimum(y, 1 - y)
+    if undecided.max() < FRACTIONAL:
+        return None
+    if superblocks.demand is not None:
+        inside = y[:, MIDDLE] - y[:, MIDDLE - 1]
+        membership = np.minimum(inside, 1 - inside)
+        if membership.max() >= FRACTIONAL:
+            node = _heaviest(membership, transfers_around(graph))
+            return node, int(undecided[node].argmax())
+    node, superblock = divmod(
+        _heaviest(undecided.ravel(), amounts.repeat(len(superblocks.merged))),
+        len(superblocks.merged),
+    )
+    return node, superblock
+
+
+def prefix_values(windows: Windows, relaxation: Relaxation, point: Point) -> FloatArray:
+    """Return y(v, b) of a point, with those that windows fix, shape (n, K)."""
+    is_open = relaxation.y >= 0
+    y = (np.arange(relaxation.y.shape[1]) >= windows.last[:, None]).astype(np.float64)
+    y[is_open] = point.columns[relaxation.y[is_open]]
+    return y
+
+
+def _heaviest(undecided: FloatArray, weights: IntArray) -> int:
+    best = int(np.argmax(undecided * weights))
+    return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
 
 
 @dataclass(eq=False)
@@ -107,7 +224,7 @@ class Tree:
                 earlier, later = branch(dag, own, *node.choice)
                 waiting += [(node.children[0], earlier), (node.children[1], later)]
             elif node.optimum == np.inf and own.are_possible:
-                # Its windows have opened again, so nothing is known of it.
+                # Its windows are wider again, so its bound is lost.
                 node.optimum = 0.0
         self.leaves = [(leaf.optimum, next(self.ticket), leaf) for _, _, leaf in self.leaves]
         heapq.heapify(self.leaves)
@@ -120,7 +237,7 @@ class Tree:
 
     @property
     def bound(self) -> float:
-        """The bound by the leaves' optima, in floating point."""
+        """The bound on OPT that the leaves prove, in floating point."""
         return min(self.optimum, self.threshold + 1)
 
     def grow(self) -> bool:
@@ -164,7 +281,7 @@ class Tree:
         return True
 
     def payload(self, threshold: int) -> dict[str, Any]:
-        """Return what certificates of the formulation's kind hold.
+        """Return the certificate's payload.
 
         The multipliers are valid for any threshold; they prove less at larger ones.
         """
@@ -209,7 +326,7 @@ class Tree:
 
 
 def rounded_multipliers(relaxation: Relaxation, point: Point) -> Multipliers:
-    """Return the multipliers as certificates hold them: of each family, rows and multipliers."""
+    """Return multipliers as certificates store them: by family, rows and multipliers in turn."""
     result, numbers = {}, relaxation.number.tolist()
     scaled = whole_numbers(point.multipliers * MULTIPLIER_UNITS)
     for i, name in enumerate(FAMILIES):

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.shares.table import ShareTable
-from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS, Windows, shares
+from boundmark.bounds.pipeline.share import ShareTable
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows, shares
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-# Of three superblocks, the one that is a single stage.
+# The number of the single stage among three superblocks.
 MIDDLE = 1
 
 
@@ -29,7 +29,7 @@ class Demand:
 
     @classmethod
     def of(cls, amounts: IntArray, k: int) -> "Demand":
-        """Return the demand with what some of k stages has of it."""
+        """Return the demand with the least amount that some of k stages has."""
         return cls(amounts, max(int(amounts.max()), -(-int(amounts.sum()) // k)))
 
     @classmethod
@@ -93,12 +93,12 @@ def single_stages(k: int) -> Superblocks:
 
 
 def around_any(k: int, demand: Demand) -> Superblocks:
-    """Return a stage somewhere, and what is before and after it."""
+    """Return the superblocks around one stage at any position."""
     return Superblocks(np.array([k - 1, 1, k - 1]), np.arange(3) == MIDDLE, demand)
 
 
 def around(stage: int, k: int, demand: Demand) -> Superblocks:
-    """Return a stage, and what is before and after it."""
+    """Return the superblocks around one stage at a given position."""
     merged = np.array([stage, 1, k - 1 - stage])
     return Superblocks(merged, merged > 0, demand)
 

@@ -1,1 +1,1 @@
-"""Series decomposition: what modules between two operators take, added up along a chain of them."""
+"""Series decomposition: bounds of modules along a chain of operators, added up."""

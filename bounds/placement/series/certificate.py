@@ -1,31 +1,109 @@
-"""Makes a certificate out of what is proven, with as little to search as its bound needs."""
+"""The certificate of a chain: as few and as short searches as its bound needs."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from boundmark.bounds.checker.placement import limits
 from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
-from boundmark.bounds.placement.series.adding_up import (
-    Durations,
-    least_ends,
-    least_rests,
-    least_targets,
-)
 from boundmark.bounds.placement.series.parts import Pair, Part, Proof
 
-# How often a lower bound is tried if the searches take too long to be checked.
-MOST_TRIALS = 8
+# Maps a part and a pair of devices to ticks.
+Ticks = Callable[[Part, Pair], int]
 
-# Sums, about, in which pairs are lowered one by one: some seconds.
-MOST_SUMS = 10_000_000
+Durations = Sequence[Sequence[int]]
+
+
+def least(part: Part, pair: Pair) -> int:
+    """Return the proven minimum ticks of a part for a pair of devices."""
+    return part.least[pair]
+
+
+def least_ends(parts: Sequence[Part], duration: Durations, ticks: Ticks = least) -> list[list[int]]:
+    """Return, for each part, the least end of its first operator on each device.
+
+    Parameters
+    ----------
+    duration
+        Of each operator on each device.
+    """
+    ends = [[0]]
+    for part in parts[:-1]:
+        ends.append(least_targets(part, duration, ends[-1], ticks))
+    return ends
+
+
+def least_targets(
+    part: Part, duration: Durations, ends: Sequence[int], ticks: Ticks = least
+) -> list[int]:
+    """Return the least end of a part's last operator on each device, from those of its first."""
+    return [
+        duration[part.last][target]
+        + min(ends[source] + ticks(part, (source, target)) for source in range(part.sources))
+        for target in range(part.targets)
+    ]
+
+
+def least_rests(
+    parts: Sequence[Part], duration: Durations, ticks: Ticks = least
+) -> list[list[int]]:
+    """Return, for each part, the least time from its last operator's start to the end."""
+    rests = [[0]]
+    for part in reversed(parts[1:]):
+        rests.append(
+            [
+                duration[part.first][source]
+                + min(
+                    ticks(part, (source, target)) + rests[-1][target]
+                    for target in range(part.targets)
+                )
+                for source in range(part.sources)
+            ]
+        )
+    return rests[::-1]
+
+
+def shortest_way(parts: Sequence[Part], duration: Durations, ticks: Ticks = least) -> list[Pair]:
+    """Return the pair of devices of each part for which the times add up to the least."""
+    rests = least_rests(parts, duration, ticks)
+    way: list[Pair] = []
+    source = 0
+    for part, rest in zip(parts, rests, strict=True):
+        totals = [ticks(part, (source, target)) + rest[target] for target in range(part.targets)]
+        target = totals.index(min(totals))
+        way.append((source, target))
+        source = target
+    return way
+
+
+@dataclass(frozen=True)
+class CertificateSettings:
+    """Settings of the shortening of a certificate.
+
+    Attributes
+    ----------
+    most_trials
+        How often a lower bound is tried if the searches take too long to be checked.
+    most_sums
+        Number of sums, about, up to which pairs of devices are lowered one by one: some
+        seconds.
+    """
+
+    most_trials: int = 8
+    most_sums: int = 10_000_000
+
 
 WHOLE = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": []}
 
 
-def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part]:
-    """Return parts that prove no more than the bound needs, searches first that take longest.
+def lowered(
+    parts: Sequence[Part],
+    duration: Durations,
+    bound: int,
+    settings: CertificateSettings = CertificateSettings(),
+) -> list[Part]:
+    """Weaken the parts to what the bound needs, beginning with the longest searches.
 
     What a pair of devices has to take is what the rest leaves of the bound. So as one pair after
     the other is lowered, all ways along the chain still take at least the bound. Of long chains,
@@ -37,7 +115,7 @@ def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part
         for at, part in enumerate(parts)
         for pair, proof in part.proofs.items()
     ]
-    if len(proofs) * sum(len(part.least) for part in parts) > MOST_SUMS:
+    if len(proofs) * sum(len(part.least) for part in parts) > settings.most_sums:
         _sweep(parts, duration, bound)
         return parts
     for _, at, (source, target) in sorted(proofs, reverse=True):
@@ -48,7 +126,7 @@ def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part
 
 
 def _sweep(parts: Sequence[Part], duration: Durations, bound: int) -> None:
-    """Lower all pairs, those of a part by the ends that the lowered parts before it have."""
+    """Weaken all parts in one pass along the chain."""
     rests = least_rests(parts, duration)
     ends = [0]
     for part, rest in zip(parts, rests, strict=True):
@@ -59,7 +137,7 @@ def _sweep(parts: Sequence[Part], duration: Durations, bound: int) -> None:
 
 
 def _lower(part: Part, pair: Pair, needed: int) -> None:
-    """Prove no more of a pair than is needed, by fewer steps or without any proof."""
+    """Weaken the proof of a pair to what is needed: fewer steps, or none."""
     proof = part.proofs[pair]
     if needed <= part.by_paths[pair]:
         part.least[pair] = part.by_paths[pair]
@@ -69,7 +147,7 @@ def _lower(part: Part, pair: Pair, needed: int) -> None:
 
 
 def affordable(parts: Sequence[Part], most_steps: int) -> list[Part]:
-    """Return the parts of which more is proven than by paths, without the longest searches."""
+    """Return the parts with searches that fit into a number of steps, shortest first."""
     by_steps = sorted(
         (proof.steps, at, pair)
         for at, part in enumerate(parts)
@@ -96,8 +174,9 @@ def payload(
     duration: Durations,
     bound: int,
     most_steps: int | None = None,
+    settings: CertificateSettings = CertificateSettings(),
 ) -> tuple[int, dict[str, Any]]:
-    """Return a bound and its certificate's payload: the given one, or what can be checked of it.
+    """Return a bound and its payload: the given bound, or a lower one that can be checked.
 
     Parameters
     ----------
@@ -109,18 +188,18 @@ def payload(
     limit = limits.MOST_SEARCH_STEPS // limits.step_price(len(instance.capacity))
     if most_steps is None or most_steps > limit:
         most_steps = limit
-    found = lowered(parts, duration, bound)
+    found = lowered(parts, duration, bound, settings)
     if _steps(found) > most_steps:
-        low, found = 0, lowered(parts, duration, 0)
-        for _ in range(MOST_TRIALS):
+        low, found = 0, lowered(parts, duration, 0, settings)
+        for _ in range(settings.most_trials):
             middle = (low + bound) // 2
-            trial = lowered(parts, duration, middle)
+            trial = lowered(parts, duration, middle, settings)
             if _steps(trial) <= most_steps:
                 low, found = middle, trial
             else:
                 bound = middle
     network = Network(instance)
-    # Also without proofs, the paths of a module all begin and end on one device each.
+    # Modules count without proofs, too: all their paths begin, and end, on one device.
     listed = [part for part in found if part.body or part.proofs]
     for part in listed:
         network.add(part.jump())
@@ -135,5 +214,5 @@ def payload(
 
 
 def _steps(parts: Sequence[Part]) -> int:
-    """Return what all searches take."""
+    """Return the steps of all searches."""
     return sum(proof.steps for part in parts for proof in part.proofs.values())

@@ -1,4 +1,4 @@
-"""Chooses the operators between which modules lie: a chain in which each one waits for the last.
+"""The chain: operators, each dependent on the one before, between which modules lie.
 
 Whatever is chosen, the times of the modules add up to a bound, since a module consists only of
 operators that wait for its first and that its last waits for. What is neither in the chain nor in
@@ -14,24 +14,37 @@ from boundmark.bounds.checker.placement.paths import OUTSIDE
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.placement import PlacementGraph
 
-# Operators of a module that a search mostly masters. Of the work in larger ones, less counts.
-WELL_SEARCHED = 40
 
-# Operators that may be in the chain: those with most operators before and behind them, and of these
-# every second one, or third and so on.
-MOST_CANDIDATES = 5000
+@dataclass(frozen=True)
+class ChainSettings:
+    """Settings of the choice of a chain.
 
-# Candidates of a chain whose modules may have any size.
-MOST_COARSE = 60
+    Attributes
+    ----------
+    well_searched
+        Operators of a module that a search mostly masters; of the work in larger ones, less
+        counts.
+    most_candidates
+        Operators that may be in the chain: those with most operators before and behind
+        them, and of these every second one, or third and so on.
+    most_coarse
+        Candidates of a chain whose modules may have any size.
+    most_operators
+        Operators of a graph: sets of them are bits, and what each one waits for takes n^2 /
+        8 bytes.
+    most_back
+        A module begins at one of so many candidates before its end.
+    """
 
-# Sets of operators are bits: what each one waits for takes n^2 / 8 bytes.
-MOST_OPERATORS = 20_000
+    well_searched: int = 40
+    most_candidates: int = 5000
+    most_coarse: int = 60
+    most_operators: int = 20_000
+    most_back: int = 120
 
-# Precision of work.
+
+# Bits in which work is counted, coarsely.
 WORK_BITS = 12
-
-# A module begins at one of so many candidates before its end.
-MOST_BACK = 120
 
 
 @dataclass(frozen=True)
@@ -48,8 +61,10 @@ class Chain:
     work_kept: float
 
 
-def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
-    """Return the chain that keeps most work in modules that a search can master.
+def best_chain(
+    graph: PlacementGraph, most_operators: int, settings: ChainSettings = ChainSettings()
+) -> Chain:
+    """Return the chain with most work in modules small enough for a search.
 
     Parameters
     ----------
@@ -61,9 +76,9 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
     UnsupportedError
         If there are too many operators.
     """
-    if graph.nodes > MOST_OPERATORS:
+    if graph.nodes > settings.most_operators:
         raise UnsupportedError(
-            f"the graph has {graph.nodes} operators; expected at most {MOST_OPERATORS}."
+            f"the graph has {graph.nodes} operators; expected at most {settings.most_operators}."
         )
     work = _least_work(graph)
     planes = [
@@ -72,9 +87,9 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
     before, behind = _reached(graph)
     order = graph.dag.topological_order.tolist()
     beside = [graph.nodes - before[v].bit_count() - behind[v].bit_count() for v in order]
-    limit = sorted(beside)[min(len(order), MOST_CANDIDATES) - 1]
+    limit = sorted(beside)[min(len(order), settings.most_candidates) - 1]
     chosen = [v for v, count in zip(order, beside, strict=True) if count <= limit]
-    chosen = chosen[:: -(-len(chosen) // MOST_CANDIDATES)]
+    chosen = chosen[:: -(-len(chosen) // settings.most_candidates)]
     # Of all that each operator waits for: how many, and their work.
     count, weight = [found.bit_count() for found in before], [0] * graph.nodes
     for v in chosen:
@@ -86,7 +101,7 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
         ahead = everything if v == OUTSIDE else before[v]
         own = 0 if v == OUTSIDE else work[v]
         found: tuple[float, int, int, int] | None = None
-        for u in [*chosen[max(0, at - MOST_BACK) : at], OUTSIDE]:
+        for u in [*chosen[max(0, at - settings.most_back) : at], OUTSIDE]:
             if u != OUTSIDE and (u not in best or not ahead >> u & 1):
                 continue
             body = ahead & (everything if u == OUTSIDE else behind[u])
@@ -95,26 +110,28 @@ def best_chain(graph: PlacementGraph, most_operators: int) -> Chain:
                 continue
             value, smooth, kept, _ = best[u] if u != OUTSIDE else (0.0, 0, 0, OUTSIDE)
             if OUTSIDE not in (u, v) and size == count[v] - count[u] - 1:
-                # None of them is beside u, so this is what lies between.
+                # No operator of the body is beside u, so differences give its work.
                 inside = weight[v] - weight[u] - work[u]
             else:
                 inside = _weight(body, planes)
-            counted = inside * min(1.0, WELL_SEARCHED / max(1, size))
+            counted = inside * min(1.0, settings.well_searched / max(1, size))
             total = (value + counted + own, smooth - size * size, kept + inside + own, u)
             if found is None or total[:2] > found[:2]:
                 found = total
         if found is not None:
             best[v] = found
     if OUTSIDE not in best:
-        return _coarse_chain(graph, before, behind)
+        return _coarse_chain(graph, before, behind, settings)
     backwards = [best[OUTSIDE][3]]
     while backwards[-1] != OUTSIDE:
         backwards.append(best[backwards[-1]][3])
     return Chain(tuple(backwards[-2::-1]), best[OUTSIDE][2] / max(1, sum(work)))
 
 
-def _coarse_chain(graph: PlacementGraph, before: list[int], behind: list[int]) -> Chain:
-    """Return a chain of few operators, for models of which nothing small is a module.
+def _coarse_chain(
+    graph: PlacementGraph, before: list[int], behind: list[int], settings: ChainSettings
+) -> Chain:
+    """Return a chain of few operators, for models without small modules.
 
     What lies between two of them takes about what its longest path does, or its work with all
     devices busy, if that is more. Such times add up to the most along the chain. Only operators
@@ -123,7 +140,7 @@ def _coarse_chain(graph: PlacementGraph, before: list[int], behind: list[int]) -
     work = _least_work(graph)
     order = graph.dag.topological_order.tolist()
     beside = {v: graph.nodes - before[v].bit_count() - behind[v].bit_count() for v in order}
-    tried = sorted(sorted(order, key=beside.__getitem__)[:MOST_COARSE], key=order.index)
+    tried = sorted(sorted(order, key=beside.__getitem__)[: settings.most_coarse], key=order.index)
     planes = [
         sum(1 << v for v, ticks in enumerate(work) if ticks >> bit & 1) for bit in range(WORK_BITS)
     ]
@@ -147,13 +164,13 @@ def _coarse_chain(graph: PlacementGraph, before: list[int], behind: list[int]) -
 
 
 def _joint_speed(graph: PlacementGraph) -> float:
-    """Return how many times as fast all devices together are as the best one for each operator."""
+    """Return the speed of all devices together, relative to each operator's best device."""
     ticks = np.where(graph.is_supported, graph.duration, graph.duration.max())
     return float((ticks.min(axis=1).sum() / np.maximum(1, ticks.sum(axis=0))).sum())
 
 
 def _longest_from(graph: PlacementGraph, work: list[int], after: int) -> dict[int, int]:
-    """Return the longest path to the start of each operator, among those of a set, as bits.
+    """Return the longest path to the start of each operator of a set, given as bits.
 
     It has no transfers. The path to the end of the schedule is that of `OUTSIDE`.
     """
@@ -175,12 +192,12 @@ def _least_work(graph: PlacementGraph) -> list[int]:
 
 
 def _weight(operators: int, planes: list[int]) -> int:
-    """Return the work of a set, a bit of all of them at a time."""
+    """Return the total work of a set of operators."""
     return sum((operators & plane).bit_count() << bit for bit, plane in enumerate(planes))
 
 
 def _reached(graph: PlacementGraph) -> tuple[list[int], list[int]]:
-    """Return what each operator waits for, and what waits for it, as bits."""
+    """Return the ancestors and the descendants of each operator, as bits."""
     before, behind = [0] * graph.nodes, [0] * graph.nodes
     order = graph.dag.topological_order.tolist()
     for v in order:

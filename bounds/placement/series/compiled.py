@@ -1,4 +1,4 @@
-"""The checker's own search of a module, compiled: what it refutes here, the checker refutes.
+"""The checker's own search of a module, compiled: it refutes exactly what the checker refutes.
 
 Nothing is written twice: the functions of `boundmark.bounds.checker.placement.module_search` and
 `module_devices` are compiled as they are, with arrays for lists, and take exactly as many steps.
@@ -26,10 +26,9 @@ SCRATCH = types.NamedUniTuple(  # type: ignore[no-untyped-call]
     _ROW, len(Scratch._fields), Scratch
 )
 
-# In an order in which each one only calls those before.
+# Callees before callers.
 _SIGNATURES = {
-    "fill_heads": types.void(MODULE, SCRATCH),
-    "fill_tails": types.void(MODULE, SCRATCH),
+    "fill": types.void(MODULE, SCRATCH, types.boolean),
     "narrow": types.boolean(MODULE, SCRATCH, _NUMBER, _NUMBER),
     "is_too_much": types.boolean(SCRATCH, _NUMBER, _NUMBER),
     "put": _NUMBER(SCRATCH, *[_NUMBER] * 5),
@@ -70,7 +69,7 @@ def _compiled() -> Callable[[Module, Scratch, int, int], int]:
 
 
 def _version() -> str:
-    """Return what changes with any of the sources, or with how they are compiled here.
+    """Return a hash of the sources and of how they are compiled here.
 
     numba compiles a function anew if its own file has changed. What it calls is part of it, too.
     """
@@ -91,5 +90,5 @@ def as_arrays(module: Module) -> Module:
 
 
 def zeros(size: int) -> Any:
-    """Return room for as many integers."""
+    """Return an array of zeros."""
     return np.zeros(size, dtype=np.int64)

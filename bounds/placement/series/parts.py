@@ -1,4 +1,4 @@
-"""A module of the chain: what is proven of it so far, and the shortest schedules found in it."""
+"""A part of the chain: its proven least ticks, and the best schedules found."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,7 +75,7 @@ class Part:
     def of(
         cls, instance: Instance, network: Network, written: list[list[int]], ends: Pair
     ) -> "Part":
-        """Return an interval with what paths prove of it."""
+        """Return an interval with the bounds by paths."""
         first, last = ends
         body = network.inside(first, last)
         sources, targets = (1 if v == OUTSIDE else network.devices for v in (first, last))
@@ -89,7 +89,7 @@ class Part:
             module = as_arrays(module_of(instance, network, written, ends, body))
             room = scratch_for(module, zeros)
         except TooLarge:
-            # Loads have to do.
+            # Too large for a search: only loads bound it.
             pass
         return cls(first, last, body, least, dict(least), module, room)
 
@@ -104,7 +104,7 @@ class Part:
         return 1 + max(target for _, target in self.least)
 
     def attempt(self, pair: Pair, threshold: int, limit: int) -> tuple[int, int]:
-        """Return what a search says of a threshold, and its steps; keep the best schedule."""
+        """Search for a schedule below a threshold; return the outcome and the steps."""
         if self.module is None or self.room is None:
             raise ValueError("the interval has too many operators for a search")
         if self.first != OUTSIDE:
@@ -119,7 +119,7 @@ class Part:
         return outcome, int(self.room.count[0])
 
     def refute(self, pair: Pair, threshold: int, limit: int) -> bool:
-        """Prove more than a threshold, if a search does that in as many steps."""
+        """Try to refute a threshold by a search of limited steps."""
         outcome, steps = self.attempt(pair, threshold, limit)
         if outcome == REFUTED and threshold >= self.least[pair]:
             self.least[pair] = threshold + 1
@@ -127,7 +127,7 @@ class Part:
         return outcome == REFUTED
 
     def refute_less(self, pair: Pair, threshold: int, limit: int) -> bool:
-        """Prove just more than a lower threshold instead, if that takes no more steps."""
+        """Replace a proof by that of a lower threshold, if that takes no more steps."""
         outcome, steps = self.attempt(pair, threshold, limit)
         if outcome == REFUTED:
             self.least[pair] = threshold + 1
@@ -161,7 +161,7 @@ class Part:
         return [*first, *self.body, *([] if self.last == OUTSIDE else [self.last])]
 
     def jump(self) -> Jump:
-        """Return what is proven as the checker has it."""
+        """Return the proven ticks as the checker's type."""
         rows = [
             [self.least[source, target] for target in range(self.targets)]
             for source in range(self.sources)
@@ -169,7 +169,7 @@ class Part:
         return Jump(self.first, self.last, rows)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the interval as certificates have it."""
+        """Return the interval as certificates store it."""
         rows, searches = [], []
         for (source, target), proof in sorted(self.proofs.items()):
             if proof.weights:

@@ -1,4 +1,4 @@
-"""Puts schedules of modules together to one of the whole model, and makes room for the rest."""
+"""A schedule of the whole model, joined from those of its modules."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,25 +6,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from boundmark.bounds.checker.placement.paths import OUTSIDE
-from boundmark.bounds.placement.series.adding_up import Durations, shortest_way
+from boundmark.bounds.placement.series.certificate import Durations, shortest_way
 from boundmark.bounds.placement.series.parts import Pair, Part
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import memory_held, needed_transfers
 
-# As ticks of a pair of devices: no schedule is known.
+# Ticks of a pair of devices without a known schedule.
 UNKNOWN = 2**55
 
 
 def best_known(part: Part, pair: Pair) -> int:
-    """Return what the best schedule of a module takes."""
+    """Return the ticks of a module's best schedule."""
     return part.best[pair].ticks if pair in part.best else UNKNOWN
 
 
 def put_together(
     instance: PlacementInstance, parts: Sequence[Part], duration: Durations
 ) -> PlacementSchedule | None:
-    """Return the modules' schedules one after another, and what is in no module in between.
+    """Join the modules' best schedules, and insert the operators outside the modules.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def put_together(
 
 
 def _place_others(instance: PlacementInstance, devices: IntArray) -> None:
-    """Put operators that are in no module on the device of a neighbour, or else their fastest."""
+    """Place operators outside all modules: on a neighbour's device, else on their fastest."""
     graph = instance.graph
     fastest = np.where(graph.is_supported, graph.duration, np.iinfo(np.int64).max).argmin(axis=1)
     order = graph.dag.topological_order.tolist()
@@ -76,7 +76,7 @@ def scheduled(
     starts: dict[int, int],
     moves: dict[tuple[int, int], int],
 ) -> PlacementSchedule:
-    """Return a schedule in which operators and transfers follow one another as they start.
+    """Schedule operators and transfers in the order of given starts.
 
     Parameters
     ----------

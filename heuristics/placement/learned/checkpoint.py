@@ -1,4 +1,4 @@
-"""Policies in files, to be trained further or to place other graphs without training."""
+"""Trained policies in files, to be trained further or to place other graphs."""
 
 import json
 import zipfile
@@ -33,7 +33,7 @@ class Checkpoint:
     Attributes
     ----------
     policy
-        What it is of, e.g. ``"hsdag"``.
+        Name of the kind of policy, e.g. ``"hsdag"``.
     devices
         Number of devices that it chooses among, in the order of the instance.
     layout
@@ -69,7 +69,7 @@ class Checkpoint:
             raise InvalidInputError(f"{path}: the policy cannot be written: {error}.") from error
 
     def require(self, policy: str, devices: int) -> None:
-        """Check that it is of a policy for so many devices.
+        """Check the kind of policy and the number of devices.
 
         Raises
         ------

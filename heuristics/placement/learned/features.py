@@ -1,4 +1,4 @@
-"""Features of nodes ([HSDAG24], Section 2.3), each part of which can be left out."""
+"""Features of nodes ([HSDAG24], Section 2.3); each sort can be left out."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from boundmark.heuristics.placement.learned.colocation import ColocatedGraph
-from boundmark.heuristics.placement.learned.fractal import fractal_dimensions
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement.graph import PlacementGraph
 
@@ -93,7 +95,7 @@ class FeatureLayout:
 def layout_of(
     graph: PlacementGraph, sets: ColocatedGraph, choice: FeatureChoice, raw_shapes: bool
 ) -> FeatureLayout:
-    """Return the layout for one graph, with a column for whatever occurs in it."""
+    """Return the layout for one graph, with a column for each value that occurs in it."""
     degrees = _degrees(sets)
     known = [sorted(set(row.tolist())) if choice.structure else [] for row in degrees]
     return FeatureLayout(
@@ -107,13 +109,47 @@ def layout_of(
     )
 
 
+# Operator types of at least two graphs of the zoo or of onnx-light; others share one column.
+OP_TYPES = (
+    *("Add", "Attention", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Conv"),
+    *("Div", "Dropout", "Einsum", "Expand", "Flatten", "Gather", "GatherGrad", "Gelu", "Gemm"),
+    *("GlobalAveragePool", "GroupNormalization", "IsInf", "LRN", "LayerNormalization"),
+    *("LayerNormalizationGrad", "LogSoftmax", "LogSoftmaxGrad", "MatMul", "MaxPool", "Mul", "Neg"),
+    *("NegativeLogLikelihoodLoss", "NegativeLogLikelihoodLossGrad", "Pad", "Pow", "ReduceL2"),
+    *("ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Rsqrt", "Sigmoid"),
+    *("Slice", "Softmax", "SoftmaxGrad", "Split", "Squeeze", "Sum", "Swish", "Tanh", "TanhGrad"),
+    *("Transpose", "Unsqueeze", "Where"),
+)
+
+# Numbers of producers and of consumers; more of them share one column.
+DEGREES = tuple(range(9))
+
+# Dimensions of outputs; fewer than one in a thousand tensors of these graphs has more.
+RANK = 6
+
+
+def shared_layout(choice: FeatureChoice, raw_shapes: bool) -> FeatureLayout:
+    """Return the layout for any graph, so that a policy trained on some can place others."""
+    degrees = DEGREES if choice.structure else ()
+    return FeatureLayout(
+        op_types=OP_TYPES if choice.types else (),
+        in_degrees=degrees,
+        out_degrees=degrees,
+        rank=RANK if choice.shapes else 0,
+        fractal=choice.structure,
+        positions=POSITION_WIDTH if choice.positions else 0,
+        raw_shapes=raw_shapes,
+        has_others=True,
+    )
+
+
 def feature_matrix(
     layout: FeatureLayout, graph: PlacementGraph, sets: ColocatedGraph
 ) -> FloatTable:
     """Return the features of each set, shape (N, d).
 
-    The type of a set is the mean of its operators' (Appendix G), and its shape that of what leaves
-    it. What is not known of a graph is 0.
+    The type of a set is the mean of its operators' (Appendix G), its shape that of its output.
+    Features that a graph does not have are 0.
 
     Raises
     ------
@@ -176,7 +212,7 @@ def _one_hot(
 def _shapes(
     layout: FeatureLayout, graph: PlacementGraph, sets: ColocatedGraph
 ) -> npt.NDArray[np.float64]:
-    """Return the extents of what leaves each set, 0 behind the last one, shape (N, rank)."""
+    """Return the extents of each set's output, 0 after the last one, shape (N, rank)."""
     table = np.zeros((sets.nodes, layout.rank))
     if not layout.rank or not graph.output_shapes:
         return table
@@ -189,3 +225,37 @@ def _shapes(
             )
         table[row, : len(shape)] = shape[: layout.rank]
     return table if layout.raw_shapes else np.log1p(table)
+
+
+# Rows of distances in memory at a time.
+ROWS = 512
+
+
+def fractal_dimensions(dag: Dag) -> npt.NDArray[np.float64]:
+    """Return the fractal dimension of each node, shape (n,).
+
+    It is the slope of log N(v, r) over log r, by least squares, for the distances r = 1, 2, ...
+    from v to other nodes, where N(v, r) counts the nodes within r, v among them. Distances are
+    numbers of edges, in either direction. Nodes with fewer than two distances have no slope; here,
+    they get 0. The paper says neither.
+    """
+    ones = np.ones(dag.edges)
+    graph = csr_array((ones, (dag.sources, dag.targets)), shape=(dag.nodes, dag.nodes))
+    found = np.zeros(dag.nodes)
+    for begin in range(0, dag.nodes, ROWS):
+        rows = np.arange(begin, min(begin + ROWS, dag.nodes))
+        distance = dijkstra(graph, directed=False, indices=rows, unweighted=True)
+        for node, row in zip(rows.tolist(), distance, strict=True):
+            reached = row[np.isfinite(row)].astype(np.int64)
+            found[node] = _slope(np.cumsum(np.bincount(reached)))
+    return found
+
+
+def _slope(within: npt.NDArray[np.int64]) -> float:
+    """Return the slope for the numbers of nodes within distances 0, 1, ..."""
+    if len(within) < 3:
+        return 0.0
+    x = np.log(np.arange(1, len(within)))
+    y = np.log(within[1:])
+    x -= x.mean()
+    return float((x * (y - y.mean())).sum() / (x * x).sum())

@@ -1,4 +1,4 @@
-"""A graph of co-location sets as policies compute with it, padded to a few sizes.
+"""The arrays of a graph of co-location sets, padded to a few sizes.
 
 JAX compiles functions anew for each size of their arguments, which takes seconds. Sizes are
 multiples of `STEP`, so that small graphs share what is compiled. Padding has no edges, no weight
@@ -40,7 +40,7 @@ class GraphArrays(NamedTuple):
 
 
 def padded(length: int) -> int:
-    """Return the size that an axis of a length is given."""
+    """Return a length rounded up to a multiple of `STEP`."""
     return max(1, -(-length // STEP)) * STEP
 
 
@@ -48,7 +48,7 @@ def graph_arrays(sets: ColocatedGraph, features: FloatTable) -> GraphArrays:
     """Return the arrays of a graph with features, shape (N, d).
 
     Convolution is that of Equation 6 as printed: with A + I, whose row v has the consumers of v,
-    and the degrees that its rows add up to. So what is known of a node flows to what it reads from.
+    and the degrees that its rows add up to. So features of a node flow to its producers.
     """
     nodes, count = sets.nodes, sets.dag.edges
     high, wide = padded(nodes), padded(count)

@@ -15,7 +15,8 @@ import numpy as np
 from jax.example_libraries import optimizers
 
 from boundmark.heuristics.placement.learned.graph_arrays import GraphArrays
-from boundmark.heuristics.placement.learned.network import (
+from boundmark.heuristics.placement.learned.neural_layers import (
+    NEVER,
     Array,
     Parameters,
     added_up,
@@ -25,12 +26,9 @@ from boundmark.heuristics.placement.learned.network import (
     perceptron,
 )
 
-# In place of the logit of a device that a group cannot be on.
-NEVER = -1e9
-
 
 class Buffer(NamedTuple):
-    """Steps that were taken, x of them, as far as the loss needs them.
+    """The x steps of a buffer, with all that the loss needs.
 
     Attributes
     ----------
@@ -63,7 +61,7 @@ class Buffer(NamedTuple):
 def initial_parameters(
     features: int, devices: int, hidden: int, generator: np.random.Generator
 ) -> Parameters:
-    """Return parameters with the numbers of layers of Table 6: two of each sort."""
+    """Return initial parameters: two layers of each sort, as in Table 6."""
     return {
         **initial_layers("transform", (features, hidden, hidden), generator),
         **initial_layers("convolve", (hidden, hidden, hidden), generator),
@@ -129,7 +127,7 @@ def chained_loss(parameters: Parameters, graph: GraphArrays, buffer: Buffer) -> 
 def shared_loss(
     parameters: Parameters, graph: GraphArrays, buffer: Buffer, entropy: float
 ) -> Array:
-    """Return the same for steps that all begin at the first state, less an entropy bonus."""
+    """Return minus the weighted mean of log probabilities from the first state, less a bonus."""
     embeddings, scores = observed(parameters, graph, transformed(parameters, graph))
 
     def step(
@@ -156,17 +154,6 @@ def _shared_update(
     _, change, parameters_of = optimizers.adam(lambda _: rate)
     slope = jax.grad(shared_loss)(parameters_of(moments), graph, buffer, entropy)
     return change(number, slope, moments)
-
-
-def adam_state(parameters: Parameters) -> Array:
-    """Return parameters with Adam's moments, which are 0."""
-    return optimizers.adam(0.0)[0](parameters)
-
-
-def parameters_of(moments: Array) -> Parameters:
-    """Return the parameters within what `adam_state` and updates return."""
-    found: Parameters = optimizers.adam(0.0)[2](moments)
-    return found
 
 
 # Compiled once for each size of a graph.

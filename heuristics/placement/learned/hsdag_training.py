@@ -1,16 +1,182 @@
-"""Training as printed ([HSDAG24], Algorithm 1): steps in a chain, a buffer, updates. Needs JAX."""
+"""HSDAG's policy on one graph, and its training: as printed, and by advantages. Needs JAX."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from boundmark.heuristics.placement.learned import hsdag_policy as policy
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
-from boundmark.heuristics.placement.learned.hsdag_agent import Agent
+from boundmark.heuristics.placement.learned.checkpoint import Checkpoint, load_checkpoint
+from boundmark.heuristics.placement.learned.colocation import colocated
+from boundmark.heuristics.placement.learned.features import feature_matrix, layout_of, shared_layout
+from boundmark.heuristics.placement.learned.graph_arrays import graph_arrays
+from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
+from boundmark.heuristics.placement.learned.learning import Evaluations
+from boundmark.heuristics.placement.learned.neural_layers import (
+    Parameters,
+    adam_state,
+    parameters_of,
+)
+from boundmark.heuristics.placement.learned.parsing import Parse, parse
+from boundmark.heuristics.placement.learned.reinforcement import allowed_devices, drawn, likeliest
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.placement import PlacementInstance
+
+NAME = "hsdag"
 
 
-class Step(NamedTuple):
+class Agent:
+    """HSDAG's policy, its optimiser and the graph that it places.
+
+    Attributes
+    ----------
+    moments
+        Parameters with Adam's moments.
+    updates
+        Number of updates so far.
+    """
+
+    def __init__(
+        self, instance: PlacementInstance, settings: HsdagSettings, generator: np.random.Generator
+    ) -> None:
+        self.settings = settings
+        self.generator = generator
+        self.devices = instance.graph.devices
+        self.sets = colocated(instance.graph.dag)
+        self.edges = self.sets.dag.edge_pairs()
+        given = load_checkpoint(Path(settings.load)) if settings.load else None
+        if given is not None:
+            given.require(NAME, self.devices)
+            self.layout = given.layout
+        elif settings.shared_columns:
+            self.layout = shared_layout(settings.features, settings.raw_shapes)
+        else:
+            self.layout = layout_of(
+                instance.graph, self.sets, settings.features, settings.raw_shapes
+            )
+        features = feature_matrix(self.layout, instance.graph, self.sets)
+        self.graph = graph_arrays(self.sets, features)
+        self.high = len(self.graph.is_node)
+        # A device supports a set if it supports all of its operators.
+        self.is_supported = allowed_devices(
+            instance.graph.is_supported, self.sets.set_of, self.sets.nodes
+        )
+        first = (
+            given.parameters
+            if given
+            else policy.initial_parameters(
+                self.graph.features.shape[1], self.devices, settings.hidden, generator
+            )
+        )
+        self.moments = adam_state(dict(first))
+        self.updates = 0
+
+    @property
+    def parameters(self) -> Parameters:
+        """The current parameters."""
+        return parameters_of(self.moments)
+
+    def save(self) -> None:
+        """Write a checkpoint if the settings name a file."""
+        if self.settings.save:
+            arrays = {name: np.asarray(values) for name, values in self.parameters.items()}
+            Checkpoint(NAME, self.devices, self.layout, arrays).save(Path(self.settings.save))
+
+    def parsed(self, scores: Any, *, explores: bool = True) -> Parse:
+        """Return the groups that follow from scores, shape (Q,); `explores` drops some edges."""
+        found = np.asarray(scores)[: len(self.edges)]
+        stay = np.arange(len(found))
+        if explores:
+            stay = stay[self.generator.random(len(found)) >= self.settings.dropped_edges]
+        groups = parse(self.sets.nodes, self.edges[stay], found[stay])
+        kept = groups.kept
+        return Parse(groups.group_of, np.where(kept >= 0, stay[kept] if len(stay) else -1, -1))
+
+    def padded(self, groups: Parse) -> tuple[IntArray, IntArray, Any]:
+        """Return kept edges, groups and allowed devices, padded to the graph's size."""
+        kept = np.full(self.high, -1, dtype=np.int64)
+        kept[: self.sets.nodes] = groups.kept
+        # Padding has no weight in whatever group it is.
+        group_of = np.zeros(self.high, dtype=np.int64)
+        group_of[: self.sets.nodes] = groups.group_of
+        allowed = np.ones((self.high, self.devices), dtype=bool)
+        allowed[: groups.groups] = allowed_devices(
+            self.is_supported, groups.group_of, groups.groups
+        )
+        return kept, group_of, allowed
+
+    def operators(self, chosen: IntArray, group_of: IntArray) -> IntArray:
+        """Return the device of each operator, shape (n,), from those of groups, shape (P,)."""
+        return chosen[group_of[: self.sets.nodes]][self.sets.set_of]
+
+    def draw(self, logits: Any) -> IntArray:
+        """Return a device for each row of logits, at random."""
+        return drawn(np.asarray(logits), self.generator)
+
+    def greedy(self) -> IntArray:
+        """Return the likeliest placement, a device for each operator, shape (n,)."""
+        parameters = self.parameters
+        state = policy.transform(parameters, self.graph)
+        embeddings, scores = policy.observe(parameters, self.graph, state)
+        kept, group_of, allowed = self.padded(self.parsed(scores, explores=False))
+        logits, _ = policy.judge(
+            parameters, self.graph, embeddings, scores, kept, group_of, allowed
+        )
+        return self.operators(likeliest(np.asarray(logits)), group_of)
+
+
+def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
+    """Train on batches of placements from the first state, each weighed by its advantage."""
+    count = agent.settings.steps
+    is_slot = np.arange(agent.high)
+    while evaluations.left:
+        parameters = agent.parameters
+        state = policy.transform(parameters, agent.graph)
+        embeddings, scores = policy.observe(parameters, agent.graph, state)
+        parses = [agent.parsed(scores) for _ in range(count)]
+        kept, group_of, allowed = (
+            np.stack(rows) for rows in zip(*map(agent.padded, parses), strict=True)
+        )
+        logits, _ = policy.judge_all(
+            parameters, agent.graph, embeddings, scores, kept, group_of, allowed
+        )
+        chosen = agent.draw(logits)
+        latencies = []
+        for row in range(count):
+            if not evaluations.left:
+                return
+            latencies.append(evaluations.latency(agent.operators(chosen[row], group_of[row])))
+        if not agent.settings.train:
+            continue
+        is_group = np.stack([is_slot < groups.groups for groups in parses]).astype(np.float32)
+        weight = advantages(latencies, agent.settings.no_room)
+        # States are not read: all steps begin at the first one.
+        nothing = np.zeros((count, 0), dtype=np.float32)
+        buffer = policy.Buffer(nothing, kept, group_of, allowed, chosen, is_group, weight)
+        for _ in range(agent.settings.updates):
+            agent.moments = policy.shared_update(
+                agent.moments, agent.updates, agent.graph, buffer,
+                agent.settings.learning_rate, agent.settings.entropy,
+            )  # fmt: skip
+            agent.updates += 1
+
+
+def advantages(latencies: Any, no_room: float) -> Any:
+    """Return by how many standard deviations each placement is better than the batch's mean.
+
+    Logarithms of latencies are compared, so that the scale of an instance makes no difference.
+    """
+    found = np.asarray(latencies, dtype=np.float64)
+    has_room = np.isfinite(found)
+    if not has_room.any():
+        return np.zeros(len(found), dtype=np.float32)
+    found = np.where(has_room, found, no_room * found[has_room].max())
+    better = -np.log(np.maximum(found, 1.0))
+    better -= better.mean()
+    return (better / max(better.std(), 1e-6)).astype(np.float32)
+
+
+class EpisodeStep(NamedTuple):
     """A step of an episode: its state, its actions and its reward; arrays are padded."""
 
     state: Any
@@ -22,8 +188,8 @@ class Step(NamedTuple):
     latency: float
 
 
-def train(agent: Agent, evaluations: Evaluations) -> None:
-    """Place and learn until the evaluations or the time are used up.
+def train_as_printed(agent: Agent, evaluations: Evaluations) -> None:
+    """Train by [HSDAG24], Algorithm 1: steps in a chain, a buffer, updates.
 
     Rewards are 1 / latency, in units of the first one's: a common factor makes no difference to
     Adam. A placement without room has none.
@@ -55,8 +221,8 @@ def discounted(rewards: Any, discount: float) -> Any:
     return rewards * discount ** np.arange(1, len(rewards) + 1)
 
 
-def episode(agent: Agent, evaluations: Evaluations) -> list[Step]:
-    """Return the steps from the first state on, as many as the settings say if evaluations last."""
+def episode(agent: Agent, evaluations: Evaluations) -> list[EpisodeStep]:
+    """Return the steps of an episode from the first state on, fewer if evaluations run out."""
     parameters, steps = agent.parameters, []
     state = policy.transform(parameters, agent.graph)
     for _ in range(agent.settings.steps):
@@ -71,6 +237,6 @@ def episode(agent: Agent, evaluations: Evaluations) -> list[Step]:
         chosen = agent.draw(logits)
         latency = evaluations.latency(agent.operators(chosen, group_of))
         is_group = (np.arange(agent.high) < groups.groups).astype(np.float32)
-        steps.append(Step(state, kept, group_of, allowed, chosen, is_group, latency))
+        steps.append(EpisodeStep(state, kept, group_of, allowed, chosen, is_group, latency))
         state = following
     return steps

@@ -1,19 +1,82 @@
-"""Run learned methods: count evaluations, prepare JAX, keep checkpoints."""
+"""Run a learned method: count its evaluations, and set JAX up before it is imported."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable
 
 import numpy as np
 
-from boundmark.heuristics.placement.learned.evaluations import Evaluations
-from boundmark.heuristics.placement.learned.jax_runtime import prepare_jax
-from boundmark.heuristics.placement.learned.settings import Settings
+from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.room import with_room
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
-if TYPE_CHECKING:
-    # It needs JAX.
-    from boundmark.heuristics.placement.learned.hsdag_agent import Agent
+
+class Evaluations:
+    """Simulate placements as long as there are evaluations and time left.
+
+    Attributes
+    ----------
+    best
+        The best placement so far, which reports every improvement.
+    done
+        Number of evaluations; placements without room count, too.
+    """
+
+    def __init__(
+        self, instance: PlacementInstance, budget: Budget, progress: Progress, most: int
+    ) -> None:
+        self.instance = instance
+        self.best = PlacementIncumbent(instance, progress)
+        self.done = 0
+        self._budget = budget
+        self._most = most
+
+    @property
+    def left(self) -> int:
+        """Number of evaluations left; 0 if the time is up."""
+        return 0 if self._budget.is_spent() else max(0, self._most - self.done)
+
+    def latency(self, devices: IntArray) -> float:
+        """Return the makespan of a placement in ticks, infinite if no room is found for it.
+
+        Operators that a device does not support or has no room for move, as for other heuristics.
+
+        Parameters
+        ----------
+        devices
+            Of each operator, shape (n,).
+        """
+        self.done += 1
+        placed = with_room(self.instance, np.asarray(devices, dtype=np.int64))
+        return float("inf") if placed is None else float(self.best.evaluate(placed))
+
+    def require_solution(self) -> None:
+        """Raise `UnsupportedError` unless there is a placement."""
+        if self.best.cost == NO_COST:
+            raise UnsupportedError("no placement was found for which the devices have room.")
+
+
+def prepare_jax(threads: int) -> None:
+    """Set up JAX before it is imported; call this before importing a module that needs it.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is not installed.
+    """
+    import importlib.util
+
+    if importlib.util.find_spec("jax") is None:
+        raise UnsupportedError("jax is not installed; expected it, as in boundmark[learned].")
+    if threads == 1:
+        # The second one is no flag of its own, but read from the same text.
+        os.environ.setdefault(
+            "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+        )
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
 def learn(
@@ -23,7 +86,7 @@ def learn(
     most: int,
     train: Callable[[Evaluations], None],
 ) -> None:
-    """Train with so many evaluations at most, and report each better placement.
+    """Train with at most `most` evaluations, and report each better placement.
 
     Parameters
     ----------
@@ -42,35 +105,3 @@ def learn(
         prepare_jax(budget.threads)
         train(evaluations)
     evaluations.require_solution()
-
-
-def learn_groups(
-    instance: PlacementInstance,
-    budget: Budget,
-    seed: int,
-    progress: Progress,
-    params: Mapping[str, Any],
-    train: "Callable[[Agent, Evaluations], None]",
-) -> None:
-    """Train HSDAG's network in some way, from a checkpoint and into one if they are named.
-
-    Raises
-    ------
-    UnsupportedError
-        As `learn` does.
-    InvalidInputError
-        If a parameter or the checkpoint is not what it should be.
-    """
-    settings = Settings.of(params)
-
-    def train_agent(evaluations: Evaluations) -> None:
-        from boundmark.heuristics.placement.learned.hsdag_agent import Agent
-
-        agent = Agent(instance, settings, np.random.default_rng(seed))
-        if settings.load:
-            evaluations.latency(agent.greedy())
-        train(agent, evaluations)
-        evaluations.require_solution()
-        agent.save()
-
-    learn(instance, budget, progress, settings.evaluations, train_agent)

@@ -1,9 +1,9 @@
-"""The graph parsing network's partition into an unspecified number of groups ([HSDAG24], Eq. 9-11).
+"""Partition of a graph into groups by scores of its edges ([HSDAG24], Equations 9-11).
 
 Every node keeps the edge to the neighbour with the highest score, whichever way the edge points,
-and what these edges join is a group. That is what stages 1 and 2 of Algorithm 2 find: from the best
-edge that is left, a group grows along kept edges until nothing is added. Nodes without edges are
-groups of their own (stage 3).
+and the components of these edges are the groups. Stages 1 and 2 of Algorithm 2 find the same: from
+the best edge that is left, a group grows along kept edges until nothing is added. Nodes
+without edges are groups of their own (stage 3).
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Parse:
 
 
 def parse(nodes: int, edges: IntArray, scores: Scores) -> Parse:
-    """Return the groups that scores of edges mean.
+    """Return the groups that follow from the scores of edges.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Placeto's policy: a graph network that names a device for one set at a time ([PLACETO19]).
+"""Placeto's policy, a graph network for one set at a time, and its training ([PLACETO19]).
 
 Messages run along the edges and against them, a few rounds each; the embedding of the set in turn
-and the sums over its ancestors, its descendants and all others are what devices are scored by.
+and the means over its ancestors, its descendants and all others give the scores of the devices.
 Needs JAX.
 """
 
@@ -12,17 +12,30 @@ import jax.numpy as jnp
 import numpy as np
 from jax.example_libraries import optimizers
 
-from boundmark.heuristics.placement.learned.network import (
+from boundmark.heuristics.placement.learned.colocation import ColocatedGraph, colocated
+from boundmark.heuristics.placement.learned.features import FloatTable
+from boundmark.heuristics.placement.learned.graph_arrays import padded
+from boundmark.heuristics.placement.learned.learning import Evaluations
+from boundmark.heuristics.placement.learned.neural_layers import (
+    NEVER,
     Array,
     Parameters,
+    adam_state,
     added_up,
     initial_layers,
+    parameters_of,
     perceptron,
 )
+from boundmark.heuristics.placement.learned.placeto import PlacetoSettings
+from boundmark.heuristics.placement.learned.reinforcement import (
+    MovingBaseline,
+    allowed_devices,
+    drawn,
+)
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.placement import PlacementInstance
 
-NEVER = -1e9
-
-# Rounds of messages in each direction, which is how far a set sees.
+# Rounds of messages in each direction: the distance from which a set gets messages.
 ROUNDS = 4
 
 
@@ -32,7 +45,7 @@ class PlacetoArrays(NamedTuple):
     Attributes
     ----------
     costs
-        What is known of each set for good, shape (P, F).
+        Logarithms of ticks, see `set_costs`, shape (P, F).
     is_edge
         1 for edges, 0 for padding, shape (Q,).
     edges
@@ -137,3 +150,141 @@ def _update(
 # Compiled once for each size of a graph.
 score = jax.jit(logits_of)
 update = jax.jit(_update)
+
+
+def set_costs(instance: PlacementInstance, sets: ColocatedGraph) -> FloatTable:
+    """Return the logarithms of the ticks of sets on each device, shape (N, D + 1).
+
+    The last column has the longest time that a set's output takes between any two devices.
+
+    A device that does not support one of its operators counts with 0 ticks; the policy cannot
+    choose it.
+    """
+    graph = instance.graph
+    ticks = np.zeros((sets.nodes, graph.devices + 1))
+    np.add.at(ticks[:, :-1], sets.set_of, np.maximum(graph.duration, 0))
+    longest = graph.times.max(axis=(1, 2), initial=0)
+    np.maximum.at(ticks[:, -1], sets.set_of[graph.producer], longest[graph.size])
+    return np.log1p(ticks).astype(np.float32)
+
+
+def placeto_arrays(instance: PlacementInstance, sets: ColocatedGraph) -> PlacetoArrays:
+    """Return the arrays of a graph of co-location sets as the policy reads them."""
+    nodes, count, devices = sets.nodes, sets.dag.edges, instance.graph.devices
+    high, wide = padded(nodes), padded(count)
+    costs = np.zeros((high, devices + 1), dtype=np.float32)
+    costs[:nodes] = set_costs(instance, sets)
+    edges = np.zeros((wide, 2), dtype=np.int64)
+    edges[:count] = sets.dag.edge_pairs()
+    after = np.zeros((high, high), dtype=np.float32)
+    after[:nodes, :nodes] = descendants(sets)
+    apart = np.zeros((high, high), dtype=np.float32)
+    apart[:nodes, :nodes] = 1 - after[:nodes, :nodes] - after[:nodes, :nodes].T - np.eye(nodes)
+    allowed = np.ones((high, devices), dtype=bool)
+    allowed[:nodes] = allowed_devices(instance.graph.is_supported, sets.set_of, nodes)
+    is_edge = (np.arange(wide) < count).astype(np.float32)
+    return PlacetoArrays(
+        costs=costs,
+        is_edge=is_edge,
+        edges=edges,
+        before=after.T.copy(),
+        after=after,
+        apart=apart,
+        is_allowed=allowed,
+    )
+
+
+def descendants(sets: ColocatedGraph) -> IntArray:
+    """Return 1 where the column's set can be reached from the row's, shape (N, N)."""
+    reached = np.zeros((sets.nodes, sets.nodes), dtype=np.int64)
+    for node in sets.dag.topological_order[::-1].tolist():
+        for consumer in sets.dag.consumers_of(node).tolist():
+            reached[node] |= reached[consumer]
+            reached[node, consumer] = 1
+    return reached
+
+
+def train(
+    instance: PlacementInstance,
+    evaluations: Evaluations,
+    generator: np.random.Generator,
+    settings: PlacetoSettings,
+) -> None:
+    """Run episodes and learn from each, until the evaluations or the time are used up."""
+    sets = colocated(instance.graph.dag)
+    graph = placeto_arrays(instance, sets)
+    devices = instance.graph.devices
+    parameters = initial_parameters(devices + 1, devices, settings.hidden, generator)
+    moments, number, baseline = adam_state(parameters), 0, MovingBaseline()
+    while evaluations.left:
+        turns, rewards = episode(
+            sets, graph, parameters_of(moments), evaluations, generator, settings
+        )
+        if turns is None:
+            return
+        returns = discounted_sums(rewards, settings.discount)
+        weight = np.zeros(len(turns.weight), dtype=np.float32)
+        weight[: sets.nodes] = baseline.differences(returns, returns)
+        moments = update(
+            moments, number, graph, turns._replace(weight=weight), settings.learning_rate
+        )
+        number += 1
+
+
+def episode(
+    sets: ColocatedGraph,
+    graph: PlacetoArrays,
+    parameters: Parameters,
+    evaluations: Evaluations,
+    generator: np.random.Generator,
+    settings: PlacetoSettings,
+) -> tuple[Turns | None, list[float]]:
+    """Move every set in turn, in topological order; return the turns and their rewards.
+
+    The first placement is drawn at random. A reward is how much less the latency is than before the
+    turn, in units of the first one's. Without evaluations left there are no turns.
+    """
+    high = len(graph.costs)
+    allowed = np.asarray(graph.is_allowed)
+    placement = np.where(allowed, generator.random(allowed.shape), -1.0).argmax(axis=1)
+    is_done = np.zeros(high, dtype=np.float32)
+    before = first = evaluations.latency(placement[: sets.nodes][sets.set_of])
+    placements, done, chosen, rewards = [], [], [], []
+    for turn in range(sets.nodes):
+        if not evaluations.left:
+            return None, []
+        logits = np.asarray(score(parameters, graph, placement, turn, is_done))
+        device = int(drawn(logits, generator))
+        placements.append(placement.copy())
+        done.append(is_done.copy())
+        chosen.append(device)
+        placement[turn] = device
+        is_done[turn] = 1
+        latency = evaluations.latency(placement[: sets.nodes][sets.set_of])
+        rewards.append(_gain(before, latency, first, settings.no_room))
+        before = latency if np.isfinite(latency) else before
+    rest = high - sets.nodes
+    turns = Turns(
+        np.concatenate([placements, np.zeros((rest, high), dtype=np.int64)]),
+        np.concatenate([np.arange(sets.nodes), np.zeros(rest, dtype=np.int64)]),
+        np.concatenate([done, np.zeros((rest, high), dtype=np.float32)]),
+        np.concatenate([chosen, np.zeros(rest, dtype=np.int64)]),
+        np.zeros(high, dtype=np.float32),
+    )
+    return turns, rewards
+
+
+def _gain(before: float, after: float, unit: float, no_room: float) -> float:
+    if not np.isfinite(before) or not np.isfinite(unit):
+        return 0.0
+    after = after if np.isfinite(after) else no_room * before
+    return (before - after) / max(unit, 1.0)
+
+
+def discounted_sums(rewards: list[float], discount: float) -> np.ndarray:
+    """Return for each turn the discounted sum of its reward and all later ones."""
+    sums, total = [], 0.0
+    for reward in reversed(rewards):
+        total = reward + discount * total
+        sums.append(total)
+    return np.array(sums[::-1])

@@ -12,19 +12,30 @@ import jax.numpy as jnp
 import numpy as np
 from jax.example_libraries import optimizers
 
-from boundmark.heuristics.placement.learned.graph_arrays import GraphArrays
-from boundmark.heuristics.placement.learned.network import (
+from boundmark.heuristics.placement.learned.colocation import colocated
+from boundmark.heuristics.placement.learned.features import (
+    FeatureChoice,
+    feature_matrix,
+    layout_of,
+)
+from boundmark.heuristics.placement.learned.graph_arrays import GraphArrays, graph_arrays
+from boundmark.heuristics.placement.learned.learning import Evaluations
+from boundmark.heuristics.placement.learned.neural_layers import (
+    NEVER,
     Array,
     Parameters,
+    adam_state,
     dense,
     initial_layers,
+    parameters_of,
 )
-
-NEVER = -1e9
+from boundmark.heuristics.placement.learned.reinforcement import MovingBaseline, allowed_devices
+from boundmark.heuristics.placement.learned.rnn_seq2seq import RnnSettings
+from boundmark.problems.placement import PlacementInstance
 
 
 class Placements(NamedTuple):
-    """Placements that were drawn, and what they weigh.
+    """Placements that were drawn, and their weights in the loss.
 
     Attributes
     ----------
@@ -56,7 +67,7 @@ def initial_parameters(
 
 
 def encoded(parameters: Parameters, graph: GraphArrays) -> Array:
-    """Return the encoder's state behind each set, shape (P, hidden)."""
+    """Return the encoder's state after each set, shape (P, hidden)."""
     rows = jax.nn.relu(dense(parameters, "read.0", graph.features))
     nothing = jnp.zeros(rows.shape[1])
 
@@ -119,11 +130,11 @@ def decoded(
 def _lstm(
     parameters: Parameters, name: str, carry: tuple[Array, Array], row: Array
 ) -> tuple[Array, Array]:
-    """Return the next short and long state of a cell."""
+    """Return the next hidden state and the next cell state of an LSTM."""
     short, long = carry
     gates = dense(parameters, name, jnp.concatenate([row, short]))
     enter, forget, leave, fresh = jnp.split(gates, 4)
-    # Cells remember at first.
+    # The forget gate is open at first.
     long = jax.nn.sigmoid(forget + 1) * long + jax.nn.sigmoid(enter) * jnp.tanh(fresh)
     return jax.nn.sigmoid(leave) * jnp.tanh(long), long
 
@@ -165,3 +176,39 @@ def _update(
 # Compiled once for each size of a graph.
 draw = jax.jit(_draw)
 update = jax.jit(_update)
+
+
+def train(
+    instance: PlacementInstance,
+    evaluations: Evaluations,
+    generator: np.random.Generator,
+    settings: RnnSettings,
+) -> None:
+    """Place batches and learn from each, until the evaluations or the time are used up.
+
+    The reward is minus the square root of latency, as in the paper, less a moving average.
+    """
+    sets = colocated(instance.graph.dag)
+    layout = layout_of(instance.graph, sets, FeatureChoice(), raw_shapes=False)
+    graph = graph_arrays(sets, feature_matrix(layout, instance.graph, sets))
+    devices, high = instance.graph.devices, len(graph.is_node)
+    allowed = np.ones((high, devices), dtype=bool)
+    allowed[: sets.nodes] = allowed_devices(instance.graph.is_supported, sets.set_of, sets.nodes)
+    width = graph.features.shape[1]
+    moments = adam_state(initial_parameters(width, devices, settings.hidden, generator))
+    baseline, worst, number = MovingBaseline(), 0.0, 0
+    while evaluations.left:
+        noise = generator.gumbel(size=(settings.samples, high, devices)).astype(np.float32)
+        chosen = np.asarray(draw(parameters_of(moments), graph, allowed, noise))
+        latencies = []
+        for row in chosen:
+            if not evaluations.left:
+                return
+            latencies.append(evaluations.latency(row[: sets.nodes][sets.set_of]))
+        finite = [latency for latency in latencies if np.isfinite(latency)]
+        worst = max([worst, *finite])
+        known = [x if np.isfinite(x) else settings.no_room * max(worst, 1.0) for x in latencies]
+        weight = baseline.advantages(-np.sqrt(known)).astype(np.float32)
+        batch = Placements(chosen, weight)
+        moments = update(moments, number, graph, allowed, batch, settings.learning_rate)
+        number += 1

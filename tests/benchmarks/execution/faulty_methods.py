@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.bounds.mip import SOLVERS, highs
 from boundmark.bounds.mip.linear_model import LinearModel
-from boundmark.bounds.mip.solvers import SOLVERS, highs
-from boundmark.bounds.mip.solvers.search import Outcome, Search
-from boundmark.bounds.pipeline.methods import exact
+from boundmark.bounds.mip.solving import Outcome, Search
+from boundmark.bounds.pipeline import exact
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
@@ -197,12 +197,12 @@ def solver_dies(instance: Any, budget: Budget, seed: int, progress: Progress) ->
         return highs.solve(model, replace(search, on_bound=report_and_die))
 
     SOLVERS["dies"] = solve
-    exact.run(instance, budget, seed, progress, solver="dies")
+    exact.run_exact(instance, budget, seed, progress, solver="dies")
 
 
 def lacks_solver(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
     sys.modules["highspy"] = None  # type: ignore[assignment]
-    exact.run(instance, budget, seed, progress, solver="highs")
+    exact.run_exact(instance, budget, seed, progress, solver="highs")
 
 
 def leaves_grandchildren(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:

@@ -14,7 +14,7 @@ Marked = Callable[[str], list[int]]
 
 GUARDED = """
 import subprocess, sys, time
-from boundmark.benchmarks.execution.guard import stand_guard
+from boundmark.benchmarks.execution.server_process import stand_guard
 stand_guard(int(sys.argv[1]))
 sleep = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
 subprocess.Popen(sleep)

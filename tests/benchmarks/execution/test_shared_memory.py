@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks.execution.shared_memory import CommonSharedMemory
+from boundmark.benchmarks.execution.memory import CommonSharedMemory
 
 MIB = 2**20
 
 OWN = """
 import os, sys
 from pathlib import Path
-from boundmark.benchmarks.execution.shared_memory import OwnSharedMemory, shared_memory
+from boundmark.benchmarks.execution.memory import OwnSharedMemory, shared_memory
 memory = shared_memory()
 if not isinstance(memory, OwnSharedMemory): sys.exit("not permitted")
 memory.begin()

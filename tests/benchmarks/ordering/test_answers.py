@@ -8,8 +8,8 @@ import pytest
 from brute_force_ordering import instance
 from command_line import Boundmark
 
+from boundmark.benchmarks import ordering
 from boundmark.benchmarks.answer import Answer
-from boundmark.benchmarks.ordering import answers
 from boundmark.benchmarks.suite import NamedInstance
 
 SAMPLE = instance(
@@ -28,15 +28,15 @@ ANSWER = Answer(
 
 def test_facts() -> None:
     """Names in order, what each operator takes, and what the default order costs."""
-    assert answers.facts(ANSWER) == {
+    assert ordering.facts(ANSWER) == {
         "operators": ["v0", "v2", "v1", "v3"], "memory": [8, 13, 11, 10], "default": 18,
     }  # fmt: skip
-    assert (answers.objective_name(ANSWER), answers.PRESENTATION.unit(ANSWER)) == ("peak", " B")
+    assert (ordering.objective_name(ANSWER), ordering.PRESENTATION.unit(ANSWER)) == ("peak", " B")
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """A timeline, the peak's operator and parts, and what is saved."""
-    answers.print_solution(ANSWER)
+    ordering.print_solution(ANSWER)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["timeline", "▅█▇▇"]
     assert "at operator 2 of 4, v2" in lines[1]
@@ -49,7 +49,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_timelines(values: list[int], expected: str) -> None:
     """The largest of neighbours counts where there are more operators than characters."""
-    assert answers.timeline(values) == expected
+    assert ordering.timeline(values) == expected
 
 
 @pytest.mark.parametrize("metric", ["peak", "sum"])
@@ -57,7 +57,7 @@ def test_losses_add_up_to_the_cost(metric: str) -> None:
     """Of the operator at the peak, or of all."""
     sample = SAMPLE.with_parameters({"metric": metric})
     source = NamedInstance("made", "up", sample)
-    parts = answers.losses(dataclasses.replace(ANSWER, source=source))
+    parts = ordering.losses(dataclasses.replace(ANSWER, source=source))
     assert sum(part.ticks for part in parts) == {"peak": 13, "sum": 42}[metric]
     assert {part.where for part in parts} == {{"peak": "v2", "sum": "all operators"}[metric]}
 
@@ -65,10 +65,10 @@ def test_losses_add_up_to_the_cost(metric: str) -> None:
 def test_without_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is shown."""
     nothing = dataclasses.replace(ANSWER, solution=None, objective=None)
-    answers.print_solution(nothing)
+    ordering.print_solution(nothing)
     assert capsys.readouterr().out == ""
-    assert answers.facts(nothing) == {"operators": None, "memory": None, "default": None}
-    assert answers.losses(nothing) == []
+    assert ordering.facts(nothing) == {"operators": None, "memory": None, "default": None}
+    assert ordering.losses(nothing) == []
 
 
 def test_a_model_and_its_default_order(boundmark: Boundmark, tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ import pytest
 from command_line import Boundmark
 from onnx import TensorProto, helper, numpy_helper
 
-from boundmark.benchmarks.pipeline.commands import chained_run
-from boundmark.benchmarks.pipeline.commands.chained_run import largest_difference
-from boundmark.benchmarks.pipeline.commands.split import split
+from boundmark.benchmarks.pipeline import split as split_module
+from boundmark.benchmarks.pipeline.split import largest_difference, split
 
 STAGES = {"a": 3, "b": 3, "c": 5, "d": 5}
 
@@ -98,7 +97,7 @@ def test_small_values_are_compared_too(
     out = tmp_path / "stages"
     command = ("split", small, "--solution", partition, "--out", out)
     boundmark(*command)
-    monkeypatch.setattr(chained_run, "largest_difference", lambda *given: (1e-7, 1e-6))
+    monkeypatch.setattr(split_module, "largest_difference", lambda *given: (1e-7, 1e-6))
     with pytest.raises(SystemExit) as ended:
         split.callback(
             **split.make_context("split", [str(one) for one in command[1:]]).params  # type: ignore[misc]

@@ -6,8 +6,8 @@ import re
 import pytest
 from brute_force_placement import instance
 
+from boundmark.benchmarks import placement
 from boundmark.benchmarks.answer import Answer
-from boundmark.benchmarks.placement import answers
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 
@@ -25,25 +25,25 @@ ANSWER = Answer(
 
 def test_a_line_for_each_device(capsys: pytest.CaptureFixture[str]) -> None:
     """What it runs, its share of the makespan, what it sends and receives, how full it is."""
-    answers.print_solution(ANSWER)
+    placement.print_solution(ANSWER)
     lines = [re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == [
         "device", "operators", "busy", "share", "sending", "receiving", "memory", "full",
     ]  # fmt: skip
     assert lines[1] == ["d0", "2", "3", "27%", "5", "0", "3", "100%"]
     assert lines[2] == ["d1", "1", "4", "36%", "0", "5", "3", "50%"]
-    assert (answers.objective_name(ANSWER), answers.unit(ANSWER)) == ("makespan", "")
+    assert (placement.objective_name(ANSWER), placement.unit(ANSWER)) == ("makespan", "")
 
 
 def test_losses() -> None:
     """The device that computes longest does so for 4 of 11 ticks, and waits 5 for its tensor."""
-    parts = [(loss.ticks, loss.where) for loss in answers.losses(ANSWER)]
+    parts = [(loss.ticks, loss.where) for loss in placement.losses(ANSWER)]
     assert parts == [(4, "device d1"), (5, "device d1"), (2, "device d1")]
 
 
 def test_facts() -> None:
     """Programs get the same numbers."""
-    assert answers.facts(ANSWER) == {
+    assert placement.facts(ANSWER) == {
         "transfers": 1,
         "devices": [
             {"name": "d0", "operators": 2, "busy": 3, "sending": 5, "receiving": 0,
@@ -61,7 +61,7 @@ def test_transfers_per_edge_name_consumers() -> None:
         source=NamedInstance("made", "up", SAMPLE.with_parameters({"transfers": "per-edge"})),
         solution={"devices": [0, 0, 1], "starts": [0, 2, 7], "transfers": [[0, 2, 2]]},
     )
-    assert [device["receiving"] for device in answers.facts(per_edge)["devices"]] == [0, 5]
+    assert [device["receiving"] for device in placement.facts(per_edge)["devices"]] == [0, 5]
 
 
 def test_fused_operators_are_also_run_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,9 +78,9 @@ def test_fused_operators_are_also_run_one_by_one(capsys: pytest.CaptureFixture[s
         solution={"devices": [1, 0], "starts": [0, 4], "transfers": [[0, 0, 3]]},
     )
     assert sample.objective(PlacementSchedule.from_json(answer.solution)) == 10
-    facts = answers.facts(answer)
+    facts = placement.facts(answer)
     assert (facts["unfused_operators"], facts["unfused_objective"]) == (3, 6)
-    answers.print_solution(answer)
+    placement.print_solution(answer)
     expected = "2 operators, fused of 3; run one by one, the makespan is 6"
     assert capsys.readouterr().out.splitlines()[-1] == expected
 
@@ -88,6 +88,6 @@ def test_fused_operators_are_also_run_one_by_one(capsys: pytest.CaptureFixture[s
 def test_without_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is shown."""
     nothing = dataclasses.replace(ANSWER, solution=None, objective=None)
-    answers.print_solution(nothing)
+    placement.print_solution(nothing)
     assert capsys.readouterr().out == ""
-    assert answers.facts(nothing) == {"devices": None, "transfers": None}
+    assert placement.facts(nothing) == {"devices": None, "transfers": None}

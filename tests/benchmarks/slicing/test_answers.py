@@ -6,8 +6,8 @@ import re
 import pytest
 from brute_force_slicing import HALO, instance, needs
 
+from boundmark.benchmarks import slicing
 from boundmark.benchmarks.answer import Answer
-from boundmark.benchmarks.slicing import answers
 from boundmark.benchmarks.suite import NamedInstance
 
 SAMPLE = instance(
@@ -24,7 +24,7 @@ ANSWER = Answer(
 
 def test_a_line_for_each_device(capsys: pytest.CaptureFixture[str]) -> None:
     """What it computes, its share of the latency, what it receives, how full it is."""
-    answers.print_solution(ANSWER)
+    slicing.print_solution(ANSWER)
     lines = [re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == [
         "device", "operators", "computing", "share", "communicating", "received", "memory", "full",
@@ -33,13 +33,13 @@ def test_a_line_for_each_device(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1] == ["d0", "2", "6", "75%", "2", "2", "13", "65%"]
     assert lines[2] == ["d1", "2", "6", "75%", "2", "2", "13", "32%"]
     assert lines[3] == ["operators by number of parts: 2 in 2"]
-    assert (answers.objective_name(ANSWER), answers.unit(ANSWER)) == ("latency", "")
+    assert (slicing.objective_name(ANSWER), slicing.unit(ANSWER)) == ("latency", "")
 
 
 def test_facts() -> None:
     """Programs get the same numbers."""
     same = {"operators": 2, "computing": 6, "communicating": 2, "received": 2, "memory": 13}
-    assert answers.facts(ANSWER) == {
+    assert slicing.facts(ANSWER) == {
         "parts": [0, 2],
         "devices": [{"name": "d0", **same}, {"name": "d1", **same}],
     }
@@ -48,6 +48,6 @@ def test_facts() -> None:
 def test_without_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is shown."""
     nothing = dataclasses.replace(ANSWER, solution=None, objective=None)
-    answers.print_solution(nothing)
+    slicing.print_solution(nothing)
     assert capsys.readouterr().out == ""
-    assert answers.facts(nothing) == {"devices": None, "parts": None}
+    assert slicing.facts(nothing) == {"devices": None, "parts": None}

@@ -8,7 +8,7 @@ import pytest
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
-from boundmark.bounds.pipeline.shares.table import share_table
+from boundmark.bounds.pipeline.share import share_table
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.reports.stored.documents import write_document

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from brute_force import instance
 
-from boundmark.bounds.mip.floating_model import LARGEST_COEFFICIENT, FloatingModel
-from boundmark.bounds.mip.solvers import SOLVERS
-from boundmark.bounds.mip.solvers.search import Search
-from boundmark.bounds.pipeline.mip.exact_models import exact_columns, exact_model
-from boundmark.bounds.pipeline.mip.quick_slicing import sliced
-from boundmark.bounds.pipeline.mip.superblock_models import bottleneck_model
+from boundmark.bounds.mip import SOLVERS
+from boundmark.bounds.mip.linear_model import LARGEST_COEFFICIENT, FloatingModel
+from boundmark.bounds.mip.solving import Search
+from boundmark.bounds.pipeline.bottleneck import bottleneck_model
+from boundmark.bounds.pipeline.exact import exact_columns, exact_model
+from boundmark.bounds.pipeline.quick_partition import sliced
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance

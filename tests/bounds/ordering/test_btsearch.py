@@ -7,7 +7,7 @@ from brute_force_ordering import instance, topological_orders
 from recording import record
 from tiny_instances import tiny
 
-from boundmark.bounds.ordering.methods.btsearch import Backtracking
+from boundmark.bounds.ordering.btsearch import Backtracking
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 

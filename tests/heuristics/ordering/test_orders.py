@@ -8,13 +8,13 @@ from tiny_instances import tiny
 from tiny_ordering import LARGER
 
 from boundmark.heuristics.ordering import METHODS
-from boundmark.heuristics.ordering.kernels.memory import anneal, peak_and_sum, tensors_of
-from boundmark.heuristics.ordering.methods.reorder import random_runs
-from boundmark.heuristics.ordering.orders.constructed import (
+from boundmark.heuristics.ordering.constructed import (
     breadth_first,
     depth_first,
     smallest_increase,
 )
+from boundmark.heuristics.ordering.memory_kernels import anneal, peak_and_sum, tensors_of
+from boundmark.heuristics.ordering.reorder import random_runs
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.ordering import ExecutionOrder
@@ -57,7 +57,7 @@ def test_annealing_keeps_orders_topological(peak_weight: int) -> None:
     tensors = tensors_of(LARGER)
     first = LARGER.graph.dag.topological_order
     current, best = first.copy(), first.copy()
-    moves = random_runs(12, 500, np.random.default_rng(1))
+    moves = random_runs(12, 500, np.random.default_rng(1), 4.0)
     least = anneal(peak_weight, current, best, moves, np.full(500, 5.0), tensors)
     for order in (current, best):
         check_order(LARGER.graph, order.tolist())
@@ -69,7 +69,7 @@ def test_annealing_keeps_orders_topological(peak_weight: int) -> None:
 def test_runs_are_neighbours_within_the_order() -> None:
     """Neither is empty, and both are inside."""
     for nodes in (2, 3, 50):
-        begin, middle, end = random_runs(nodes, 200, np.random.default_rng(3)).T
+        begin, middle, end = random_runs(nodes, 200, np.random.default_rng(3), 4.0).T
         assert (begin >= 0).all()
         assert (begin < middle).all()
         assert (middle < end).all()

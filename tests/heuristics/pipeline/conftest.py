@@ -79,17 +79,17 @@ def random_instance() -> Callable[..., PipelineInstance]:
 
 
 @pytest.fixture(scope="session")
-def all_slicings() -> Callable[[int, int], list[IntArray]]:
+def all_segmentations() -> Callable[[int, int], list[IntArray]]:
     """Return a function that lists every way to cut n positions into 1 .. k non-empty stages."""
 
-    def slicings(nodes: int, k: int) -> list[IntArray]:
+    def segmentations(nodes: int, k: int) -> list[IntArray]:
         return [
             np.array([*inner, nodes])
             for cuts in range(min(k, nodes))
             for inner in itertools.combinations(range(1, nodes), cuts)
         ]
 
-    return slicings
+    return segmentations
 
 
 @pytest.fixture(scope="session")

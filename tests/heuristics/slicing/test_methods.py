@@ -6,7 +6,7 @@ from brute_force_slicing import instance, needs, needs_all, optimum
 from recording import record
 from tiny_slicing import LARGER, tiny
 
-from boundmark.heuristics.slicing.plans.simple import layers, patterns, speeds
+from boundmark.heuristics.slicing.simple_plans import layers, patterns, speeds
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.slicing import SlicingInstance
 

@@ -10,7 +10,7 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.datasets.resolve import load_member
-from boundmark.heuristics.placement.schedules.incumbent import Incumbent
+from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement import PROBLEM, PlacementInstance
 from boundmark.problems.placement.fusion import FusionRules, coarsen
@@ -79,7 +79,7 @@ def test_schedules_expand_exactly(sample: PlacementInstance, data: st.DataObject
         data.draw(st.lists(span, min_size=fused.nodes, max_size=fused.nodes)), dtype=np.int64
     )
     recorder = Recorder()
-    makespan = Incumbent(fused, recorder).offer(devices)
+    makespan = PlacementIncumbent(fused, recorder).evaluate(devices)
     expanded = coarse.expanded(recorder.solutions[0], sample.transfers)
     assert sample.objective(expanded) == makespan
     stored = solution_document(sample, expanded, makespan)

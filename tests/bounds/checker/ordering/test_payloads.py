@@ -131,6 +131,39 @@ def test_stops_need_operators_that_always_do_the_same() -> None:
         check("section-search/1", {**SEARCH, "stops": stops}, small)
 
 
+def test_prices_above_zero_are_no_more_than_the_size() -> None:
+    """Those below 0 take nothing away from them, and a tensor that stays has none above 0."""
+    tensors = [(2, -1, [0]), (2, 0, [1, 2]), (1, 1, [3]), (1, 2, [3]), (1, 3, [])]
+    both, kept = instance(4, tensors), instance(4, tensors, kept=[1])
+    for sample, first, second, is_right in (
+        (both, 2, -1, True), (both, 1, 1, True), (both, 3, -1, False), (both, 2, 1, False),
+        (kept, 0, -1, True), (kept, -1, -1, True), (kept, 1, 0, False), (kept, 1, -1, False),
+    ):  # fmt: skip
+        cuts = [[3, [[1, 1, first], [1, 2, second]]]]
+        payload = {"order": [0, 1, 2, 3], "forced": [], "cuts": cuts}
+        if is_right:
+            assert check("live-cut/1", payload, sample) > 0
+        else:
+            with pytest.raises(checker.Rejected, match="add up to more than its size, or it stays"):
+                check("live-cut/1", payload, sample)
+
+
+def test_the_last_operator_of_a_section_counts() -> None:
+    """Operator 3 comes last in the order, and overwrites what 0 left if it does."""
+    # A branch of two operators and one of one; 1 and 3 both read tensor 1.
+    tensors = [
+        (2, -1, [0]), (5, 0, [1, 3]), (6, 0, [1]), (9, 1, [2]), (1, 2, [4]), (5, 3, [4]),
+        (1, 4, []),
+    ]  # fmt: skip
+    prices = [[1, 3, 5], [2, 1, 6], [3, 2, 5]]
+    stops = [{"forced": [1, 4]}, {"at": 3, "slope": [-1, 1], "prices": prices}]
+    payload = {**SEARCH, "order": [0, 1, 2, 3, 4], "stops": stops}
+    assert check("section-search/1", payload, instance(5, tensors, metric="sum"))
+    overwriting = instance(5, tensors, metric="sum", in_place="yes")
+    with pytest.raises(checker.Rejected, match="overwrites in some orders only"):
+        check("section-search/1", payload, overwriting)
+
+
 def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide searches are refused as too large, in time and in memory."""
     wide = instance(17, [(1, v, [16]) for v in range(16)], metric="sum")

@@ -84,6 +84,14 @@ def test_down_sets_decide(seed: int) -> None:
             assert prove(sample, "ideal-dp/1", payload) == expected
 
 
+def test_nodes_that_are_left_out_exist() -> None:
+    """The number of no node is refused."""
+    sample = instance([1, 2], [(0, 1)], 2)
+    for ignored in ([-1], [2], [0, 2]):
+        assert prove(sample, "ideal-dp/1", {"threshold": 0, "ignored": ignored}) is None
+    assert prove(sample, "ideal-dp/1", {"threshold": 0, "ignored": [0, 0]}) == 1
+
+
 def flows_of(sample: PipelineInstance, dice: random.Random) -> Iterator[Document]:
     """Yield flows of which many are right, and many just about not."""
     edges = len(sample.graph.dag.sources)

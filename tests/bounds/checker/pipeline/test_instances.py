@@ -38,6 +38,21 @@ def test_malformed_instances(field: str, value: Any, reason: str) -> None:
         checker.check_instance(document)
 
 
+def test_all_costs_together_are_limited() -> None:
+    """Work, transfer, param_load and the cache add up to 2^53 at most, whichever is the largest."""
+    sample: dict[str, Any] = {
+        "format": "boundmark-instance/1", "problem": "pipeline", "k": 2, "cache": 3,
+        "edges": [[0, 1]], "work": [1, 2], "transfer": [4, 5], "param_load": [6, 7],
+    }  # fmt: skip
+    for name in ("work", "transfer", "param_load"):
+        rest = 3 + sum(sum(sample[other]) for other in ("work", "transfer", "param_load"))
+        first, second = sample[name]
+        most = 2**53 - rest + first
+        checker.check_instance({**sample, name: [most, second]})
+        with pytest.raises(checker.Rejected, match="costs of the instance add up to more than"):
+            checker.check_instance({**sample, name: [most + 1, second]})
+
+
 def test_huge_integers_are_rejected() -> None:
     """Integers too long to print are rejected without printing them."""
     sample = certified("pipeline", "share")

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -17,6 +18,7 @@ from recording import record
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
+from boundmark.bounds.checker.pipeline.packing import _heaviest
 from boundmark.bounds.pipeline.packing import search
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.pipeline import PipelineInstance
@@ -65,6 +67,7 @@ BAD: dict[str, tuple[Document, str]] = {
     "generous to large sets": ({"front": [0] * 6 + [1]}, "the weights do not refute the threshold"),
     "node twice": ({"order": [0, 0]}, "order of the payload is not each node once"),
     "node missing": ({"order": [1]}, "order of the payload is not each node once"),
+    "node unknown": ({"order": [0, 2]}, "order of the payload is not an integer from 0 to 1"),
     "flows of no list": ({"flows": {}}, "flows of the payload is not a list"),
     "unknown flow": ({"plan": [0, 1]}, "plan of the payload is not an integer from -1 to 0"),
     "short plan": ({"plan": [0]}, "plan of the payload ends before all sets are searched"),
@@ -103,6 +106,28 @@ def test_bad_payloads(name: str) -> None:
     with pytest.raises(checker.Rejected) as caught:
         proved(PAIR, {**good, **change})
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("unit", [1, 2, 3, 6, 7, 100])
+def test_units_of_any_size(unit: int) -> None:
+    """The front has an entry for each unit that is begun."""
+    given_payload = payload(PAIR, 6, unit=unit, front=[0] * (6 // unit + 1))
+    assert proved(PAIR, given_payload) == 7
+    for front in ([0] * (6 // unit), [0] * (6 // unit + 2)):
+        with pytest.raises(checker.Rejected, match=r"not 0 and one for each unit up to the limit"):
+            proved(PAIR, {**given_payload, "front": front})
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_heaviest_sets_together(seed: int) -> None:
+    """Any number of sets that have so many units together, each as heavy as the front allows."""
+    dice = random.Random(seed)
+    front = [0, *(dice.randrange(9) for _ in range(dice.randrange(9)))]
+
+    def most(units: int) -> int:
+        return max((front[used] + most(units - used) for used in range(1, units + 1)), default=0)
+
+    assert _heaviest(front) == most(len(front) - 1)
 
 
 def test_a_node_that_costs_more_than_the_threshold_refutes_it() -> None:

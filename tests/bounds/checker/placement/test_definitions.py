@@ -1,6 +1,7 @@
 """What the checker concludes of small random placements, against definitions and enumeration."""
 
 import itertools
+import math
 import random
 from typing import Any
 
@@ -421,6 +422,132 @@ def test_searches_decide(seed: int) -> None:
         else:
             assert found is not None
             assert threshold < found <= best
+
+
+def between(sample: PlacementInstance, inner: list[int], ends: dict[int, int]) -> PlacementInstance:
+    """Return the operators of an interval with its ends, which take no time, on given devices."""
+    graph = sample.graph
+    kept = [*inner, *ends]
+    place = {v: number for number, v in enumerate(kept)}
+    rows = graph.duration.tolist()
+    for v, device in ends.items():
+        rows[v] = [0 if d == device else -1 for d in range(graph.devices)]
+    sizes = {int(u): int(size) for u, size in zip(graph.producer, graph.size, strict=True)}
+    edges = [
+        (place[int(u)], place[w])
+        for u, readers in zip(graph.producer, graph.consumers, strict=True)
+        for w in readers
+        if int(u) in place and w in place
+    ]
+    times = graph.times.reshape(len(graph.times), -1).tolist()
+    return instance(
+        [rows[v] for v in kept],
+        edges,
+        # Each operator has a size of its own.
+        times=[times[sizes.get(v, 0)] for v in kept],
+        memory=graph.memory[kept].tolist(),
+        capacity=graph.capacity.tolist(),
+        transfers=sample.transfers,
+    )
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_searches_of_intervals_decide(seed: int) -> None:
+    """For any devices of its ends, an interval takes as long as its operators alone would."""
+    sample = drawn(seed, 5, memory=seed % 2 == 0, is_shuffled=True)
+    found = Network(read(sample))
+    devices, nodes = found.devices, range(len(found.duration))
+    intervals = sorted(waits(found)) + [(OUTSIDE, v) for v in nodes] + [(v, OUTSIDE) for v in nodes]
+    for first, last in intervals:
+        inner = found.inside(first, last)
+        if len(inner) > 3:
+            continue
+        for source, target in itertools.product(range(devices), repeat=2):
+            ends = {v: d for v, d in ((first, source), (last, target)) if v != OUTSIDE}
+            if any(found.duration[v][d] >= NEVER for v, d in ends.items()):
+                continue
+            row = [source * (first != OUTSIDE), target * (last != OUTSIDE)]
+            best = optimum(between(sample, inner, ends))
+            for threshold, is_refuted in ((best - 1, True), (best, False)):
+                if threshold < 0 or (threshold == math.inf and not is_refuted):
+                    continue
+                threshold = 99 if threshold == math.inf else int(threshold)
+                searches = [[*row, threshold, STEPS]]
+                interval = {"first": first, "last": last, "rows": [], "searches": searches}
+                whole = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": []}
+                proved = prove(sample, "series/1", {"intervals": [interval, whole]})
+                assert (proved is not None) == is_refuted
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_priced_paths_prove_nothing_false(seed: int) -> None:
+    """Whatever the prices of work, memory and paths are, and what arcs hand over."""
+    sample, dice = drawn(seed, memory=seed % 2 == 1, is_shuffled=True), random.Random(seed)
+    best = optimum(sample)
+    found = Network(read(sample))
+    devices = found.devices
+    arcs_of = {v: {u for u, _ in found.inputs[v]} for v in range(len(found.duration))}
+    searches = [[0, 0, int(best) - 1, STEPS]] if best else []
+    jump = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": searches}
+    for _ in range(20):
+        arcs = []
+        for _ in range(dice.randrange(3)):
+            amount, at = dice.randrange(3), OUTSIDE
+            path = [dice.choice(list(arcs_of))]
+            while arcs_of[path[0]] and dice.random() < 0.8:
+                path.insert(0, dice.choice(sorted(arcs_of[path[0]])))
+            for v in [*path, OUTSIDE]:
+                width = (1 if at == OUTSIDE else devices) + (1 if v == OUTSIDE else devices)
+                arcs.append([at, v, amount, *(dice.randrange(-2, 3) for _ in range(width))])
+                at = v
+        payload = {
+            "intervals": [jump] * dice.randrange(2),
+            "arcs": arcs,
+            "work": [dice.randrange(3) for _ in range(devices)],
+            "memory": [dice.randrange(3) for _ in range(devices)],
+        }
+        if payload["intervals"]:
+            arcs.append([OUTSIDE, OUTSIDE, dice.randrange(1, 3), dice.randrange(-2, 3), 0])
+        proved = prove(sample, "path-prices/1", payload)
+        assert proved == priced(sample, payload, int(best))
+        assert proved is None or proved <= best
+
+
+def priced(sample: PlacementInstance, payload: dict[str, Any], best: int) -> int | None:
+    """Return what prices prove by the documentation, the whole schedule taking `best`."""
+    read_sample = read(sample)
+    found, devices = Network(read_sample), range(len(read_sample.capacity))
+    work, memory = payload["work"], payload["memory"]
+    paths = sum(row[2] for row in payload["arcs"] if row[0] == OUTSIDE)
+    if not paths + sum(work):
+        return None
+    able = {v: [d for d in devices if ticks[d] < NEVER] for v, ticks in enumerate(found.duration)}
+    able[OUTSIDE] = [0]
+    through = dict.fromkeys(able, 0)
+    handed = {v: [0] * len(devices) for v in able}
+    least = -sum(m * c for m, c in zip(memory, read_sample.capacity, strict=True))
+    for first, last, amount, *taken in payload["arcs"]:
+        near = taken[: 1 if first == OUTSIDE else len(devices)]
+        far = taken[len(near) :]
+        ways = []
+        for d, e in itertools.product(able[first], able[last]):
+            lag = best if first == last == OUTSIDE and payload["intervals"] else 0
+            for tensor, readers in enumerate(read_sample.consumers):
+                if read_sample.producer[tensor] == first and last in readers:
+                    lag = max(lag, read_sample.ticks(tensor, d, e))
+            ways.append(amount * lag - near[d] - far[e])
+        least += min(ways)
+        through[first] += amount
+        for v, prices in ((first, near), (last, far)):
+            for d, price in enumerate(prices):
+                handed[v][d] += price
+    least += handed[OUTSIDE][0]
+    for v, ticks in enumerate(found.duration):
+        least += min(
+            (through[v] + work[d]) * ticks[d] + memory[d] * read_sample.memory[v] + handed[v][d]
+            for d in able[v]
+        )
+    return max(0, math.ceil(least / (paths + sum(work))))
 
 
 @pytest.mark.parametrize("seed", range(60))

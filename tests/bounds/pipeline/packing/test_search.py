@@ -1,5 +1,4 @@
 import json
-from unittest import mock
 
 import pytest
 from brute_force import instance
@@ -9,18 +8,24 @@ from hypothesis import strategies as st
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.packing import Sets
-from boundmark.bounds.pipeline.packing import search as searching
-from boundmark.bounds.pipeline.packing.search import Task, search
+from boundmark.bounds.pipeline.packing.search import SearchSettings, Task, search
 from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.problems.arrays import frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
 
-def task(sample: PipelineInstance, weights: list[int], front: list[int], unit: int) -> Task:
+def task(
+    sample: PipelineInstance, weights: list[int], front: list[int], unit: int, **settings: int
+) -> Task:
     """Return what is searched for, with a limit in the middle of the last unit."""
-    limit = len(front) * unit - 1 - unit // 2
-    return Task(Tensors.of(sample.graph), frozen(weights), frozen(front), unit, limit)
+    limit, tensors = len(front) * unit - 1 - unit // 2, Tensors.of(sample.graph)
+    return Task(tensors, frozen(weights), frozen(front), unit, limit, SearchSettings(**settings))
+
+
+def often_split(steps: int) -> dict[str, int]:
+    """Return settings with which sets are split after as many steps."""
+    return {"steps_with_last_flow": steps, "steps_with_own_flow": steps}
 
 
 def exceeding(sample: PipelineInstance, given: Task) -> set[tuple[int, int]]:
@@ -42,13 +47,9 @@ def test_exactly_the_sets_that_exceed_the_front_are_found(
     n = sample.nodes
     weights = data.draw(st.lists(st.integers(0, 50), min_size=n, max_size=n))
     front = data.draw(st.lists(st.integers(0, 150), min_size=1, max_size=40))
-    given = task(sample, weights, front, data.draw(st.integers(1, 3)))
+    given = task(sample, weights, front, data.draw(st.integers(1, 3)), **often_split(steps))
     price = data.draw(st.integers(1, 20))
-    with (
-        mock.patch.object(searching, "STEPS_WITH_LAST_FLOW", steps),
-        mock.patch.object(searching, "STEPS_WITH_OWN_FLOW", steps),
-    ):
-        outcome = search(given, price, Budget(20), 10**9)
+    outcome = search(given, price, Budget(20), 10**9)
     assert outcome.has_ended
     assert set(outcome.found) == exceeding(sample, given)
 
@@ -62,12 +63,8 @@ def test_checker_repeats_the_search(
     n = sample.nodes
     weights = data.draw(st.lists(st.integers(0, 50), min_size=n, max_size=n))
     shape = data.draw(st.lists(st.integers(0, 40), min_size=1, max_size=40))
-    given = task(sample, weights, [0, *shape], 1)
-    with (
-        mock.patch.object(searching, "STEPS_WITH_LAST_FLOW", steps),
-        mock.patch.object(searching, "STEPS_WITH_OWN_FLOW", steps),
-    ):
-        outcome = search(given, 5, Budget(20), 10**9)
+    given = task(sample, weights, [0, *shape], 1, **often_split(steps))
+    outcome = search(given, 5, Budget(20), 10**9)
     document = sample.to_json()
     graph = checker.check_instance(document)
     sets = Sets(graph, outcome.order, weights, given.front.tolist(), given.limit, given.unit)
@@ -95,7 +92,7 @@ def test_search_stops_at_the_limits() -> None:
 
 def test_search_that_finds_much_stops_early() -> None:
     """The weights have to change anyway."""
-    with mock.patch.object(searching, "MOST_FOUND", 5):
-        outcome = search(task(LADDER, [5] * 12, [0] * 100, 1), 1, Budget(20), 10**9)
+    given = task(LADDER, [5] * 12, [0] * 100, 1, most_found=5)
+    outcome = search(given, 1, Budget(20), 10**9)
     assert not outcome.has_ended
     assert len(outcome.found) == 5

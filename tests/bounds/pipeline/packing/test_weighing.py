@@ -9,11 +9,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from boundmark.bounds.pipeline.mip.quick_slicing import quick_partition
-from boundmark.bounds.pipeline.packing.master import Master, Packings
 from boundmark.bounds.pipeline.packing.pool import Pool
 from boundmark.bounds.pipeline.packing.tensors import Tensors
-from boundmark.bounds.pipeline.packing.weighing import LARGEST_SUM, PRECISION, Weigher, whole_of
+from boundmark.bounds.pipeline.packing.weighing import (
+    LARGEST_SUM,
+    Master,
+    Packings,
+    Weigher,
+    WeighingSettings,
+    whole_of,
+)
+from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -60,7 +66,9 @@ def test_weights_are_the_best(sample: PipelineInstance, limit: int, first: float
     assert solve.call_count < 200
     assert found.upper >= -best.fun - 1e-6
     assert found.lower <= found.upper + 1e-6
-    assert found.lower == pytest.approx(-best.fun, abs=5 * PRECISION + 0.1 * -best.fun)
+    assert found.lower == pytest.approx(
+        -best.fun, abs=5 * WeighingSettings().precision + 0.1 * -best.fun
+    )
     if found.lower <= -best.fun + 1e-6:
         assert (packings @ found.weights).max() <= 1 + 1e-6
 

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget
-from boundmark.bounds.pipeline.reach import attempt as attempts
-from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Setting
+from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context, StepSettings
 from boundmark.bounds.pipeline.reach.prefixes import Step
-from boundmark.bounds.pipeline.shares.windows import SHARE_UNITS
+from boundmark.bounds.pipeline.windows import SHARE_UNITS
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -42,10 +41,10 @@ SAMPLES = [
 ]
 
 
-def attempted(setting: Setting, threshold: int) -> Attempt | None:
+def attempted(context: Context, threshold: int) -> Attempt | None:
     """Return an attempt, None where a node does not fit."""
-    amounts = setting.amounts(threshold)
-    return None if amounts is None else Attempt(setting, threshold, amounts)
+    amounts = context.amounts(threshold)
+    return None if amounts is None else Attempt(context, threshold, amounts)
 
 
 def certificate(sample: PipelineInstance, attempt: Attempt) -> Certificate:
@@ -65,12 +64,12 @@ class Nowhere:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_no_pipeline_is_beyond_what_is_proved(setting: Callable[..., Setting], part: int) -> None:
+def test_no_pipeline_is_beyond_what_is_proved(context: Callable[..., Context], part: int) -> None:
     """At every threshold, prefixes of all pipelines weigh what steps from either end say."""
     for sample in SAMPLES[part::4]:
         best = optimum(sample)
         for threshold in range(max(1, best - 2), best + 3):
-            attempt = attempted(setting(sample), threshold)
+            attempt = attempted(context(sample), threshold)
             if attempt is None:
                 assert threshold < best
                 continue
@@ -90,12 +89,12 @@ def test_no_pipeline_is_beyond_what_is_proved(setting: Callable[..., Setting], p
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_a_step_proves_the_best_stage(setting: Callable[..., Setting], part: int) -> None:
+def test_a_step_proves_the_best_stage(context: Callable[..., Context], part: int) -> None:
     """Searched to its end, a step of one stage finds the heaviest prefix that one leads to."""
     proved = 0
     for sample in SAMPLES[part::4]:
         threshold = optimum(sample)
-        attempt = attempted(setting(sample), threshold)
+        attempt = attempted(context(sample), threshold)
         assert attempt is not None
         prefixes = attempt.prefixes
         weights = prefixes.weights.tolist()
@@ -120,12 +119,12 @@ def test_a_step_proves_the_best_stage(setting: Callable[..., Setting], part: int
 @settings(max_examples=60)
 @given(sample=instances())
 def test_all_stages_at_once_decide(
-    setting: Callable[..., Setting], sample: PipelineInstance
+    context: Callable[..., Context], sample: PipelineInstance
 ) -> None:
     """`finish` refutes what is below the optimum, and nothing else."""
     best = optimum(sample)
     for threshold in (best - 1, best):
-        attempt = attempted(setting(sample), threshold) if threshold > 0 else None
+        attempt = attempted(context(sample), threshold) if threshold > 0 else None
         if attempt is None or attempt.is_refuted:
             continue
         is_refuted = attempt.finish(MANY, Best(sample, Nowhere()))  # type: ignore[arg-type]
@@ -138,13 +137,13 @@ def test_all_stages_at_once_decide(
 @settings(max_examples=40)
 @given(sample=instances(), width=st.integers(1, 4))
 def test_steps_of_several_stages(
-    setting: Callable[..., Setting], sample: PipelineInstance, width: int
+    context: Callable[..., Context], sample: PipelineInstance, width: int
 ) -> None:
     """Steps of one to four stages, from both ends, are certified and never refute too much."""
     best = optimum(sample)
     turns = ("forward", "backward", "back_and_forth")
     for threshold, turn in itertools.product((best - 1, best), turns):
-        attempt = attempted(setting(sample), threshold) if threshold > 0 else None
+        attempt = attempted(context(sample), threshold) if threshold > 0 else None
         if attempt is None:
             continue
         if not attempt.is_refuted:
@@ -158,10 +157,10 @@ def test_steps_of_several_stages(
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 12])
 def test_the_longest_steps_cover_all_stages(
-    setting: Callable[..., Setting], monkeypatch: pytest.MonkeyPatch, k: int, stages: int
+    context: Callable[..., Context], monkeypatch: pytest.MonkeyPatch, k: int, stages: int
 ) -> None:
     """From either end, each stage is in a longest step, and some step ends at each prefix."""
-    attempt = attempted(setting(instance([5] * 8, [(v, v + 1) for v in range(7)], k)), 40)
+    attempt = attempted(context(instance([5] * 8, [(v, v + 1) for v in range(7)], k)), 40)
     assert attempt is not None
     taken: list[tuple[Step, int]] = []
     monkeypatch.setattr(attempt, "take", lambda *call: taken.append(call))
@@ -178,16 +177,15 @@ def test_the_longest_steps_cover_all_stages(
 
 
 def test_steps_from_both_ends_narrow_prefixes(
-    setting: Callable[..., Setting],
+    context: Callable[..., Context],
     random_graph: Callable[..., PipelineGraph],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What steps from one end leave open, those from the other end narrow, and nothing is lost."""
-    monkeypatch.setattr(attempts, "NEARLY_REFUTED", 2.0)
+    early = StepSettings(nearly_refuted=2.0)
     sample = PipelineInstance(random_graph(24, seed=1), 4)
     mean = -(-int(sample.graph.work.sum()) // sample.k)
     for threshold in range(mean, 2 * mean, mean // 20):
-        attempt = attempted(setting(sample), threshold)
+        attempt = attempted(context(sample, settings=early), threshold)
         if attempt is not None and not attempt.is_refuted and not attempt.forward(3):
             break
     assert attempt is not None
@@ -200,7 +198,7 @@ def test_steps_from_both_ends_narrow_prefixes(
 
 @pytest.mark.parametrize("turn", ["forward", "backward"])
 def test_effort_is_that_of_the_check(
-    setting: Callable[..., Setting],
+    context: Callable[..., Context],
     random_graph: Callable[..., PipelineGraph],
     monkeypatch: pytest.MonkeyPatch,
     turn: str,
@@ -209,7 +207,7 @@ def test_effort_is_that_of_the_check(
     sample = PipelineInstance(random_graph(24, seed=1), 3)
     mean = -(-int(sample.graph.work.sum()) // sample.k)
     for threshold in (mean, mean + mean // 10, mean + mean // 5):
-        attempt = attempted(setting(sample), threshold)
+        attempt = attempted(context(sample), threshold)
         assert attempt is not None
         if attempt.is_refuted or not getattr(attempt, turn)(MANY):
             continue
@@ -235,12 +233,12 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("turn", ["forward", "backward"])
-def test_a_node_that_nothing_gets_past(setting: Callable[..., Setting], turn: str) -> None:
+def test_a_node_that_nothing_gets_past(context: Callable[..., Context], turn: str) -> None:
     """If a step in the middle leads nowhere, none after it has to be taken."""
     tensors = [1, 1, 1, 4, 4, 1, 1, 1]
     sample = instance([5] * 8, [(v, v + 1) for v in range(7)], 7, transfer=tensors)
     # Node 4 costs 13 by itself, and no less together with others.
-    attempt = attempted(setting(sample), 12)
+    attempt = attempted(context(sample), 12)
     assert attempt is not None
     assert getattr(attempt, turn)(MANY)
     payload = attempt.payload()

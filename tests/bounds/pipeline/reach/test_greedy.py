@@ -6,7 +6,7 @@ from brute_force_prefixes import stages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.reach.attempt import Setting
+from boundmark.bounds.pipeline.reach.attempt import Context
 from boundmark.bounds.pipeline.reach.greedy import Greedy
 from boundmark.bounds.pipeline.reach.prefixes import Side
 from boundmark.problems.pipeline import PipelineInstance
@@ -22,14 +22,14 @@ MANY = 1000
     price=st.sampled_from((0.0, 0.5, 1.0)),
 )
 def test_stages_keep_to_the_threshold(
-    setting: Callable[..., Setting],
+    context: Callable[..., Context],
     sample: PipelineInstance,
     threshold: int,
     side: Side,
     price: float,
 ) -> None:
     """Partitions are valid, and only the stage that takes the rest may cost too much."""
-    found = Greedy(setting(sample), threshold, side, price, MANY).partition()
+    found = Greedy(context(sample), threshold, side, price, MANY).partition()
     if found is None:
         return
     sample.objective(found)
@@ -42,10 +42,10 @@ def test_stages_keep_to_the_threshold(
 @settings(max_examples=60)
 @given(sample=instances(), threshold=st.integers(5, 30))
 def test_a_first_stage_has_all_the_work_it_can(
-    setting: Callable[..., Setting], sample: PipelineInstance, threshold: int
+    context: Callable[..., Context], sample: PipelineInstance, threshold: int
 ) -> None:
     """Searched to its end and without a price, no stage of limited cost has more work."""
-    greedy = Greedy(setting(sample), threshold, "upper", 0.0, MANY)
+    greedy = Greedy(context(sample), threshold, "upper", 0.0, MANY)
     found = greedy.partition()
     if found is None or sample.k == 1:
         return
@@ -61,11 +61,11 @@ def test_a_first_stage_has_all_the_work_it_can(
 
 
 @pytest.mark.parametrize("side", ["upper", "lower"])
-def test_a_chain_is_cut_where_it_has_to_be(setting: Callable[..., Setting], side: Side) -> None:
+def test_a_chain_is_cut_where_it_has_to_be(context: Callable[..., Context], side: Side) -> None:
     """From either end, stages are as long as fits, and what cannot be met is not."""
     work = [4, 1, 3, 2, 2, 3, 1, 4]
     chain = instance(work, [(v, v + 1) for v in range(7)], 3, transfer=[0] * 8)
-    found = Greedy(setting(chain), 8, side, 0.0, MANY).partition()
+    found = Greedy(context(chain), 8, side, 0.0, MANY).partition()
     assert found is not None
     expected = [0, 0, 0, 1, 1, 1, 1, 2] if side == "upper" else [0, 1, 1, 1, 1, 2, 2, 2]
     assert found.stages.tolist() == expected
@@ -73,5 +73,5 @@ def test_a_chain_is_cut_where_it_has_to_be(setting: Callable[..., Setting], side
         max(sum(work[v] for v in range(8) if assignment[v] == stage) for stage in range(3))
         for assignment in partitions(chain)
     )
-    below = Greedy(setting(chain), best - 1, side, 0.0, MANY).partition()
+    below = Greedy(context(chain), best - 1, side, 0.0, MANY).partition()
     assert below is None or chain.objective(below) >= best

@@ -9,12 +9,16 @@ from brute_force_placement import instance
 
 from boundmark.heuristics.placement.learned.colocation import colocated
 from boundmark.heuristics.placement.learned.features import (
+    OP_TYPES,
+    RANK,
     FeatureChoice,
     feature_matrix,
+    fractal_dimensions,
     layout_of,
     positional_encoding,
+    shared_layout,
 )
-from boundmark.heuristics.placement.learned.shared_columns import OP_TYPES, RANK, shared_layout
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement import PlacementGraph
 
@@ -144,3 +148,20 @@ def test_shared_columns_are_as_wide_for_every_graph() -> None:
     assert found[0, first_out : first_out + 10].tolist() == [0] * 9 + [1]
     assert type(layout).from_json(layout.to_json()) == layout
     assert not shared_layout(NOTHING, raw_shapes=False).width
+
+
+def test_fractal_dimension_at_the_end_of_a_chain() -> None:
+    """Within distance r of the end there are r + 1 nodes; the slope by numpy's least squares."""
+    length = 30
+    found = fractal_dimensions(Dag.from_edges(length, [(v, v + 1) for v in range(length - 1)]))
+    radius = np.arange(1, length)
+    slope = np.polyfit(np.log(radius), np.log(radius + 1), 1)[0]
+    assert found[0] == pytest.approx(slope)
+    # Directions make no difference.
+    assert found[-1] == pytest.approx(slope)
+
+
+def test_no_fractal_dimension_without_two_distances() -> None:
+    """A node alone, and one whose others are all next to it."""
+    assert fractal_dimensions(Dag.from_edges(1, [])).tolist() == [0.0]
+    assert fractal_dimensions(Dag.from_edges(3, [(0, 1), (0, 2)]))[0] == 0.0

@@ -1,0 +1,124 @@
+"""Options that several commands share, and those that problems declare."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boundmark.reports.stored.statuses import FAILURES
+
+if TYPE_CHECKING:
+    from boundmark.problems.parameter import Parameter
+    from boundmark.problems.problem import Problem
+
+
+def read_dims(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> dict[str, int]:
+    """Return the sizes of open dimensions by name."""
+    found: dict[str, int] = {}
+    for text in value:
+        name, separator, size = text.rpartition("=")
+        if not separator or not name or not size.isascii() or not size.isdecimal():
+            raise click.BadParameter(f"{text!r}; expected NAME=SIZE, e.g. batch=8.")
+        if len(size) > 10:
+            raise click.BadParameter(f"{text!r:.80}; expected a size of at most ten digits.")
+        if name in found:
+            raise click.BadParameter(f"{name!r} is given twice; expected one size.")
+        found[name] = int(size)
+    return found
+
+
+dim_option = click.option(
+    "--dim", "dims", multiple=True, metavar="NAME=SIZE", callback=read_dims,
+    help="Size of a dimension that the model leaves open, 1 if not given; may be repeated.",
+)  # fmt: skip
+
+
+class ParameterCommand(click.Command):
+    """A command with an option for every parameter of some problems.
+
+    The function behind it gets the texts that were given as keyword arguments, named like the
+    parameters, and None for the others. `Problem.read_parameters` says what they mean: the problem
+    may not be known before the command runs.
+
+    Parameters
+    ----------
+    problems
+        Called when options are first needed, because problems take time to import.
+    """
+
+    def __init__(
+        self, *args: Any, problems: "Callable[[], Iterable[Problem]]", **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._problems = problems
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the generated options, then the declared ones."""
+        return [*self._generated, *super().get_params(ctx)]
+
+    @cached_property
+    def _generated(self) -> list[click.Option]:
+        declared: dict[str, list[tuple[str, Parameter]]] = {}
+        for problem in self._problems():
+            for parameter in problem.parameters:
+                declared.setdefault(parameter.name, []).append((problem.name, parameter))
+        return [_option(name, uses) for name, uses in declared.items()]
+
+
+def given_texts(options: dict[str, str | None]) -> dict[str, str]:
+    """Return the parameters that were given on the command line."""
+    return {name: text for name, text in options.items() if text is not None}
+
+
+def _option(name: str, uses: "list[tuple[str, Parameter]]") -> click.Option:
+    spellings = [f"--{name.replace('_', '-')}"]
+    if len(name) == 1:
+        spellings.insert(0, f"-{name}")
+    clauses = []
+    for problem, parameter in uses:
+        said = getattr(parameter, "default_text", "") or parameter.default
+        default = "" if parameter.default is None else f" (default {said})"
+        clauses.append(f"{problem}: {parameter.summary}{default}")
+    metavars = dict.fromkeys(parameter.metavar for _, parameter in uses)
+    return click.Option(
+        [name, *spellings], metavar="|".join(metavars), help="; ".join(clauses) + "."
+    )
+
+
+def statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Read a list of statuses with commas between them.
+
+    Raises
+    ------
+    click.BadParameter
+        If one is no status of a task that failed.
+    """
+    chosen = tuple(part.strip() for part in value.split(",") if part.strip())
+    for status in chosen:
+        if status not in FAILURES:
+            raise click.BadParameter(f"{status!r} is not one of {', '.join(FAILURES)}.")
+    return chosen
+
+
+fail_on_option = click.option(
+    "--fail-on", default="", metavar="STATUS,...", callback=statuses,
+    help=f"Exit with 1 if a task has one of these statuses ({', '.join(FAILURES)}).",
+)  # fmt: skip
+
+
+def fail_over(chosen: tuple[str, ...], counts: Mapping[Any, int]) -> None:
+    """End the command with exit code 1 if any task has one of the chosen statuses.
+
+    Parameters
+    ----------
+    counts
+        Number of tasks by status.
+    """
+    found = [f"{counts[status]} {status}" for status in chosen if counts.get(status)]
+    if found:
+        click.echo(f"failed: {', '.join(found)}", err=True)
+        sys.exit(1)

@@ -1,1 +1,0 @@
-"""Pictures of graphs: SVG to look at, DOT for graphviz."""

@@ -1,1 +1,0 @@
-"""Answers of `ordering` on the command line."""

@@ -1,0 +1,201 @@
+"""A placement: a line for every device, and a drawing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from boundmark.benchmarks.answer import Answer
+from boundmark.benchmarks.presentation import Loss, Presentation
+from boundmark.bounds.checker import printable
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.feasibility import check_devices, memory_held
+from boundmark.problems.placement.schedule import (
+    busy_ticks,
+    idle_while_receiving,
+    moved_ticks,
+)
+from boundmark.problems.problem import Solution
+from boundmark.reports.placement.gantt import draw_placement, schedule_spans
+from boundmark.reports.text import integer
+
+COMPLETION = (
+    "operators and transfers start when list scheduling has them start, most urgent first, "
+    "because the table says only where operators run"
+)
+
+
+def objective_name(answer: Answer) -> str:
+    """Return what the objective is called."""
+    return "makespan"
+
+
+def unit(answer: Answer) -> str:
+    """Return what a tick of the graph is, e.g. nanoseconds."""
+    tick = _instance(answer).graph.tick
+    return "" if tick == "unit" else f" {tick}"
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """Return what each device does and holds."""
+    if answer.solution is None:
+        return {"devices": None, "transfers": None}
+    instance = _instance(answer)
+    schedule = PlacementSchedule.from_json(answer.solution)
+    columns = device_columns(instance, schedule)
+    devices = [
+        {"name": name, **{column: int(values[d]) for column, values in columns.items()}}
+        for d, name in enumerate(instance.graph.device_names)
+    ]
+    return {
+        "devices": devices,
+        "transfers": len(schedule.transfers),
+        **_unfused(instance, schedule),
+    }
+
+
+def _unfused(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, int]:
+    """Return what the placement is worth without fusion, if there is any."""
+    if instance.coarse is None:
+        return {}
+    original, expanded = unfused(instance, schedule)
+    return {
+        "unfused_operators": original.nodes,
+        "unfused_objective": original.objective(expanded),
+    }
+
+
+def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, IntArray]:
+    """Return what each device does and holds: operators, ticks and memory, each of shape (D,)."""
+    graph = instance.graph
+    sent, received = moved_ticks(instance, schedule)
+    return {
+        "operators": np.bincount(schedule.devices, minlength=graph.devices),
+        "busy": busy_ticks(graph, schedule.devices),
+        "sending": sent,
+        "receiving": received,
+        "memory": memory_held(graph, schedule.devices),
+        "capacity": graph.capacity,
+    }
+
+
+def print_solution(answer: Answer) -> None:
+    """Print what each device runs, its share of the makespan, how full it is, and a drawing."""
+    if answer.solution is None or answer.objective is None:
+        return
+    instance = _instance(answer)
+    schedule = PlacementSchedule.from_json(answer.solution)
+    columns = device_columns(instance, schedule)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("device", no_wrap=True)
+    for column in ("operators", "busy", "share", "sending", "receiving", "memory", "full"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for d, name in enumerate(instance.graph.device_names):
+        row = {column: integer(values[d]) for column, values in columns.items()}
+        share = f"{int(columns['busy'][d]) / max(1, answer.objective):.0%}"
+        full = f"{int(columns['memory'][d]) / max(1, int(columns['capacity'][d])):.0%}"
+        table.add_row(
+            name, row["operators"], row["busy"], share, row["sending"], row["receiving"],
+            row["memory"], full,
+        )  # fmt: skip
+    console = Console()
+    console.print(table)
+    spans = schedule_spans(instance, schedule)
+    for line in draw_placement(spans, answer.objective, instance.graph.device_names, console.width):
+        console.print(line)
+    known = _unfused(instance, schedule)
+    if known:
+        Console().print(
+            f"{integer(instance.nodes)} operators, fused of {integer(known['unfused_operators'])}; "
+            f"run one by one, the makespan is {integer(known['unfused_objective'])}{unit(answer)}",
+            soft_wrap=True,
+        )
+
+
+def losses(answer: Answer) -> list[Loss]:
+    """Return what the device that computes longest does until the makespan."""
+    if answer.solution is None or answer.objective is None:
+        return []
+    instance, schedule = _instance(answer), PlacementSchedule.from_json(answer.solution)
+    busy = busy_ticks(instance.graph, schedule.devices)
+    device = int(busy.argmax())
+    computing = int(busy[device])
+    receiving = idle_while_receiving(instance, schedule, device)
+    where = f"device {printable(instance.graph.device_names[device])}"
+    return [
+        Loss("computing", computing, where),
+        Loss("idle while a tensor is on its way here", receiving, where),
+        Loss("idle otherwise", answer.objective - computing - receiving, where),
+    ]
+
+
+def _instance(answer: Answer) -> PlacementInstance:
+    instance = answer.source.instance
+    assert isinstance(instance, PlacementInstance)
+    return instance
+
+
+@dataclass
+class _Into:
+    """Keeps solutions."""
+
+    found: list[Any]
+
+    def solution(self, solution: Solution) -> None:
+        self.found.append(solution)
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        raise AssertionError("heuristics have no bounds")
+
+
+def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementSchedule:
+    """Return the schedule of a placement by the simulator that all heuristics use.
+
+    Raises
+    ------
+    InvalidInputError
+        If a device does not support its operators or has no room for them.
+    """
+    # Imports what is compiled.
+    from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+
+    check_devices(instance.graph, devices)
+    found: list[PlacementSchedule] = []
+    PlacementIncumbent(instance, _Into(found)).evaluate(devices.copy())
+    return found[-1]
+
+
+def with_times(instance: PlacementInstance, schedule: PlacementSchedule) -> PlacementSchedule:
+    """Return the schedule of the same placement; raises as `list_scheduled` does."""
+    return list_scheduled(instance, schedule.devices)
+
+
+def unfused(
+    instance: PlacementInstance, schedule: PlacementSchedule
+) -> tuple[PlacementInstance, PlacementSchedule]:
+    """Return the instance without fusion, and the placement there: simulated anew, if better.
+
+    Operators may start before all inputs of their chain are there, so it may be better. The result
+    is never worse than the schedule given.
+    """
+    assert instance.coarse is not None
+    original = instance.with_parameters({"fusion": "none"})
+    expanded = instance.coarse.expanded(schedule, instance.transfers)
+    candidates = [expanded, list_scheduled(original, expanded.devices)]
+    return original, min(candidates, key=original.objective)
+
+
+PRESENTATION = Presentation(
+    "placement",
+    objective_name,
+    unit,
+    facts,
+    print_solution,
+    losses,
+    completed=with_times,
+    completion=COMPLETION,
+)

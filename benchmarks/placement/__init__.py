@@ -1,1 +1,0 @@
-"""How answers of `placement` are shown."""

@@ -1,1 +1,0 @@
-"""How answers of `slicing` are shown."""

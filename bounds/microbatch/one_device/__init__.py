@@ -1,1 +1,0 @@
-"""Bounds from what a single device runs and holds."""

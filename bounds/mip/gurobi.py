@@ -1,0 +1,98 @@
+"""Gurobi, through gurobipy. Its free licence ends at 2,000 columns or rows."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from boundmark.bounds.mip.linear_model import FloatingModel, LinearModel
+from boundmark.bounds.mip.solving import Improving, Outcome, Search
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.solver_module import require_module
+
+
+def solve(model: LinearModel, search: Search) -> Outcome:
+    """Minimise a model with Gurobi.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no licence, or none for a model of this size.
+    """
+    require_module("gurobipy")
+    import gurobipy
+
+    try:
+        return _solve(model, search)
+    except gurobipy.GurobiError as error:
+        licence_errors = (gurobipy.GRB.Error.NO_LICENSE, gurobipy.GRB.Error.SIZE_LIMIT_EXCEEDED)
+        if error.errno not in licence_errors:
+            raise
+        raise UnsupportedError(
+            f"Gurobi's licence does not cover a model of {model.columns} columns and "
+            f"{model.rows} rows: {str(error).rstrip('.')}."
+        ) from error
+
+
+def _solve(model: LinearModel, search: Search) -> Outcome:
+    import gurobipy
+
+    grb = gurobipy.GRB
+    floating = FloatingModel.of(model)
+    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as gurobi:
+        gurobi.Params.Threads = search.budget.threads
+        gurobi.Params.SoftMemLimit = search.budget.memory_bytes / 1e9
+        gurobi.Params.Seed = search.seed % 2_000_000_000
+        gurobi.Params.MIPGap = 0.0
+        variables = _add_model(gurobi, floating)
+        if search.start is not None:
+            for variable, value in zip(variables, floating.scaled(search.start), strict=True):
+                variable.Start = value
+        on_bound = Improving(search.on_bound)
+
+        def on_event(_: Any, where: int) -> None:
+            if where == grb.Callback.MIPSOL:
+                search.on_incumbent(np.array(gurobi.cbGetSolution(variables)))
+            elif where == grb.Callback.MIP:
+                bound = floating.ticks(gurobi.cbGet(grb.Callback.MIP_OBJBND))
+                if abs(bound) < grb.INFINITY:
+                    on_bound(bound)
+                if bound >= search.enough:
+                    gurobi.terminate()
+
+        gurobi.Params.TimeLimit = search.budget.remaining()
+        gurobi.optimize(on_event)
+        if gurobi.Status in (grb.INFEASIBLE, grb.INF_OR_UNBD):
+            return Outcome(math.inf, finished=True)
+        bound = floating.ticks(gurobi.ObjBound)
+        if abs(bound) >= grb.INFINITY:
+            bound = -math.inf
+        return Outcome(bound, finished=gurobi.Status == grb.OPTIMAL)
+
+
+def _add_model(gurobi: Any, floating: FloatingModel) -> list[Any]:
+    import gurobipy
+
+    model = floating.model
+    objective = np.zeros(model.columns)
+    objective[model.objective] = 1.0
+    added = gurobi.addVars(
+        model.columns,
+        lb=floating.lower.tolist(),
+        ub=floating.upper.tolist(),
+        obj=objective.tolist(),
+        vtype=np.where(model.is_integer, "I", "C").tolist(),
+    )
+    variables = [added[column] for column in range(model.columns)]
+    columns, values = model.row_columns.tolist(), floating.row_values.tolist()
+    starts = model.row_start.tolist()
+    for row, (lower, upper) in enumerate(
+        zip(floating.row_lower.tolist(), floating.row_upper.tolist(), strict=True)
+    ):
+        entries = slice(starts[row], starts[row + 1])
+        terms = gurobipy.LinExpr(values[entries], [variables[i] for i in columns[entries]])
+        if not math.isinf(lower):
+            gurobi.addLConstr(terms, ">", lower)
+        if not math.isinf(upper):
+            gurobi.addLConstr(terms, "<", upper)
+    return variables

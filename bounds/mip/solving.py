@@ -1,0 +1,119 @@
+"""The interface of solvers: what a search is given, what it returns, how bounds are claimed."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from boundmark.bounds.best import Best
+from boundmark.bounds.mip.linear_model import FloatArray, LinearModel
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.certificate import Claim
+from boundmark.problems.method import Budget, Progress
+
+
+def ignore_incumbent(values: FloatArray) -> None:
+    """Ignore a solution."""
+
+
+def ignore_bound(ticks: float) -> None:
+    """Ignore a bound."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a solver is given besides the model.
+
+    Attributes
+    ----------
+    budget
+        The solver stops when its time is up and takes no more threads than it says; memory as far
+        as the solver can limit it.
+    seed
+        For the solver's random choices.
+    start
+        A feasible solution to begin with.
+    on_incumbent
+        Called with the columns' values of each better solution; costs may be in the solver's unit.
+    on_bound
+        Called with each better lower bound, in ticks.
+    enough
+        A bound that need not be improved, in ticks.
+    """
+
+    budget: Budget
+    seed: int = 0
+    start: IntArray | None = None
+    on_incumbent: Callable[[FloatArray], None] = ignore_incumbent
+    on_bound: Callable[[float], None] = ignore_bound
+    enough: float = math.inf
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a solver returns.
+
+    Attributes
+    ----------
+    bound
+        Lower bound in ticks: minus infinity if nothing is known, infinity if there is no solution.
+    finished
+        Whether the bound is the model's optimum, up to the solver's tolerances.
+    """
+
+    bound: float
+    finished: bool
+
+
+class Solve(Protocol):
+    """The type of solvers: functions that minimise a model.
+
+    Raises
+    ------
+    UnsupportedError
+        If the solver is not installed, or its licence does not cover the model.
+    """
+
+    def __call__(self, model: LinearModel, search: Search) -> Outcome:
+        """Solve the model as the search says."""
+
+
+@dataclass
+class Improving:
+    """Callback that passes on finite bounds better than all before."""
+
+    report: Callable[[float], None]
+    best: float = field(default=-math.inf)
+
+    def __call__(self, ticks: float) -> None:
+        """Report a bound if it is better."""
+        if math.isfinite(ticks) and ticks > self.best:
+            self.best = ticks
+            self.report(ticks)
+
+
+# A solver's optimum may lie above the true one by its tolerances.
+RELATIVE_TOLERANCE = 1e-9
+ABSOLUTE_TOLERANCE = 1e-6
+
+
+def claim(kind: str, ticks: float, progress: Progress) -> None:
+    """Report a bound unless it is infinite; it is never rounded up.
+
+    Optima are integers, so a bound that exceeds an integer by no more than tolerances is meant to
+    be that integer.
+    """
+    if not math.isfinite(ticks):
+        return
+    integer = math.floor(ticks)
+    excess = ticks - integer
+    bound = integer if excess <= ABSOLUTE_TOLERANCE + RELATIVE_TOLERANCE * integer else ticks
+    progress.bound(Claim(kind, float(bound)))
+
+
+def claim_up_to_best(kind: str, best: Best, ticks: float) -> None:
+    """Claim a solver's bound, but no more than the best solution's cost.
+
+    A model may leave out the others, so no more than the best one's cost bounds the optimum.
+    """
+    claim(kind, min(ticks, best.objective), best)

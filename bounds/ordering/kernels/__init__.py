@@ -1,1 +1,0 @@
-"""Compiled inner loops."""

@@ -1,1 +1,0 @@
-"""One module per method; what several of them use is in the folders beside this one."""

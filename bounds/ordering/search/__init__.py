@@ -1,1 +1,0 @@
-"""Searches of the down-sets of a section."""

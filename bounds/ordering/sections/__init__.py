@@ -1,1 +1,0 @@
-"""Stops that optimal orders pass, and the sections between them."""

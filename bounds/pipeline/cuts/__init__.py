@@ -1,1 +1,0 @@
-"""Cheapest sets around a node, by minimum cuts."""

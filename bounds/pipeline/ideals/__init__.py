@@ -1,1 +1,0 @@
-"""Down-sets (ideals) of a graph, and chains of them."""

@@ -1,1 +1,0 @@
-"""Mixed-integer programs for `pipeline` as published ([MTPP24], Section 3)."""

@@ -1,0 +1,426 @@
+"""`packing`: bounds at thresholds that rise towards the last one that weights refute.
+
+The most that weights come to falls steadily as the threshold rises, and weights refute where it is
+above k. How far below the last such threshold one is decides how long its proof takes: a search
+takes three to six times as long for each percent.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boundmark.bounds.best import Best
+from boundmark.bounds.checker.pipeline.limits import (
+    LARGEST_PACKING_GRAPH,
+    MOST_PACKING_EDGES,
+    MOST_PACKING_STEPS,
+)
+from boundmark.bounds.pipeline.packing.search import Attempt, Refuter, SearchSettings
+from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
+from boundmark.bounds.pipeline.packing.weighing import (
+    FloatArray,
+    Weigher,
+    Weighing,
+    WeighingSettings,
+    whole_of,
+)
+from boundmark.bounds.pipeline.quick_partition import quick_partition
+from boundmark.bounds.pipeline.share import ShareTable, share_table
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+KIND = "packing/1"
+
+PRODUCER = "packing"
+
+
+@dataclass(frozen=True)
+class PackingSettings:
+    """Settings of `packing`: how time is divided, and which thresholds are tried.
+
+    "Last threshold" is the largest that weights refute; it is only estimated.
+
+    Attributes
+    ----------
+    start_fraction
+        Part of the time for a quick partition, whose stages the pool of sets begins with.
+    margins
+        Distances of the thresholds to prove from the last threshold, as parts of it, in this
+        order. A smaller distance takes a longer proof.
+    first_step
+        Distance of the first threshold to weigh from the share bound, as a part of it.
+    close
+        Precision of the last threshold before proofs begin, as a part of the number of stages.
+    most_step
+        Distance of a threshold from the one refuted before, at most, as a part of it, while no
+        larger one is known to stand.
+    search_growth, least_growth
+        Most and least factor by which a search takes longer for each percent of the threshold.
+        Between them it is estimated from the last two searches; near the last threshold it is
+        about the square.
+    far
+        Part of the last threshold below which a search hardly takes longer for a larger threshold.
+    short
+        A search is short if one that takes this many times as long would still end in time.
+    first_proof_fraction
+        Part of the remaining time for the first proof. Its length is not known before, and there
+        has to be time for a smaller threshold.
+    proof_fraction
+        Part of the remaining time for each later proof.
+    easy, easy_fraction
+        Weights whose sum exceeds k by the part `easy` are proved at once, within a part of the
+        remaining time: such searches are short, and the bound is one to fall back on.
+    most_failures
+        Number of proofs without an end after which `packing` gives up, if no proof has ended.
+    most_too_long
+        Number of searches too long to check after which `packing` gives up.
+    weighing_fraction
+        Part of the time before the first proof, at most.
+    lacking_part
+        Tolerance of the weights for a proof, as a part of what their sum is expected to exceed k
+        by. The last improvements take longest.
+    weighing_again_fraction
+        Part of the remaining time for new weights at one threshold.
+    many_found, weighing_found_fraction, found_precision
+        If a search finds more new sets than `many_found`, weights are computed again, within a
+        part of the remaining time and to a precision given as a part of k.
+    worth
+        Least distance of a threshold from the one refuted before, as a part of it, that is worth
+        another long proof.
+    long
+        Part of the time from which on a proof is long.
+    most_steps
+        Largest number of steps that checking a certificate may take.
+    weighing, search
+        Settings of the search for weights, and of the searches that prove them.
+    """
+
+    start_fraction: float = 0.03
+    margins: tuple[float, ...] = (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0)
+    first_step: float = 0.04
+    close: float = 0.004
+    most_step: float = 0.004
+    search_growth: float = 6.0
+    least_growth: float = 1.1
+    far: float = 0.95
+    short: float = 100.0
+    first_proof_fraction: float = 0.4
+    proof_fraction: float = 0.7
+    easy: float = 0.25
+    easy_fraction: float = 0.1
+    most_failures: int = 2
+    most_too_long: int = 3
+    weighing_fraction: float = 0.4
+    lacking_part: float = 0.3
+    weighing_again_fraction: float = 0.3
+    many_found: int = 100
+    weighing_found_fraction: float = 0.2
+    found_precision: float = 0.01
+    worth: float = 0.0005
+    long: float = 0.02
+    most_steps: int = MOST_PACKING_STEPS
+    weighing: WeighingSettings = field(default_factory=WeighingSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+
+
+def run(
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    precision: float = 0.0,
+    settings: PackingSettings = PackingSettings(),
+) -> None:
+    """Report the share bound, then better ones until the time is up or weights do no better.
+
+    Parameters
+    ----------
+    precision
+        How far the last bound may stay below what weights prove, as a part of it. Proofs of the
+        last percent take most of the time.
+
+    Raises
+    ------
+    InvalidInputError
+        If the precision is negative.
+    UnsupportedError
+        If the graph is too large to check, or each proof is.
+    """
+    if not precision >= 0:
+        raise InvalidInputError(f"packing: precision is {precision}; expected 0 or more.")
+    best = Best.before(instance, progress)
+    known = int(best.certified) if math.isfinite(best.certified) else 0
+    start = quick_partition(instance, seed, budget.part(settings.start_fraction), known)
+    below = int(min(best.objective, instance.objective(start)))
+    report_rising_bounds(
+        instance, budget, best, Known(known, below, start), precision=precision, settings=settings
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Bounds and a partition that are known before `packing` starts.
+
+    Attributes
+    ----------
+    bound
+        A bound that is proven.
+    below
+        The cost of some partition, which no bound exceeds; None if there is none.
+    start
+        A good partition, whose stages weights have to reckon with.
+    """
+
+    bound: int = 0
+    below: int | None = None
+    start: Partition | None = None
+
+
+def report_rising_bounds(
+    instance: PipelineInstance,
+    budget: Budget,
+    progress: Progress,
+    known: Known = Known(),
+    *,
+    precision: float = 0.0,
+    settings: PackingSettings = PackingSettings(),
+) -> None:
+    """Report the share bound, then better ones until the time is up or weights do no better.
+
+    Parameters
+    ----------
+    precision
+        How far the last bound may stay below what weights refute, as a part of it.
+
+    Raises
+    ------
+    UnsupportedError
+        If the graph is too large to check, or each search is.
+    """
+    sizes = instance.nodes, instance.graph.dag.edges
+    if sizes[0] > LARGEST_PACKING_GRAPH or sizes[1] > MOST_PACKING_EDGES:
+        raise UnsupportedError(
+            f"the graph has {sizes[0]:,} nodes and {sizes[1]:,} edges; expected at most "
+            f"{LARGEST_PACKING_GRAPH:,} and {MOST_PACKING_EDGES:,}."
+        )
+    table = share_table(instance.graph)
+    first = table.certificate(instance, PRODUCER)
+    progress.bound(first)
+    refuted = max(first.bound, known.bound) - 1
+    graph = instance.graph
+    overflow = max(0, int(graph.param_load.sum()) - graph.cache)
+    above = int(graph.work.sum()) + overflow if known.below is None else known.below
+    # Overflow counts part by part; or all parameters count as work, and the cache as time.
+    rises = [
+        _Rise(instance, budget, progress, settings, is_loaded, refuted, above)
+        for is_loaded in ((False,) if graph.is_cached else (False, True))
+    ]
+    for rise in rises:
+        if known.start is not None:
+            rise.weigher.learn(known.start)
+        rise.approach(table)
+    max(rises, key=lambda rise: rise.last).prove_all(precision)
+
+
+@dataclass(eq=False)
+class _Rise:
+    """State of the search for thresholds, for one way to count parameters.
+
+    Attributes
+    ----------
+    refuted
+        The largest threshold that is refuted.
+    above
+        A threshold that weights do not refute, or only in a search that is or takes too long.
+    last
+        About the last threshold that weights refute.
+    weights
+        The best ones for about that threshold.
+    too_long
+        Thresholds that take a search too long to check, with about how many steps.
+    searches
+        Threshold, steps and seconds of each proof.
+    """
+
+    instance: PipelineInstance
+    budget: Budget
+    progress: Progress
+    settings: PackingSettings
+    is_loaded: bool
+    refuted: int
+    above: int
+    last: float = 0.0
+    weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+    too_long: dict[int, int] = field(default_factory=dict)
+    searches: list[tuple[int, int, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        graph = self.instance.graph
+        self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
+        self.allowed = graph.cache if self.is_loaded else 0
+        limit = self.refuted + self.allowed
+        whole = whole_of(self.tensors.graph, limit)
+        self.k = min(self.instance.k, self.instance.nodes)
+        settings = self.settings
+        self.weigher = Weigher(self.tensors, self.k, whole, settings=settings.weighing)
+        self.refuter = Refuter(
+            self.tensors, self.weigher.pool, self.k, settings.most_steps, settings.search
+        )
+        self.last = float(self.refuted)
+
+    def approach(self, table: ShareTable) -> None:
+        """Estimate the last threshold that weights refute, and find weights for it."""
+        budget = self.budget.part(self.settings.weighing_fraction)
+        k, refuted = self.k, self.refuted
+        room = np.maximum(refuted + self.allowed - table.io(refuted), 1)
+        self.weights = self.tensors.graph.work / room
+        threshold = int(refuted * (1 + self.settings.first_step)) + 1
+        while refuted < self.above - 1 and not budget.is_spent():
+            threshold = min(max(refuted + 1, threshold), self.above - 1)
+            weighing = self._weigh(threshold, budget, self.settings.close * k / 2)
+            self.weights = weighing.weights
+            if weighing.upper <= k:
+                self.above = threshold
+                threshold = (refuted + threshold) // 2
+                continue
+            self.last = threshold * weighing.lower / k
+            if weighing.lower <= k * (1 + self.settings.close):
+                break
+            if weighing.lower > k * (1 + self.settings.easy):
+                above = self.above
+                self.prove(threshold, self.budget.part(self.settings.easy_fraction))
+                # A proof that failed here may succeed with more time.
+                self.above = above
+            refuted = threshold
+            threshold = int(self.last * (1 - self.settings.close / 2))
+        self.last = min(self.last, float(self.above))
+
+    def prove_all(self, precision: float) -> None:
+        """Refute rising thresholds up to a distance below the last one.
+
+        Raises
+        ------
+        UnsupportedError
+            If each of them takes a search too long to check.
+        """
+        margins = [*(margin for margin in self.settings.margins if margin > precision), precision]
+        first, failures = self.refuted, 0
+        while self.refuted < self._enough(precision) and not self.budget.is_spent():
+            threshold = self._next(margins, max(self.settings.most_step, precision))
+            if threshold > self.refuted + 1 and threshold > self._reach():
+                threshold = int(self._reach())
+                if threshold <= self.refuted * (1 + self.settings.worth):
+                    break
+            began = self.budget.spent()
+            part = (
+                self.settings.proof_fraction
+                if self.searches
+                else self.settings.first_proof_fraction
+            )
+            self.prove(threshold, self.budget.part(part))
+            took_long = self.budget.spent() - began > self.settings.long * self.budget.wall_seconds
+            failures += self.above == threshold
+            if failures == self.settings.most_failures and not self.searches:
+                break
+            is_close = self.above - self.refuted <= self.settings.worth * self.refuted
+            if (took_long and is_close) or len(self.too_long) == self.settings.most_too_long:
+                break
+        if self.refuted == first and self.too_long:
+            raise UnsupportedError(
+                f"refuting {min(self.too_long)} takes a search of more than "
+                f"{self.settings.most_steps:,} steps, of about "
+                f"{self.too_long[min(self.too_long)]:,}."
+            )
+
+    def _enough(self, precision: float) -> int:
+        """Return the threshold at which to stop."""
+        if not precision:
+            return self.above - 1
+        return int(min(self.last, self.above - 1) / (1 + precision))
+
+    def _next(self, margins: list[float], most_step: float) -> int:
+        """Return the threshold to refute next; remove the margins used so far."""
+        middle = (self.refuted + self.above) // 2
+        if not self.searches:
+            middle = min(middle, int(self.refuted + self.last) // 2)
+        while margins:
+            threshold = min(middle, int(self.last / (1 + margins.pop(0))))
+            if threshold > self.refuted * (1 + self.settings.worth):
+                return threshold
+        return min(middle, int(self.refuted * (1 + most_step)) + 1)
+
+    def _reach(self) -> float:
+        """Estimate the largest threshold whose search ends in time and can be checked."""
+        if not self.searches or self.refuted < self.settings.far * self.last:
+            return np.inf
+        _, steps, seconds = self.searches[-1]
+        times = min(
+            self.budget.remaining() / max(1.5 * seconds, 1e-6), self.settings.most_steps / steps
+        )
+        if times > self.settings.short:
+            return np.inf
+        percents = np.log(max(1.0, times)) / np.log(self._growth())
+        return float(self.refuted * (1 + percents / 100))
+
+    def _growth(self) -> float:
+        """Estimate the factor by which a search takes longer for each percent of the threshold."""
+        if len(self.searches) < 2:
+            return self.settings.search_growth
+        (before, fewer, _), (threshold, steps, _) = self.searches[-2:]
+        percents = 100 * (threshold / before - 1)
+        return float(
+            np.clip(
+                (steps / fewer) ** (2 / percents),
+                self.settings.least_growth,
+                self.settings.search_growth,
+            )
+        )
+
+    def prove(self, threshold: int, budget: Budget) -> None:
+        """Try to refute a threshold; note if that fails or takes too long."""
+        limit, is_weighed = threshold + self.allowed, False
+        pool = self.weigher.pool
+        while not budget.is_spent():
+            weights = self.weigher.integers(self.weights)
+            began = self.budget.spent()
+            result = self.refuter.attempt(weights, limit, budget)
+            if result is None:
+                lacking = self.settings.lacking_part * self.k * (self.last / threshold - 1)
+                part = budget.part(self.settings.weighing_again_fraction)
+                weighing = self._weigh(
+                    threshold, part, max(self.settings.weighing.precision, lacking)
+                )
+                if is_weighed or weighing.lower <= self.k:
+                    break
+                self.weights, is_weighed = weighing.weights, True
+            elif result.payload is not None:
+                self.searches.append((threshold, result.steps, self.budget.spent() - began))
+                self._report(threshold, result)
+                return
+            elif result.found:
+                is_weighed = False
+                for members, cost in result.found:
+                    pool.add(members, cost)
+                if len(result.found) > self.settings.many_found:
+                    part = budget.part(self.settings.weighing_found_fraction)
+                    weighing = self._weigh(threshold, part, self.settings.found_precision * self.k)
+                    if weighing.lower > self.k:
+                        self.weights = weighing.weights
+            else:
+                if not budget.is_spent():
+                    self.too_long[threshold] = result.steps
+                break
+        self.above = threshold
+
+    def _weigh(self, threshold: int, budget: Budget, precision: float) -> Weighing:
+        return self.weigher.at(threshold + self.allowed, self.weights, budget, precision)
+
+    def _report(self, threshold: int, result: Attempt) -> None:
+        self.refuted = threshold
+        payload = {"threshold": threshold, "loaded": int(self.is_loaded), **(result.payload or {})}
+        certificate = Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER)
+        self.progress.bound(certificate)

@@ -1,0 +1,159 @@
+"""The integer program at a threshold, as VIPR states it.
+
+Columns, all of them integer: y(v, b), 1 if node v is in stage b or earlier, for b from -1, before
+the first stage; c(u, b), 1 if the tensor of u enters or leaves stage b; o(b), the overflow of stage
+b; z, the cost of the bottleneck stage. With x(v, b) = y(v, b) - y(v, b - 1), the rows are
+
+    cost, b            z - work x(., b) - transfer c(., b) - o(b) >= 0
+    share, b           -shares x(., b) >= -TREE_SHARE_UNITS
+    overflow, b        o(b) - param_load x(., b) >= -cache
+    enters, (u, w), b  c(u, b) - x(w, b) + x(u, b) >= 0
+    leaves, (u, w), b  c(u, b) - x(u, b) + x(w, b) >= 0
+    edge, (u, w), b    y(u, b) - y(w, b) >= 0
+    later, v, b        y(v, b + 1) - y(v, b) >= 0
+
+Each partition whose stages, numbered as data flows, cost at most the threshold satisfies all of
+them, with z its objective. That the share rows and the bounds of y lose none is shown by the flows
+of the certificate, not by the VIPR file, which states them as constraints.
+"""
+
+import itertools
+from collections.abc import Iterator
+
+from boundmark.bounds.checker.pipeline.instance import Instance
+from boundmark.bounds.checker.pipeline.limits import TREE_SHARE_UNITS
+
+Row = tuple[list[tuple[int, int]], int]
+
+
+class Model:
+    """Numbers of columns and constraints, and the constraints themselves.
+
+    Constraint 2 j is the lower bound of column j, and 2 j + 1 the upper one, except for z,
+    which has none. The rows follow.
+
+    Parameters
+    ----------
+    shares
+        Each node's share of a stage in units of 1 / TREE_SHARE_UNITS.
+    order
+        The nodes, producers first.
+    first, last
+        Windows of stages that the shares leave; y(v, b) is 0 before first, and 1 from last on.
+
+    Attributes
+    ----------
+    z
+        Column of z, the last one.
+    bounds, constraints
+        How many bounds there are, and how many constraints with the rows.
+    box
+        Lower and upper bounds of all columns but z, whose lower bound is 0.
+    edges_in_order
+        Producer, number and consumer of the edges; a node's in-edges before its out-edges.
+    """
+
+    def __init__(
+        self,
+        graph: Instance,
+        shares: list[int],
+        order: list[int],
+        first: list[int],
+        last: list[int],
+    ) -> None:
+        self.graph, self.shares, self.first, self.last = graph, shares, first, last
+        n, m, k = len(graph.work), len(graph.edges), graph.k
+        self._c = n * (k + 1)
+        self._o = self._c + n * k
+        self.z = self._o + k
+        self.bounds = 2 * self.z + 1
+        self._families = {"cost": k, "share": k, "overflow": k}
+        self._families |= {"enters": m * k, "leaves": m * k, "edge": m * k, "later": n * (k - 1)}
+        *starts, self.constraints = itertools.accumulate(
+            self._families.values(), initial=self.bounds
+        )
+        self._starts = dict(zip(self._families, starts, strict=True))
+        self.box = list(self._box())
+        place = {u: i for i, u in enumerate(order)}
+        edges = [(u, e, w) for e, (u, w) in enumerate(graph.edges)]
+        self.edges_in_order = sorted(edges, key=lambda edge: place[edge[0]])
+
+    def y(self, v: int, b: int) -> int:
+        """Return the column of y(v, b)."""
+        return v * (self.graph.k + 1) + b + 1
+
+    def lower(self, column: int) -> tuple[int, int]:
+        """Return the number of a column's lower bound, and its value."""
+        return 2 * column, self.box[column][0]
+
+    def upper(self, column: int) -> tuple[int, int]:
+        """Return the number of a column's upper bound, and its value."""
+        return 2 * column + 1, self.box[column][1]
+
+    @property
+    def lower_of_z(self) -> int:
+        """Return the number of the constraint that costs are not negative."""
+        return 2 * self.z
+
+    def number(self, family: str, i: int) -> int:
+        """Return the number of a family's row: i is b, or e k + b, or v (k - 1) + b."""
+        return self._starts[family] + i
+
+    def edge(self, e: int, b: int) -> int:
+        """Return the number of an edge's row."""
+        return self.number("edge", e * self.graph.k + b)
+
+    def later(self, v: int, b: int) -> int:
+        """Return the number of a node's row."""
+        return self.number("later", v * (self.graph.k - 1) + b)
+
+    def names(self) -> Iterator[str]:
+        """Yield the columns' names, in order."""
+        nodes, stages = range(len(self.graph.work)), range(self.graph.k)
+        yield from (f"y_{v}_{b}" for v in nodes for b in range(-1, self.graph.k))
+        yield from (f"c_{u}_{b}" for u in nodes for b in stages)
+        yield from (f"o_{b}" for b in stages)
+        yield "z"
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Yield the rows with their names, in order."""
+        for family, count in self._families.items():
+            for i in range(count):
+                yield f"{family}_{i}", self.row(family, i)
+
+    def row(self, family: str, i: int) -> Row:
+        """Return a row: its terms and its lower bound."""
+        graph, k = self.graph, self.graph.k
+        if family == "later":
+            v, b = divmod(i, k - 1)
+            return [(self.y(v, b + 1), 1), (self.y(v, b), -1)], 0
+        if family in ("edge", "enters", "leaves"):
+            e, b = divmod(i, k)
+            u, w = graph.edges[e]
+            if family == "edge":
+                return [(self.y(u, b), 1), (self.y(w, b), -1)], 0
+            inner, outer = (w, u) if family == "enters" else (u, w)
+            tensor = (self._c + u * k + b, 1)
+            return [tensor, *self._x(inner, b, -1), *self._x(outer, b, 1)], 0
+        amounts, right = {
+            "cost": (graph.work, 0),
+            "share": (self.shares, -TREE_SHARE_UNITS),
+            "overflow": (graph.param_load, -graph.cache),
+        }[family]
+        terms = [term for v, amount in enumerate(amounts) for term in self._x(v, i, -amount)]
+        if family == "cost":
+            terms += [(self._c + u * k + i, -amount) for u, amount in enumerate(graph.transfer)]
+            terms += [(self._o + i, -1), (self.z, 1)]
+        elif family == "overflow":
+            terms.append((self._o + i, 1))
+        return [(column, amount) for column, amount in terms if amount], right
+
+    def _box(self) -> Iterator[tuple[int, int]]:
+        for first, last in zip(self.first, self.last, strict=True):
+            for b in range(-1, self.graph.k):
+                yield int(b >= last), int(b >= first)
+        yield from itertools.repeat((0, 1), self._o - self._c)
+        yield from itertools.repeat((0, sum(self.graph.param_load)), self.graph.k)
+
+    def _x(self, v: int, b: int, amount: int) -> list[tuple[int, int]]:
+        return [(self.y(v, b), amount), (self.y(v, b - 1), -amount)]

@@ -1,1 +1,0 @@
-"""Prices of paths, work and memory: a linear program, and its dual as a certificate."""

@@ -1,1 +1,0 @@
-"""Placement and schedule as one program: mixed-integer linear, or of constraints."""

@@ -1,0 +1,286 @@
+"""`series`: least times of modules along a chain of operators, found by search and added up.
+
+See `series.chain` for what a module is, and `boundmark.bounds.checker.placement.module_search` for
+how one is searched. Each round searches the modules on the shortest way along the chain, with more
+steps than the round before.
+"""
+
+import itertools
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boundmark.bounds import checker
+from boundmark.bounds.best import Best
+from boundmark.bounds.checker.placement.instance import Instance
+from boundmark.bounds.checker.placement.limits import MOST_MODULE_OPERATORS
+from boundmark.bounds.checker.placement.modules import tensors_written
+from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
+from boundmark.bounds.placement.assignment_load import AssignmentProgram
+from boundmark.bounds.placement.interval_load import IntervalTicks, best_threshold
+from boundmark.bounds.placement.series.certificate import (
+    CertificateSettings,
+    least_ends,
+    least_rests,
+    payload,
+    shortest_way,
+)
+from boundmark.bounds.placement.series.chain import ChainSettings, best_chain
+from boundmark.bounds.placement.series.parts import Pair, Part, Proof
+from boundmark.bounds.placement.series.schedule import put_together
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.ticks import LARGEST_TOTAL
+
+KIND = "series/1"
+
+
+@dataclass(frozen=True)
+class SeriesSettings:
+    """Settings of `series`: how far and in which order modules are searched.
+
+    Attributes
+    ----------
+    searching
+        Part of the time for searches; the rest is for making the last certificate short
+        enough to check.
+    limits
+        Steps of a search, round after round.
+    halved
+        Thresholds are halved while more than this part of them is open, and then asked for
+        one by one.
+    seconds_per_step
+        What a step takes the checker, in seconds of processor time.
+    least_steps
+        Certificates of so few steps are worth a check even if the time is up.
+    tried_below
+        Lower thresholds tried once a search is cut off, each in the middle of what is open.
+    chain, certificate
+        Those of the chain and of its certificate.
+    """
+
+    searching: float = 0.85
+    limits: tuple[int, ...] = (2**14, 2**17, 2**20, 2**24)
+    halved: float = 1 / 8
+    seconds_per_step: float = 0.6e-6
+    least_steps: int = 2**20
+    tried_below: int = 1
+    chain: ChainSettings = field(default_factory=ChainSettings)
+    certificate: CertificateSettings = field(default_factory=CertificateSettings)
+
+
+def parts_along_chain(
+    instance: PlacementInstance,
+    read: Instance,
+    network: Network,
+    settings: SeriesSettings = SeriesSettings(),
+) -> list[Part]:
+    """Choose the chain; return its parts with the bounds by paths."""
+    graph, written = instance.graph, tensors_written(read)
+    chain = best_chain(graph, MOST_MODULE_OPERATORS - 2, settings.chain).operators
+    if graph.nodes <= settings.chain.well_searched and graph.memory.sum() > graph.capacity.min():
+        # One module of all operators takes all the memory into account.
+        chain = ()
+    places = [OUTSIDE, *chain, OUTSIDE]
+    return [Part.of(read, network, written, ends) for ends in itertools.pairwise(places)]
+
+
+@dataclass
+class ClosingIn:
+    """Search along the chain of an instance, and the bounds proven so far.
+
+    A pair of devices of a module counts only while some way along the chain over it is short. So
+    the modules on the shortest way are searched, for the devices that it has there, and then those
+    on what is the shortest way by then. Few of all pairs are ever searched, and mostly the short
+    ones, on which searches are fastest.
+
+    Attributes
+    ----------
+    checked_by
+        Until when certificates should be checked, if their checks begin as they are reported.
+    settled
+        Pairs of which all is known, or nothing more in this round.
+    processor_started
+        Processor time when all this began.
+    """
+
+    instance: PlacementInstance
+    budget: Budget
+    best: Best
+    producer: str
+    read: Instance
+    network: Network
+    parts: list[Part]
+    checked_by: Budget
+    settings: SeriesSettings = SeriesSettings()
+    settled: set[tuple[int, Pair]] = field(default_factory=set)
+    processor_started: float = field(default_factory=time.process_time)
+
+    @classmethod
+    def of(
+        cls,
+        instance: PlacementInstance,
+        budget: Budget,
+        best: Best,
+        producer: str,
+        settings: SeriesSettings = SeriesSettings(),
+    ) -> "ClosingIn":
+        """Return the chain before any search."""
+        read = checker.check_instance(instance.to_json())
+        network = Network(read)
+        parts = parts_along_chain(instance, read, network, settings)
+        return cls(instance, budget, best, producer, read, network, parts, budget, settings)
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether the chain and its modules leave nothing out, and memory is no limit.
+
+        If so, no other bound says more than what modules can prove.
+        """
+        graph = self.instance.graph
+        place: dict[int, int] = {}
+        for at, part in enumerate(self.parts):
+            place.update(dict.fromkeys(part.body, 2 * at))
+            place[part.last] = 2 * at + 1
+        reach = [place.get(v, NEVER) + 1 + place.get(v, 0) % 2 for v in range(graph.nodes)]
+        return (
+            len(place) == graph.nodes + 1
+            and all(place[w] <= reach[u] for u, w in graph.dag.edge_pairs().tolist())
+            and bool(graph.memory.sum() <= graph.capacity.max())
+        )
+
+    @property
+    def bound(self) -> int:
+        """The bound proven along the chain, in ticks."""
+        return min(
+            self.parts[0].least[0, target] + rest
+            for target, rest in enumerate(least_rests(self.parts, self.network.duration)[0])
+        )
+
+    def run(self) -> None:
+        """Search with more and more steps, and report after each round."""
+        self._report()
+        for limit in self.settings.limits:
+            self.settled = {
+                (at, pair)
+                for at, part in enumerate(self.parts)
+                for pair, found in part.best.items()
+                if found.ticks == part.least[pair]
+            }
+            self._close(limit)
+            self._report()
+            if self.best.is_proven or self.budget.is_spent():
+                return
+
+    def _close(self, limit: int) -> None:
+        """Search the pairs on the shortest way, with limited steps, until it is long enough."""
+        duration = self.network.duration
+        while not self.budget.is_spent() and self.bound < self.best.objective:
+            is_open = False
+            ends, rests = least_ends(self.parts, duration), least_rests(self.parts, duration)
+            for at, pair in enumerate(shortest_way(self.parts, duration)):
+                if (at, pair) not in self.settled and not self.budget.is_spent():
+                    is_open = True
+                    # Bounds raised in this loop make these longer: a little too much is asked.
+                    others = ends[at][pair[0]] + rests[at][pair[1]]
+                    self._prove(at, pair, self.best.objective - others, limit)
+                    self.settled.add((at, pair))
+            if not is_open:
+                return
+
+    def _prove(self, at: int, pair: Pair, needed: float, limit: int) -> None:
+        """Raise a pair's bound by searches, as far as the best solution makes that useful."""
+        part = self.parts[at]
+        if part.module is None:
+            self._prove_by_loads(part, pair)
+            return
+        if pair not in part.best:
+            part.attempt(pair, LARGEST_TOTAL, limit)
+        high = min(needed, part.best[pair].ticks if pair in part.best else math.inf)
+        if high == math.inf:
+            self._prove_by_loads(part, pair)
+            return
+        cut_off = 0
+        while (
+            part.least[pair] < high
+            and cut_off <= self.settings.tried_below
+            and not self.budget.is_spent()
+        ):
+            is_halved = cut_off or high - part.least[pair] > self.settings.halved * high
+            # Just below what is known, the first refutation is the last one that is needed.
+            threshold = (part.least[pair] + int(high)) // 2 if is_halved else int(high) - 1
+            if part.refute(pair, threshold, limit):
+                continue
+            known = part.best[pair].ticks if pair in part.best else math.inf
+            cut_off += known > threshold
+            high = min(threshold, known)
+        if cut_off:
+            self._prove_by_loads(part, pair)
+
+    def _prove_by_loads(self, part: Part, pair: Pair) -> None:
+        """Raise a pair's bound by the load of the work in between, if that is more."""
+        if not part.body or self.budget.is_spent():
+            return
+        head = self.network.heads(part.first, pair[0], part.body, part.last)[0]
+        tail = self.network.tails(part.body, part.last, pair[1])
+        duration = np.array([self.network.duration[v] for v in part.body], dtype=np.int64)
+        threshold, weights = best_threshold(
+            AssignmentProgram(duration, duration < NEVER),
+            IntervalTicks(
+                np.array([head[v] for v in part.body], dtype=np.int64),
+                duration,
+                np.array([tail[v] for v in part.body], dtype=np.int64),
+            ),
+            part.least[pair],
+            self.budget,
+        )
+        if threshold >= part.least[pair]:
+            part.least[pair] = threshold + 1
+            part.proofs[pair] = Proof(threshold, weights=tuple(weights))
+
+    def _report(self) -> None:
+        """Report the joined schedule, and a certificate."""
+        duration = self.network.duration
+        schedule = put_together(self.instance, self.parts, duration)
+        if schedule is not None:
+            self.best.solution(schedule)
+        bound = min(self.bound, self.best.objective)
+        if bound > self.best.certified:
+            proven, found = payload(
+                self.read, self.parts, duration, int(bound), self._most_steps(),
+                self.settings.certificate,
+            )  # fmt: skip
+            self.best.bound(Certificate.of(self.instance, KIND, proven, found, self.producer))
+
+    def _most_steps(self) -> int:
+        """Estimate the steps that the checker has time for."""
+        wall = self.checked_by.spent()
+        processor = time.process_time() - self.processor_started
+        crowded = max(1.0, wall / max(processor, 0.001)) if wall > 1.0 else 1.0
+        seconds = self.checked_by.remaining() / crowded
+        return max(self.settings.least_steps, int(seconds / self.settings.seconds_per_step))
+
+
+def run(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, known_cost: int = 0
+) -> None:
+    """Report certificates, and schedules joined from those of the modules.
+
+    Raises
+    ------
+    UnsupportedError
+        If the instance is too large for the checker.
+    """
+    best = Best.before(instance, progress)
+    if known_cost:
+        best.objective = min(best.objective, known_cost)
+    search(ClosingIn.of(instance, budget, best, "series"), budget)
+
+
+def search(closing: ClosingIn, budget: Budget) -> None:
+    """Search the modules for a part of the time, and report what they prove."""
+    closing.budget = budget.part(closing.settings.searching)
+    closing.run()

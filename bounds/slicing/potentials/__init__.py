@@ -1,1 +1,0 @@
-"""Potentials: what an operator's width costs it, moved to the operators that read its output."""

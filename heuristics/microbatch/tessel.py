@@ -1,0 +1,219 @@
+"""`tessel`: repetends one after another, each with its shortest period ([TESSEL24]).
+
+This is Algorithm 1 as published; where the paper leaves something open, it is read as follows. A
+repetend as long as all its blocks one after another is accepted, as there is none shorter on a
+single device. The solver is only asked for repetends shorter than the best, which changes nothing
+but the time. The number of micro-batches in a repetend is limited by `most_in_flight`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from boundmark.heuristics.microbatch.phase import Phase, Starts
+from boundmark.heuristics.microbatch.repetend import (
+    TimedRepetend,
+    assignments,
+    most_in_flight,
+    shortest_repetend,
+)
+from boundmark.heuristics.microbatch.start_times import Find, OutOfTimeError, finder
+from boundmark.problems.arrays import frozen
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Repetend, Schedule
+from boundmark.problems.microbatch.measures import makespan
+
+
+def run(
+    instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, *,
+    lazy: bool, largest_repetend: int, only_repetend: int, memory: str,
+) -> None:  # fmt: skip
+    """Report each schedule that is better than the last one.
+
+    Parameters
+    ----------
+    lazy
+        Whether warm-up and cool-down are made short for the best repetend only (Section V).
+    largest_repetend
+        How many micro-batches a repetend may involve at most; 0 for as many as there is memory for.
+    only_repetend
+        How many micro-batches a repetend must involve, whatever the memory; 0 for any number, as in
+        Algorithm 1.
+    memory
+        How Z3 is told what a device holds: ``"timeline"``, as published, or ``"pairs"``.
+    """
+    for name, value in (("largest_repetend", largest_repetend), ("only_repetend", only_repetend)):
+        if value < 0:
+            raise InvalidInputError(f"{name} is {value}; expected a number of micro-batches or 0.")
+    layout, count = instance.layout, instance.micro_batches
+    most = largest_repetend or most_in_flight(layout, instance.capacity)
+    sizes = [only_repetend] if only_repetend else list(range(1, most + 1))
+    if count:
+        sizes = [size for size in sizes if size <= count]
+    if not sizes:
+        raise UnsupportedError(
+            f"a repetend of {only_repetend} micro-batches is asked for; "
+            f"expected at most the {count} of the instance."
+        )
+    find = finder(budget, seed, memory)
+    shortest = None
+    try:
+        for schedule in search(layout, instance.capacity, sizes, find, lazy=lazy):
+            length = makespan(layout, schedule.starts_for(count)) if count else None
+            if length is None or shortest is None or length < shortest:
+                shortest = length
+                progress.solution(schedule)
+    except OutOfTimeError:
+        return
+
+
+def search(
+    layout: BlockLayout, capacity: Sequence[int], sizes: Iterable[int], find: Find, *, lazy: bool
+) -> Iterator[Schedule]:
+    """Yield schedules, each with a shorter period or a shorter warm-up and cool-down.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of micro-batches in a repetend, in the order in which they are tried.
+    """
+    optimal = int(layout.durations.sum()) + 1
+    lower_bound = max(layout.loads)
+    best = None
+    for members in (members for size in sizes for members in assignments(layout.dag, size)):
+        repetend = shortest_repetend(layout, capacity, members, optimal - 1, find)
+        if repetend is None:
+            continue
+        completion = complete(layout, capacity, repetend, find)
+        if completion is None:
+            continue
+        optimal, best = repetend.period, completion
+        yield best.schedule
+        if not lazy:
+            yield from shorten(best, find)
+        if optimal == lower_bound:
+            break
+    if lazy and best is not None:
+        yield from shorten(best, find)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A repetend with start times of the blocks before and after it."""
+
+    layout: BlockLayout
+    repetend: TimedRepetend
+    warm_up: Phase
+    cool_down: Phase
+    warm_up_starts: list[int]
+    cool_down_starts: list[int]
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule of all three parts."""
+        return concatenate(
+            self.layout,
+            self.repetend,
+            self.warm_up.by_job(self.warm_up_starts),
+            self.cool_down.by_job(self.cool_down_starts),
+        )
+
+
+def complete(
+    layout: BlockLayout, capacity: Sequence[int], repetend: TimedRepetend, find: Find
+) -> Completion | None:
+    """Return a completion from one satisfiability check per phase, None if there is none."""
+    warm_up = Phase.warm_up(layout, capacity, repetend.members)
+    warm_up_starts = warm_up.any_starts(find)
+    if warm_up_starts is None:
+        return None
+    cool_down = Phase.cool_down(layout, capacity, repetend.members)
+    cool_down_starts = cool_down.any_starts(find)
+    if cool_down_starts is None:
+        return None
+    return Completion(layout, repetend, warm_up, cool_down, warm_up_starts, cool_down_starts)
+
+
+def shorten(completion: Completion, find: Find) -> Iterator[Schedule]:
+    """Yield shorter and shorter schedules until both phases are time-optimal on their own."""
+    warm_up, cool_down = completion.warm_up, completion.cool_down
+    shortest = _length(completion)
+
+    def completions() -> Iterator[Completion]:
+        last = completion
+        for starts, _ in warm_up.improve(completion.warm_up_starts, find):
+            last = replace(completion, warm_up_starts=starts)
+            yield last
+        for starts, _ in cool_down.improve(completion.cool_down_starts, find):
+            yield replace(last, cool_down_starts=starts)
+
+    for better in completions():
+        if (length := _length(better)) < shortest:
+            shortest = length
+            yield better.schedule
+
+
+def _length(completion: Completion) -> int:
+    return makespan(completion.layout, completion.schedule.starts)
+
+
+def concatenate(
+    layout: BlockLayout, repetend: TimedRepetend, warm_up: Starts, cool_down: Starts
+) -> Schedule:
+    """Return a schedule for as many micro-batches as the repetend has, or any number more.
+
+    Each part comes as early as the one before allows, as repetitions do (Figure 6b): a device runs
+    its blocks of one part after the other, and no block starts before what it waits for is done.
+    """
+    members, period = repetend.members, repetend.period
+    begin = _begin_of_repetend(layout, repetend, warm_up)
+    shift = _begin_of_cool_down(layout, repetend, warm_up, cool_down, begin)
+    starts = np.empty((max(members) + 1, len(members)), dtype=np.int64)
+    for (number, i), start in warm_up.items():
+        starts[number, i] = start
+    for i, member in enumerate(members):
+        starts[member, i] = begin + repetend.starts[i]
+    for (number, i), start in cool_down.items():
+        starts[number, i] = shift + start
+    return Schedule(frozen(starts), Repetend(period, frozen(members)))
+
+
+def _begin_of_repetend(layout: BlockLayout, repetend: TimedRepetend, warm_up: Starts) -> int:
+    blocks, members = layout.blocks, repetend.members
+    begins = [0]
+    for here in layout.on_device:
+        ends = [start + blocks[i].duration for (_, i), start in warm_up.items() if i in here]
+        if ends:
+            begins.append(max(ends) - min(repetend.starts[i] for i in here))
+    for i, j in layout.dag.edge_pairs().tolist():
+        # Repetition number - members[j] has block j of the micro-batch.
+        for number in range(members[j], members[i]):
+            end = warm_up[number, i] + blocks[i].duration
+            begins.append(end - repetend.starts[j] - (number - members[j]) * repetend.period)
+    return max(begins)
+
+
+def _begin_of_cool_down(
+    layout: BlockLayout, repetend: TimedRepetend, warm_up: Starts, cool_down: Starts, begin: int
+) -> int:
+    blocks, members = layout.blocks, repetend.members
+    ends_of_repetend = [
+        begin + start + block.duration for start, block in zip(repetend.starts, blocks, strict=True)
+    ]
+    begins = [0]
+    for here in layout.on_device:
+        starts = [start for (_, i), start in cool_down.items() if i in here]
+        if starts:
+            begins.append(max(ends_of_repetend[i] for i in here) - min(starts))
+    for i, j in layout.dag.edge_pairs().tolist():
+        for number in range(members[j] + 1, members[i] + 1):
+            start = cool_down[number, j]
+            back = members[i] - number
+            begins.append(ends_of_repetend[i] - back * repetend.period - start)
+            # With up to that many repetitions more, the warm-up still has what is waited for.
+            for more in range(back):
+                end = warm_up[number + more, i] + blocks[i].duration
+                begins.append(end - more * repetend.period - start)
+    return max(begins)

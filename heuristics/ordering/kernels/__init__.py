@@ -1,1 +1,0 @@
-"""Compiled kernels, with signatures, so that importing compiles them and running never does."""

@@ -1,1 +1,0 @@
-"""Topological orders, and the best one so far."""

@@ -1,0 +1,301 @@
+"""Simulated annealing of a partition by moves of nodes ([KIRKPATRICK83]).
+
+A move of a node to another stage changes the costs of two stages, and is tried in a five-hundredth
+of the time that sorting and segmenting an order takes. The search runs in rounds, each of which
+cools down once. The first rounds start from partitions far from each other, later ones from the
+best partition found. Which partition a long round ends in depends on the seed by as much as twice
+the time would gain, and in models more on where it begins.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from boundmark.heuristics.incumbent import NO_COST, Incumbent
+from boundmark.heuristics.pipeline.kernel_graph import Graph, kernel_graph
+from boundmark.heuristics.pipeline.node_move_kernels import (
+    State,
+    Walk,
+    anneal,
+    count_readers,
+    new_state,
+)
+from boundmark.heuristics.pipeline.orders import noisy_fewest_open_order, noisy_order
+from boundmark.heuristics.pipeline.slicegraph import has_segmentation, segment_order
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
+
+# So many moves count as one evaluation. They take no longer than sorting and segmenting an order,
+# and as long as 200 moves took before they were quicker.
+MOVES_PER_EVALUATION = 300
+
+
+@dataclass(frozen=True)
+class AnnealingSettings:
+    """Settings of annealing, chosen on regal-style graphs with k = 4 .. 32 and a few models.
+
+    docs/performance.md has the comparisons.
+
+    Attributes
+    ----------
+    moves_per_node
+        Moves of a round per node, if the effort allows more than one round.
+    distant_share
+        Fraction of all rounds that start far from the best partition; these come first.
+    distant_orders
+        Orders tried for the start of such a round; the best one is taken.
+    patience
+        Further rounds from the best partition without improvement before a distant one.
+    initial, initial_of_node
+        Initial temperature, as a fraction of the best cost, and its limit as a multiple of a node's
+        mean cost. Where stages have hundreds of nodes, a hotter round soon is far from any good
+        partition and does not find back.
+    reheated
+        Initial temperature of a round from the best partition, as a fraction of the above.
+    final_of_node
+        Final temperature, as a fraction of a node's mean cost. Large stages can be balanced to a
+        small part of their cost; a round that ends hotter ends anywhere near the best partition.
+    margin
+        How far below the best cost the level lies above which the costs of stages count, as a
+        fraction of the best cost.
+    evaluations_per_step
+        Evaluations' worth of moves between two looks at the clock, with one temperature.
+    resegmented_orders
+        Orders segmented around a better partition, again and again until none improves it.
+    most_counts
+        Largest n x k for which consumers are counted by node and stage, at 4 bytes each. Larger
+        instances are improved by segmenting orders only.
+    """
+
+    moves_per_node: int = 10_000
+    distant_share: float = 0.3
+    distant_orders: int = 10
+    patience: int = 2
+    initial: float = 0.03
+    initial_of_node: float = 1.5
+    reheated: float = 1 / 3
+    final_of_node: float = 0.015
+    margin: float = 0.02
+    evaluations_per_step: int = 13
+    resegmented_orders: int = 4
+    most_counts: int = 2**28
+
+    def initial_temperature(self, instance: PipelineInstance) -> float:
+        """Return the temperature at the start of a distant round, in units of the best cost."""
+        return min(self.initial, self.initial_of_node * _mean_node_cost(instance))
+
+    def final_temperature(self, instance: PipelineInstance) -> float:
+        """Return the temperature at the end of every round, in units of the best cost."""
+        return self.final_of_node * _mean_node_cost(instance)
+
+
+DEFAULTS = AnnealingSettings()
+
+
+def _mean_node_cost(instance: PipelineInstance) -> float:
+    """Return a node's mean cost in units of the best cost, if all stages cost that."""
+    return min(instance.k, instance.nodes) / instance.nodes
+
+
+def refine(
+    instance: PipelineInstance,
+    best: Incumbent[Partition],
+    budget: Budget,
+    evaluations: int | None,
+    generator: np.random.Generator,
+    settings: AnnealingSettings = DEFAULTS,
+) -> None:
+    """Improve the best partition until the evaluations are used up or the budget ends.
+
+    Parameters
+    ----------
+    evaluations
+        Orders segmented, and moves at `MOVES_PER_EVALUATION` each. The cooling follows their number
+        or, without one, the clock.
+    """
+    effort = Effort(budget, evaluations)
+    if instance.nodes * min(instance.k, instance.nodes) > settings.most_counts:
+        while best.cost > 0 and not effort.is_spent():
+            segment_near_best(instance, best, effort.take(settings.resegmented_orders), generator)
+        return
+    graph, state = kernel_graph(instance.graph), new_state(generator)
+    annealer = _Annealer(instance, graph, state, generator, effort, best, settings)
+    hottest = settings.initial_temperature(instance)
+    count = annealer.affordable_rounds()
+    start, failures = _RoundBest(best.cost, best.solution.stages), 0
+    for done in range(count):
+        if best.cost == 0 or effort.is_spent():
+            return
+        is_distant = done < max(1, settings.distant_share * count) or failures == settings.patience
+        if is_distant:
+            failures = 0
+        if done > 0:
+            start = (
+                annealer.distant_start()
+                if is_distant
+                else _RoundBest(best.cost, best.solution.stages)
+            )
+        before = best.cost
+        heat = hottest * (1 if is_distant else settings.reheated)
+        annealer.cool_down(start, heat, (done + 1) / count)
+        failures = 0 if is_distant or best.cost < before else failures + 1
+
+
+@dataclass
+class _RoundBest:
+    """The best partition of a round."""
+
+    cost: int
+    stages: IntArray
+
+
+@dataclass(frozen=True)
+class _Annealer:
+    """What all rounds share."""
+
+    instance: PipelineInstance
+    graph: Graph
+    state: State
+    generator: np.random.Generator
+    effort: "Effort"
+    best: Incumbent[Partition]
+    settings: AnnealingSettings
+
+    def affordable_rounds(self) -> int:
+        """Return for how many rounds the remaining effort is enough, at least one.
+
+        Without a limit on evaluations, a few moves at the final temperature are timed.
+        """
+        timed_steps, timed_share = 10, 0.02
+        moves = self.instance.nodes * self.settings.moves_per_node
+        if self.effort.evaluations is not None:
+            return max(1, round(self.effort.evaluations * MOVES_PER_EVALUATION / moves))
+        found = _RoundBest(self.best.cost, self.best.solution.stages)
+        walk, begun, steps = walk_from(self.instance, found.stages), self.effort.spent(), 0
+        while steps < timed_steps and self.effort.spent() < timed_share:
+            self._step(found, walk, self.settings.final_temperature(self.instance))
+            steps += 1
+        spent = self.effort.spent() - begun
+        if steps == 0 or spent <= 0:
+            return 1
+        timed = steps * self.settings.evaluations_per_step * MOVES_PER_EVALUATION
+        return max(1, round(timed / spent / moves))
+
+    def distant_start(self) -> _RoundBest:
+        """Return the best segmentation of several noisy orders that keep few transfers open."""
+        instance, generator = self.instance, self.generator
+        found = _RoundBest(NO_COST, self.best.solution.stages)
+        for _ in range(max(1, self.effort.take(self.settings.distant_orders))):
+            order = noisy_fewest_open_order(instance.graph, generator.random(), generator)
+            if found.cost == NO_COST or has_segmentation(instance, order, found.cost - 1):
+                cost, ends = segment_order(instance, order)
+                found = _RoundBest(cost, Partition.from_slices(order, ends).stages)
+        self.best.offer(found.cost, partial(Partition, found.stages))
+        return found
+
+    def cool_down(self, found: _RoundBest, heat: float, end: float) -> None:
+        """Anneal from a partition until a fraction of the effort is spent.
+
+        Parameters
+        ----------
+        found
+            Where the round starts; becomes the best partition of the round.
+        heat
+            Initial temperature, in units of the best cost of the round.
+        end
+            The fraction of the effort, 1.0 for all.
+        """
+        walk, before = walk_from(self.instance, found.stages), self.best.cost
+        cooling = self.settings.final_temperature(self.instance) / heat
+        spent = begun = self.effort.spent()
+        while spent < end and self.best.cost > 0 and not self.effort.is_spent():
+            self._step(found, walk, heat * cooling ** ((spent - begun) / (end - begun)))
+            spent = self.effort.spent()
+        if self.best.cost < before:
+            self._resegment()
+
+    def _step(self, found: _RoundBest, walk: Walk, temperature: float) -> None:
+        """Try some moves, and keep a partition that is better than the best of the round."""
+        moves = self.effort.take(self.settings.evaluations_per_step) * MOVES_PER_EVALUATION
+        stages, margin = np.empty_like(found.stages), self.settings.margin
+        cost = int(
+            anneal(self.graph, walk, self.state, moves, temperature, margin, found.cost, stages)
+        )
+        if cost < found.cost:
+            found.cost, found.stages = cost, stages
+            self.best.offer(cost, partial(Partition, stages))
+
+    def _resegment(self) -> None:
+        """Segment orders around the best partition as long as that improves it."""
+        while not self.effort.is_spent():
+            orders = self.effort.take(self.settings.resegmented_orders)
+            if not segment_near_best(self.instance, self.best, orders, self.generator):
+                return
+
+
+def walk_from(instance: PipelineInstance, stages: IntArray) -> Walk:
+    """Return a walk that starts with a copy of a partition."""
+    graph, count = instance.graph, min(instance.k, instance.nodes)
+    loads = np.zeros(count, np.int64)
+    np.add.at(loads, stages, graph.param_load)
+    costs = stage_costs(graph, stages, count) - stage_overflow(graph, stages, count)
+    stages, readers = stages.copy(), np.zeros((instance.nodes, count), np.int32)
+    count_readers(kernel_graph(graph), stages, readers)
+    return Walk(stages, costs, loads, readers)
+
+
+def segment_near_best(
+    instance: PipelineInstance,
+    best: Incumbent[Partition],
+    orders: int,
+    generator: np.random.Generator,
+) -> bool:
+    """Segment orders consistent with the best partition; return whether one was better."""
+    is_better = False
+    for _ in range(orders):
+        order = noisy_order(instance, best.solution.stages, 1.0, generator)
+        if has_segmentation(instance, order, best.cost - 1):
+            cost, ends = segment_order(instance, order)
+            is_better |= best.offer(cost, partial(Partition.from_slices, order, ends))
+    return is_better
+
+
+@dataclass
+class Effort:
+    """Measure how much of its evaluations or of its time a search has spent.
+
+    Attributes
+    ----------
+    budget
+        Its time counts from when this is made.
+    evaluations
+        Limit, None if the clock alone decides.
+    done
+        Evaluations so far.
+    """
+
+    budget: Budget
+    evaluations: int | None
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self._time = self.budget.remaining()
+
+    def spent(self) -> float:
+        """Return the fraction that is spent, 1.0 at the end."""
+        if self.evaluations is not None:
+            return self.done / self.evaluations if self.evaluations else 1.0
+        return 1 - self.budget.remaining() / self._time if self._time else 1.0
+
+    def is_spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.budget.is_spent() or self.done == self.evaluations
+
+    def take(self, most: int) -> int:
+        """Count up to `most` evaluations as done, and return how many these are."""
+        taken = most if self.evaluations is None else min(most, self.evaluations - self.done)
+        self.done += taken
+        return taken

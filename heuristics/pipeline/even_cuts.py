@@ -1,0 +1,58 @@
+"""`uniform` and `balanced-work`: the topological order in even stages, as people cut by hand."""
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+
+def run_uniform(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Cut into k stages of n/k nodes, rounded up or down."""
+    ends = np.arange(1, instance.k + 1) * instance.nodes // instance.k
+    progress.solution(Partition.from_slices(instance.graph.dag.topological_order, ends))
+
+
+def run_balanced_work(
+    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress
+) -> None:
+    """Minimise the largest work of a stage; ignore transfers and overflow."""
+    order = instance.graph.dag.topological_order
+    progress.solution(
+        Partition.from_slices(order, even_ends(instance.graph.work[order], instance.k))
+    )
+
+
+def even_ends(work: IntArray, k: int) -> IntArray:
+    """Cut a sequence into at most k runs so that the largest sum is smallest.
+
+    Each run is as long as the least possible largest sum allows, which bisection finds.
+
+    Parameters
+    ----------
+    work
+        Non-negative integers, shape (n,).
+
+    Returns
+    -------
+    The position after the last entry of each run, ascending; fewer than k if fewer suffice.
+    """
+    total = np.cumsum(work)
+    least = max(int(work.max()), -(-int(total[-1]) // k))
+    most = int(total[-1])
+    while least < most:
+        middle = (least + most) // 2
+        if _ends(total, middle, k)[-1] == len(work):
+            most = middle
+        else:
+            least = middle + 1
+    return np.array(_ends(total, least, k))
+
+
+def _ends(total: IntArray, threshold: int, k: int) -> list[int]:
+    """Return the ends of up to k runs of sums up to a threshold, each as long as possible."""
+    ends = [0]
+    while len(ends) <= k and ends[-1] < len(total):
+        before = int(total[ends[-1] - 1]) if ends[-1] else 0
+        ends.append(int(np.searchsorted(total, before + threshold, side="right")))
+    return ends[1:]

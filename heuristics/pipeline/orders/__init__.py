@@ -1,1 +1,0 @@
-"""Topological orders: from priorities, and near a partition."""

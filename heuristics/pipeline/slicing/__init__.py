@@ -1,1 +1,0 @@
-"""Cutting a topological order into stages."""

@@ -1,0 +1,90 @@
+"""The best placement that a search has found so far."""
+
+import numpy as np
+
+from boundmark.heuristics.incumbent import Incumbent
+from boundmark.heuristics.placement.arrays import placement_arrays
+from boundmark.heuristics.placement.room import with_all_placed
+from boundmark.heuristics.placement.simulation_kernels import simulate, time_to_end
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.method import Progress
+from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+
+
+class PlacementIncumbent(Incumbent[PlacementSchedule]):
+    """Simulate placements, keep the best one and report every improvement.
+
+    Attributes
+    ----------
+    instance
+        What is solved.
+    arrays
+        The instance as kernels read it.
+    priority
+        With which the best placement was scheduled, shape (n,); None for the default.
+    """
+
+    def __init__(self, instance: PlacementInstance, progress: Progress) -> None:
+        super().__init__(progress)
+        self.instance = instance
+        self.arrays = placement_arrays(instance)
+        self.priority: IntArray | None = None
+        self._starts = np.empty(instance.nodes, np.int64)
+        self._moves = np.empty((len(self.arrays.readers), 6), np.int64)
+
+    def simulate(self, devices: IntArray, priority: IntArray | None = None) -> int:
+        """Return the makespan of a placement by list scheduling.
+
+        Parameters
+        ----------
+        devices
+            Of each operator, shape (n,), with room for all of them.
+        priority
+            Of each operator, shape (n,); the larger, the more urgent. By default, the longest path
+            from its start to the end.
+        """
+        if priority is None:
+            priority = time_to_end(self.arrays, devices)
+        into = self._starts, self._moves
+        makespan, self._count = simulate(self.arrays, devices, priority, *into)
+        if makespan < 0:
+            # The priorities are too large for the kernel; only their order counts.
+            ranks = np.unique(priority, return_inverse=True)[1].astype(np.int64)
+            makespan, self._count = simulate(self.arrays, devices, ranks, *into)
+        return makespan
+
+    def evaluate(self, devices: IntArray, priority: IntArray | None = None) -> int:
+        """Return the makespan of a placement by list scheduling, and offer the schedule."""
+        makespan = self.simulate(devices, priority)
+
+        def schedule() -> PlacementSchedule:
+            rows = self._moves[: self._count, [0, 1, 5]]
+            by_key = np.lexsort((rows[:, 1], rows[:, 0]))
+            return PlacementSchedule(devices, self._starts, rows[by_key])
+
+        if self.offer(makespan, schedule):
+            self.priority = priority
+        return makespan
+
+    def evaluate_list_schedule(self, devices: IntArray, *priorities: IntArray) -> None:
+        """Evaluate a placement with the default priority and with others.
+
+        Where some operators have found no room, evaluate the placement that `with_all_placed` makes
+        of it, with the default priority alone.
+
+        Parameters
+        ----------
+        devices
+            Of each operator, -1 where it has found no room, shape (n,).
+
+        Raises
+        ------
+        UnsupportedError
+            If no room is found for all operators.
+        """
+        if devices.min() < 0:
+            self.evaluate(with_all_placed(self.instance, devices))
+            return
+        self.evaluate(devices)
+        for priority in priorities:
+            self.evaluate(devices, priority)

@@ -1,0 +1,86 @@
+"""Layers of neural networks on named parameters, and Adam's state. Needs JAX."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.example_libraries import optimizers
+
+# Arrays by name: what a checkpoint holds.
+Parameters: TypeAlias = dict[str, Any]
+Array: TypeAlias = Any
+
+# Logit of a choice that is not allowed.
+NEVER = -1e9
+
+
+def initial_layers(name: str, widths: Sequence[int], generator: np.random.Generator) -> Parameters:
+    """Return the parameters of dense layers between widths.
+
+    Weights are uniform in +-sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010), biases 0.
+    """
+    found: Parameters = {}
+    for number, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
+        limit = np.sqrt(6 / (inputs + outputs))
+        drawn = generator.uniform(-limit, limit, size=(inputs, outputs))
+        found[f"{name}.{number}.weights"] = drawn.astype(np.float32)
+        found[f"{name}.{number}.bias"] = np.zeros(outputs, dtype=np.float32)
+    return found
+
+
+def dense(parameters: Mapping[str, Array], name: str, rows: Array) -> Array:
+    """Return a dense layer's outputs, shape (..., outputs)."""
+    return rows @ parameters[f"{name}.weights"] + parameters[f"{name}.bias"]
+
+
+def perceptron(
+    parameters: Mapping[str, Array], name: str, rows: Array, *, ends_active: bool
+) -> Array:
+    """Return the outputs of dense layers with ReLU between, and after the last if `ends_active`."""
+    layers = sum(key.startswith(f"{name}.") and key.endswith(".bias") for key in parameters)
+    for number in range(layers):
+        rows = dense(parameters, f"{name}.{number}", rows)
+        if ends_active or number + 1 < layers:
+            rows = jax.nn.relu(rows)
+    return rows
+
+
+def added_up(rows: Array, into: Array, count: int) -> Array:
+    """Return the sums of the rows with each index, shape (count, ...)."""
+    return jax.ops.segment_sum(rows, into, num_segments=count)
+
+
+def log_likelihood(logits: Array, chosen: Array, counts: Array) -> Array:
+    """Return the log probability of the choices in the rows that count.
+
+    Parameters
+    ----------
+    logits
+        Shape (rows, D).
+    chosen
+        Shape (rows,).
+    counts
+        1 for rows that count, 0 for others, shape (rows,).
+    """
+    logs = jax.nn.log_softmax(logits)
+    return (jnp.take_along_axis(logs, chosen[:, None], axis=1)[:, 0] * counts).sum()
+
+
+def mean_entropy(logits: Array, counts: Array) -> Array:
+    """Return the mean entropy of the rows that count, in nats."""
+    logs = jax.nn.log_softmax(logits)
+    return -((jnp.exp(logs) * logs).sum(axis=1) * counts).sum() / jnp.maximum(counts.sum(), 1)
+
+
+def adam_state(parameters: Parameters) -> Array:
+    """Return Adam's state for initial parameters."""
+    return optimizers.adam(0.0)[0](parameters)
+
+
+def parameters_of(moments: Array) -> Parameters:
+    """Return the parameters in Adam's state."""
+    found: Parameters = optimizers.adam(0.0)[2](moments)
+    return found

@@ -1,0 +1,164 @@
+"""`placement-search`: simulated annealing over devices ([KIRKPATRICK83]).
+
+A step moves a run of operators, next to each other in topological order, to another device or to
+that of the operator before or behind it, or an operator to the device of one that it shares a
+tensor with. Half of the runs are short, the others of any order of magnitude: long ones move layers
+as a whole, which single moves cannot where transfers are expensive. Where the device has no room,
+some of its operators come back in exchange. A step is accepted if the makespan grows by no more
+than the temperature times a logarithm of a random number. Placements are scheduled with the
+priorities with which the best one was.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.room import has_room
+from boundmark.heuristics.placement.starts import constructed
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.feasibility import memory_held
+
+
+@dataclass(frozen=True)
+class PlacementSearchSettings:
+    """Settings of `placement-search`.
+
+    Attributes
+    ----------
+    hottest, coldest
+        Temperature at the beginning and the end of a round, in units of the best makespan.
+    rounds
+        Number of rounds, each of which cools down once, from the best placement on.
+    to_neighbour
+        Probability that a step moves one operator to the device of one that it shares a tensor
+        with, instead of a run of operators.
+    joined
+        Probability that a run moves to the device of the operator before or behind it.
+    short, mean_length, longest
+        Probability that a run is short, and its mean length then; the length of the longest runs,
+        as a fraction of all operators.
+    """
+
+    hottest: float = 0.005
+    coldest: float = 0.0002
+    rounds: int = 4
+    to_neighbour: float = 0.4
+    joined: float = 0.5
+    short: float = 0.5
+    mean_length: float = 4.0
+    longest: float = 0.25
+
+
+DEFAULTS = PlacementSearchSettings()
+
+
+def moved(
+    instance: PlacementInstance,
+    devices: IntArray,
+    generator: np.random.Generator,
+    settings: PlacementSearchSettings = DEFAULTS,
+) -> IntArray | None:
+    """Return the placement after a random step, None if a device lacks support or room."""
+    graph = instance.graph
+    changed = devices.copy()
+    if graph.dag.edges and generator.random() < settings.to_neighbour:
+        edge = int(generator.integers(graph.dag.edges))
+        ends = int(graph.dag.sources[edge]), int(graph.dag.targets[edge])
+        first, second = ends if generator.random() < 0.5 else ends[::-1]
+        changed[first] = changed[second]
+        run = np.array([first])
+    else:
+        at, length = int(generator.integers(graph.nodes)), _length(graph.nodes, generator, settings)
+        order = graph.dag.topological_order
+        run = order[at : at + length]
+        if generator.random() < settings.joined:
+            beside = at - 1 if generator.random() < 0.5 else min(graph.nodes - 1, at + length)
+            changed[run] = devices[order[beside]]
+        else:
+            changed[run] = int(generator.integers(graph.devices))
+    if (changed == devices).all() or not graph.is_supported[run, changed[run]].all():
+        return None
+    if (memory_held(graph, changed) <= graph.capacity).all():
+        return changed
+    # The target device has no room: exchange the run for operators on the target device.
+    target = changed[run[0]]
+    others = np.flatnonzero(devices == target)
+    if not len(others):
+        return None
+    others = np.roll(others, int(generator.integers(len(others))))
+    excess = memory_held(graph, changed)[target] - graph.capacity[target]
+    enough = 1 + int(np.searchsorted(np.cumsum(graph.memory[others]), excess))
+    changed[others[:enough]] = devices[run[0]]
+    return changed if has_room(instance, changed) else None
+
+
+def _length(nodes: int, generator: np.random.Generator, settings: PlacementSearchSettings) -> int:
+    """Draw the number of operators of a run."""
+    if generator.random() < settings.short:
+        return 1 + int(generator.exponential(settings.mean_length) * generator.exponential())
+    return int(math.exp(generator.uniform(0.0, math.log(max(1.0, settings.longest * nodes)))))
+
+
+def anneal(
+    instance: PlacementInstance,
+    best: PlacementIncumbent,
+    budget: Budget,
+    evaluations: int,
+    generator: np.random.Generator,
+    settings: PlacementSearchSettings = DEFAULTS,
+) -> None:
+    """Improve the best placement until the steps are used up or the budget ends.
+
+    Parameters
+    ----------
+    evaluations
+        Number of steps; 0 for as many as the budget allows. The cooling follows it or the clock.
+    """
+    time = budget.remaining()
+    done, current_round = 0, -1
+    current, cost, priority = best.solution.devices, best.cost, best.priority
+    while not budget.is_spent() and best.cost > 0 and (not evaluations or done < evaluations):
+        spent = done / evaluations if evaluations else 1 - budget.remaining() / time
+        progress, new_round = math.modf(spent * settings.rounds)
+        if new_round > current_round:
+            current_round = int(new_round)
+            current, cost, priority = best.solution.devices, best.cost, best.priority
+        done += 1
+        changed = moved(instance, current, generator, settings)
+        if changed is None:
+            continue
+        heat = settings.hottest * (settings.coldest / settings.hottest) ** progress
+        temperature = heat * best.cost
+        makespan = best.evaluate(changed, priority)
+        if makespan <= cost + temperature * generator.exponential():
+            current, cost = changed, makespan
+
+
+def run(
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    evaluations: int,
+    settings: PlacementSearchSettings = DEFAULTS,
+    **params: Any,
+) -> None:
+    """Report the simple methods' placements, then improve the best one by annealing."""
+    best = PlacementIncumbent(instance, progress)
+    for devices, urgency in constructed(instance, best.arrays):
+        best.evaluate(devices)
+        if urgency is not None:
+            best.evaluate(devices, urgency)
+        if budget.is_spent():
+            return
+    if best.cost == NO_COST:
+        raise UnsupportedError("no placement was found for which the devices have room.")
+    if instance.graph.devices > 1:
+        anneal(instance, best, budget, evaluations, np.random.default_rng(seed), settings)

@@ -1,1 +1,0 @@
-"""Linear programs that guide the placement of operators."""

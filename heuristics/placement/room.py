@@ -1,0 +1,131 @@
+"""Move operators so that all devices support their operators and have room for them."""
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.feasibility import memory_held
+
+
+def has_room(instance: PlacementInstance, devices: IntArray) -> bool:
+    """Whether devices support their operators and have room for them."""
+    graph = instance.graph
+    return bool(
+        graph.is_supported[np.arange(graph.nodes), devices].all()
+        and (memory_held(graph, devices) <= graph.capacity).all()
+    )
+
+
+def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None:
+    """Return a placement with support and room for all operators: the given one if it has both.
+
+    Otherwise the largest operators stay; the others go, largest first, to the device with the most
+    room left that supports them. This may fail although such a placement exists.
+
+    Returns
+    -------
+    IntArray or None
+        Shape (n,); None if it fails.
+    """
+    graph = instance.graph
+    supported = graph.is_supported
+    if has_room(instance, devices):
+        return devices
+    placed = np.full(graph.nodes, -1, dtype=np.int64)
+    left = graph.capacity.copy()
+    largest_first = np.argsort(-graph.memory, kind="stable").tolist()
+    for node in largest_first:
+        device = devices[node]
+        if supported[node, device] and graph.memory[node] <= left[device]:
+            placed[node] = device
+            left[device] -= graph.memory[node]
+    for node in largest_first:
+        if placed[node] < 0:
+            device = int(np.where(supported[node], left, -1).argmax())
+            if graph.memory[node] > left[device]:
+                return None
+            placed[node] = device
+            left[device] -= graph.memory[node]
+    return placed
+
+
+def require_room(instance: PlacementInstance, devices: IntArray) -> IntArray:
+    """Return a placement with room, found greedily or else by an integer program.
+
+    Raises
+    ------
+    UnsupportedError
+        If both fail.
+    """
+    placed = with_room(instance, devices)
+    if placed is None:
+        placed = packed(instance, devices)
+        if placed is None or not has_room(instance, placed):
+            raise UnsupportedError("no placement was found for which the devices have room.")
+    return placed
+
+
+def with_all_placed(instance: PlacementInstance, devices: IntArray) -> IntArray:
+    """Return a placement with room from one with -1 for operators that have found no room.
+
+    Those go to their fastest devices first, then `require_room` moves operators.
+
+    Raises
+    ------
+    UnsupportedError
+        If no room is found.
+    """
+    graph = instance.graph
+    largest = graph.duration.max() + 1
+    fastest = np.where(graph.is_supported, graph.duration, largest).argmin(axis=1)
+    return require_room(instance, np.where(devices < 0, fastest, devices))
+
+
+def packed(
+    instance: PlacementInstance,
+    devices: IntArray,
+    *,
+    most_columns: int = 100_000,
+    most_seconds: float = 5.0,
+) -> IntArray | None:
+    """Return the placement with room that moves the fewest operators, shape (n,), None if unknown.
+
+    This is an integer program, solved by HiGHS as scipy brings it.
+
+    Parameters
+    ----------
+    devices
+        The preferred device of each operator, shape (n,).
+    most_columns
+        Largest program that is tried, in operators x devices.
+    most_seconds
+        Time limit of the solver.
+    """
+    graph = instance.graph
+    n, span = graph.nodes, graph.devices
+    if n * span > most_columns:
+        return None
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    column = np.arange(n * span)
+    cost = np.ones((n, span))
+    cost[np.arange(n), devices] = 0.0
+    whole = csr_array((np.ones(n * span), (column // span, column)))
+    # In units of the capacity, for the solver's tolerance; the result is checked exactly.
+    room = np.maximum(graph.capacity, 1)
+    held = csr_array(((graph.memory[:, None] / room).ravel(), (column % span, column)))
+    result = milp(
+        cost.ravel(),
+        integrality=np.ones(n * span),
+        bounds=Bounds(0, graph.is_supported.ravel().astype(float)),
+        constraints=[
+            LinearConstraint(whole, 1, 1),
+            LinearConstraint(held, -np.inf, graph.capacity / room),
+        ],
+        options={"time_limit": most_seconds},
+    )
+    if result.x is None:
+        return None
+    return np.asarray(result.x.reshape(n, span).argmax(axis=1))

@@ -1,1 +1,0 @@
-"""From devices to schedules, and to devices that have room."""

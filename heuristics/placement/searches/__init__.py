@@ -1,1 +1,0 @@
-"""Searches over devices."""

@@ -1,0 +1,90 @@
+"""Placements that follow a rule: `preferred-device`, `round-robin` and `random-devices`.
+
+`preferred-device` models what OpenVINO's AUTO device does with a list of candidates, the first of
+which is preferred ("OpenVINO-CPU" and "OpenVINO-GPU" of [HSDAG24]): the whole model goes to the
+first device that supports it. Where the preferred one does, it is the same as CPU-only and
+GPU-only. AUTO answers the first requests from the processor while the other device still compiles;
+that is not modelled.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.room import require_room, with_room
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.placement import PlacementInstance
+
+
+def run_preferred_device(
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    first: int,
+    **params: Any,
+) -> None:
+    """Report the whole model on the first device, in order of preference, that takes it.
+
+    Parameters
+    ----------
+    first
+        Number of the preferred device; the others follow by their numbers.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such device.
+    UnsupportedError
+        If no device supports all operators and has room for them.
+    """
+    graph = instance.graph
+    if not 0 <= first < graph.devices:
+        raise InvalidInputError(f"first is {first}; expected a device, 0 to {graph.devices - 1}.")
+    fits = graph.is_supported.all(axis=0) & (graph.memory.sum() <= graph.capacity)
+    for device in (first, *(other for other in range(graph.devices) if other != first)):
+        if fits[device]:
+            placed = np.full(graph.nodes, device, dtype=np.int64)
+            PlacementIncumbent(instance, progress).evaluate(placed)
+            return
+    raise UnsupportedError("no device supports all operators and has room for them.")
+
+
+def run_round_robin(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report operators on devices in turn, in topological order."""
+    graph = instance.graph
+    devices = np.empty(graph.nodes, dtype=np.int64)
+    devices[graph.dag.topological_order] = np.arange(graph.nodes) % graph.devices
+    PlacementIncumbent(instance, progress).evaluate(require_room(instance, devices))
+
+
+def run_random_devices(
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    samples: int,
+    **params: Any,
+) -> None:
+    """Report each better placement of `samples` random ones.
+
+    Placements for which no room is found do not count, unless that is all of them.
+    """
+    graph, best = instance.graph, PlacementIncumbent(instance, progress)
+    generator = np.random.default_rng(seed)
+    for sample in range(max(1, samples)):
+        if sample and budget.is_spent():
+            break
+        # For each operator, the supporting device with the largest random key.
+        keys = np.where(graph.is_supported, generator.random(graph.duration.shape), -1.0)
+        drawn = keys.argmax(axis=1)
+        devices = with_room(instance, drawn)
+        if devices is not None:
+            best.evaluate(devices)
+    if best.cost == NO_COST:
+        best.evaluate(require_room(instance, drawn))

@@ -1,1 +1,0 @@
-"""Plans to start from, and the best one so far."""

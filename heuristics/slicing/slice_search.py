@@ -1,0 +1,119 @@
+"""`slice-search`: simulated annealing over partition vectors ([KIRKPATRICK83]).
+
+A step gives a run of operators one pattern (one device, or some devices by their speeds), divides
+an operator like one that it reads, or moves a boundary in a run of operators. Runs matter: a single
+operator on other devices than its neighbours mostly pays for communication twice.
+"""
+
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.slicing.best_response import best_responses
+from boundmark.heuristics.slicing.incumbent import PlanIncumbent
+from boundmark.heuristics.slicing.plan_kernels import anneal
+from boundmark.heuristics.slicing.simple_plans import (
+    divided,
+    layers,
+    one_device_pattern,
+    patterns,
+    shares_pattern,
+    speeds,
+)
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.slicing import SlicingInstance
+from boundmark.problems.slicing.graph import tensor_bytes
+
+
+@dataclass(frozen=True)
+class SliceSearchSettings:
+    """Settings of `slice-search`.
+
+    Attributes
+    ----------
+    hottest
+        Initial temperatures of the rounds in turn, in units of the best latency. Hot rounds get
+        from one device to many and back, cold ones move single boundaries.
+    coldest
+        Final temperature of every round, in units of the best latency.
+    first_steps, growth, most_steps
+        Steps of the first round, the factor by which each round has more than the one before, and
+        the largest number of steps.
+    afforded
+        Largest length of a round, as a fraction of the steps for which there seems to be time.
+    """
+
+    hottest: tuple[float, ...] = (0.01, 0.1, 0.001)
+    coldest: float = 0.00001
+    first_steps: int = 20_000
+    growth: int = 2
+    most_steps: int = 2_000_000
+    afforded: float = 0.5
+
+
+DEFAULTS = SliceSearchSettings()
+
+
+def run(
+    instance: SlicingInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    evaluations: int,
+    settings: SliceSearchSettings = DEFAULTS,
+    **params: Any,
+) -> None:
+    """Report simple plans, then best responses, then what rounds of annealing find."""
+    best = PlanIncumbent(instance, progress)
+    devices, fractions = instance.graph.devices, patterns(instance)
+    starts = [divided(instance, one_device_pattern(devices, d)) for d in range(devices)]
+    starts += [divided(instance, shares_pattern(speeds(instance))), layers(instance)]
+    fits = [best.evaluate(start) for start in starts]
+    if devices == 1 or budget.is_spent():
+        _require(best)
+        return
+    if best.cost < NO_COST:
+        vectors = best.solution.vectors.copy()
+        best_responses(best.arrays, fractions, vectors, budget)
+        best.evaluate(vectors)
+    generator, vectors = np.random.default_rng(seed), starts[-1].copy()
+    steps, done, hottest = settings.first_steps, 0, cycle(settings.hottest)
+    while not budget.is_spent() and best.cost and (not evaluations or done < evaluations):
+        steps = min(steps, evaluations - done) if evaluations else steps
+        began = budget.remaining()
+        # As long as no plan fits into memory, go on from the last one.
+        vectors = best.solution.vectors.copy() if best.cost < NO_COST else vectors
+        scale = min(best.cost, int(instance.graph.work.sum()) + 1)
+        # Exceeding the memory by a byte must not pay.
+        penalty = _penalty(instance, scale) if all(fits) else scale // 1000 + 1
+        anneal(
+            best.arrays, fractions, vectors, steps, max(1.0, next(hottest) * scale),
+            settings.coldest * scale, penalty,
+            int(generator.integers(2**31)),
+        )  # fmt: skip
+        best.evaluate(vectors)
+        done += steps
+        affordable = steps * budget.remaining() / max(began - budget.remaining(), 1e-9)
+        steps = min(settings.most_steps, settings.growth * steps)
+        if not evaluations:
+            # The machine may become slower.
+            steps = max(1, min(steps, int(settings.afforded * affordable)))
+    _require(best)
+
+
+def _penalty(instance: SlicingInstance, scale: int) -> int:
+    """Return 0 if each device has room for all tensors and the largest parameters."""
+    graph = instance.graph
+    tensors = int((graph.length * graph.output).sum())
+    received = sum(tensor_bytes(graph, edge) for edge in graph.edges)
+    most = tensors + received + int(graph.weights.max())
+    return 0 if most <= int(graph.capacity.min()) else scale // 1000 + 1
+
+
+def _require(best: PlanIncumbent) -> None:
+    if best.cost == NO_COST:
+        raise UnsupportedError("no plan was found that fits into the devices' memory.")

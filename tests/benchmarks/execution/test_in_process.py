@@ -1,0 +1,110 @@
+"""Tasks in the calling process: judged by the checker like all others, whatever a method does."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from chains import chain
+
+from boundmark.benchmarks.execution.in_process import run_here
+from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+MakeTask = Callable[..., Task]
+Act = Callable[[Any, Progress], None]
+
+
+def everything_in_one_stage(instance: PipelineInstance) -> Partition:
+    """Return a partition of cost 21."""
+    return Partition(np.zeros(instance.nodes, dtype=np.int64))
+
+
+def largest_work(instance: PipelineInstance, excess: int = 0) -> Certificate:
+    """Return a certificate of 6, which is right, and what is added, which is not."""
+    work = instance.graph.work
+    node = int(work.argmax())
+    return Certificate.of(instance, "max-work/1", int(work[node]) + excess, {"node": node}, "act")
+
+
+@pytest.fixture
+def run(make_task: MakeTask) -> Callable[[Act], Outcome]:
+    """Return a function that runs a method which only reports, on a path of six nodes."""
+
+    def run(act: Act) -> Outcome:
+        def method(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+            act(instance, progress)
+
+        about = Method("act", "pipeline", "heuristic", "Acts.", method)
+        return run_here(make_task("act"), about, chain(6, 2))
+
+    return run
+
+
+def test_what_is_right_counts(run: Callable[[Act], Outcome]) -> None:
+    """The best solution, certificate and claim, verified, with all that a row needs."""
+
+    def act(instance: Any, progress: Progress) -> None:
+        progress.bound(largest_work(instance, -1))
+        progress.solution(everything_in_one_stage(instance))
+        progress.bound(largest_work(instance))
+        progress.bound(Claim("mean-work", 2.5))
+
+    outcome = run(act)
+    assert (outcome.status, outcome.exit_code, outcome.exit_signal) == ("ok", 0, None)
+    assert (outcome.objective, outcome.bound_certified, outcome.bound_claimed) == (21, 6, 2.5)
+    assert [event.kind for event in outcome.events] == [
+        "bound_certified", "solution", "bound_certified", "bound_claimed",
+    ]  # fmt: skip
+    assert outcome.wall_seconds >= 0.0
+    assert outcome.peak_rss_bytes > 2**20
+
+
+def test_what_the_checker_rejects_does_not_count(run: Callable[[Act], Outcome]) -> None:
+    """The next best certificate does."""
+
+    def act(instance: Any, progress: Progress) -> None:
+        progress.bound(largest_work(instance))
+        progress.bound(largest_work(instance, 1))
+
+    outcome = run(act)
+    assert outcome.status == "error"
+    assert outcome.status_detail.startswith("rejected: certificate of value 7")
+    assert outcome.bound_certified == 6
+
+
+def test_a_document_about_another_instance_does_not_count(run: Callable[[Act], Outcome]) -> None:
+    """Although it is right there."""
+
+    def act(instance: Any, progress: Progress) -> None:
+        progress.bound(replace(largest_work(instance), instance_sha256="0" * 64))
+
+    outcome = run(act)
+    assert (outcome.status, outcome.bound_certified) == ("error", None)
+    assert "about another instance" in outcome.status_detail
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "detail"),
+    [
+        (UnsupportedError("it is too large"), "unsupported", "it is too large"),
+        (ValueError("wrong"), "error", "ValueError: wrong"),
+    ],
+    ids=["unsupported", "error"],
+)
+def test_what_came_before_an_error_counts(
+    run: Callable[[Act], Outcome], error: Exception, status: str, detail: str
+) -> None:
+    """As for a method in a process of its own."""
+
+    def act(instance: Any, progress: Progress) -> None:
+        progress.bound(largest_work(instance))
+        raise error
+
+    outcome = run(act)
+    assert (outcome.status, outcome.status_detail, outcome.exit_code) == (status, detail, 1)
+    assert outcome.bound_certified == 6

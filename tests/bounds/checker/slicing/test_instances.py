@@ -1,0 +1,153 @@
+"""Instances that are none, each with one value changed, and those that are just possible."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.slicing.instance import LONGEST, MOST_BYTES
+from boundmark.bounds.checker.values import LARGEST_COST
+
+# Three operators on two devices; the last one needs all of 0, and windows of 1.
+WINDOW = [1, 2, 3, 4, 1, -1, 3, 1, 1]
+WHOLE = [0, 2, 5, 6, 0, 0, 6, 1, 1]
+SAMPLE: dict[str, Any] = {
+    "format": "boundmark-instance/1", "problem": "slicing", "length": [6, 4, 4],
+    "axis": [1, 0, 0], "work": [[1, 2], [0, 0], [7, 8]], "launch": [1, 2], "weights": [3, 4, 5],
+    "output": [1, 2, 3], "edges": [WINDOW, WHOLE], "capacity": [90, 80],
+    "point_to_point": [3, 2], "broadcast": [1, 4], "delay": 2,
+}  # fmt: skip
+
+# What counts as time: 2 + 0 + 8, three times delay + 2 + launch, and per edge and way of moving
+# bytes 1 and the bytes' ticks. The edges have 3 * 4 and 5 * 6 * 6 bytes.
+TICKS = 10 + 3 * (2 + 2 + 2) + 4 + (12 * 3 // 2 + 12 // 4) + (180 * 3 // 2 + 180 // 4)
+BYTES = 12 + 170 + (6 + 8 + 12) + 12 + 180
+
+
+def changed(**change: Any) -> dict[str, Any]:
+    """Return the sample with other fields."""
+    return {**copy.deepcopy(SAMPLE), **change}
+
+
+def edge(number: int, **change: int) -> dict[str, Any]:
+    """Return edges of which one has another number in one place."""
+    names = ("producer", "consumer", "unit", "extent", "multiply", "add", "size", "divide", "scale")
+    rows = [list(WINDOW), list(WHOLE)]
+    for name, value in change.items():
+        rows[number][names.index(name)] = value
+    return {"edges": rows}
+
+
+LATER = "does not lead to a later operator"
+RANGE = "an edge of the instance has a number out of range"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"inputs": []}, "it has 'inputs'"),
+        ({"length": [0, 4, 4]}, "length of the instance is not an integer from 1"),
+        ({"length": [LONGEST + 1, 4, 4]}, "length of the instance is not an integer from 1"),
+        ({"axis": [1, 2, 0]}, "axis of the instance is not an integer from 0 to 1"),
+        ({"launch": [1, -1]}, "launch of the instance is not an integer from 0"),
+        ({"weights": [3, -4, 5]}, "weights of the instance is not an integer from 0"),
+        ({"output": [3, -4, 5]}, "output of the instance is not an integer from 0"),
+        ({"capacity": [90, -1]}, "capacity of the instance is not an integer from 0"),
+        ({"length": []}, "the instance has no operators, or not 1 to 16 devices"),
+        ({"capacity": []}, "the instance has no operators, or not 1 to 16 devices"),
+        ({"capacity": [90] * 17}, "the instance has no operators, or not 1 to 16 devices"),
+        ({"axis": [1, 0]}, "axis, weights or output of the instance are not one for each"),
+        ({"weights": [1, 0]}, "axis, weights or output of the instance are not one for each"),
+        ({"output": [1, 0]}, "axis, weights or output of the instance are not one for each"),
+        ({"launch": [1]}, "launch of the instance is not one for each device"),
+        ({"launch": [1, 2, 3]}, "launch of the instance is not one for each device"),
+        ({"work": {}}, "work of the instance is not a list"),
+        ({"work": [[1, 2], [0, 0]]}, "work of the instance is not one for each operator and"),
+        ({"work": [[1, 2], [0, 0], [7]]}, "work of the instance is not one for each operator and"),
+        ({"work": [[1, 2], [0, 0], [7, -8]]}, "work of the instance is not an integer from 0"),
+        ({"edges": 3}, "edges of the instance is not a list"),
+        ({"edges": [WINDOW[:8]]}, "does not have 9 numbers"),
+        ({"edges": [[*WINDOW, 1]]}, "does not have 9 numbers"),
+        (edge(0, unit=MOST_BYTES + 1), "an edge of the instance is not an integer from"),
+        (edge(0, add=-LONGEST - 1), "an edge of the instance is not an integer from"),
+        (edge(0, producer=2), LATER),
+        (edge(0, producer=-1), LATER),
+        (edge(0, consumer=3), LATER),
+        (edge(0, producer=2, consumer=1), LATER),
+        (edge(0, unit=-1), RANGE),
+        (edge(0, multiply=-1), RANGE),
+        (edge(0, multiply=LONGEST + 1), RANGE),
+        (edge(0, add=LONGEST + 1), RANGE),
+        (edge(0, size=0), RANGE),
+        (edge(0, size=LONGEST + 1), RANGE),
+        (edge(0, divide=0), RANGE),
+        (edge(0, divide=LONGEST + 1), RANGE),
+        (edge(0, scale=0), RANGE),
+        (edge(0, scale=LONGEST + 1), RANGE),
+        (edge(1, extent=0, size=0), RANGE),
+        (edge(1, extent=LONGEST + 1, size=LONGEST + 1), RANGE),
+        (edge(1, add=1), RANGE),
+        (edge(1, size=5), RANGE),
+        (edge(1, divide=2), RANGE),
+        (edge(1, scale=2), RANGE),
+        (edge(0, extent=3), "does not have the extent of its producer"),
+        (edge(0, extent=5), "does not have the extent of its producer"),
+        ({"point_to_point": [3]}, "point_to_point of the instance is not ticks and at least one"),
+        ({"point_to_point": [3, 0]}, "point_to_point of the instance is not ticks and at least"),
+        ({"broadcast": [3, 2, 1]}, "broadcast of the instance is not ticks and at least one byte"),
+        ({"broadcast": [-1, 2]}, "broadcast of the instance is not an integer from 0"),
+        ({"broadcast": [LONGEST + 1, 2]}, "broadcast of the instance is not an integer from 0"),
+        ({"delay": -1}, "delay of the instance is not an integer from 0"),
+        ({"delay": LARGEST_COST // 3}, "costs or the bytes of the instance add up to more than"),
+        ({"launch": [1, LARGEST_COST // 3]}, "costs or the bytes of the instance add up to more"),
+        (
+            {"work": [[1, LARGEST_COST - TICKS + 3], [0, 0], [7, 8]]},
+            "the costs or the bytes of the instance add up to more than",
+        ),
+        (
+            {"capacity": [90, LARGEST_COST - BYTES + 81]},
+            "the costs or the bytes of the instance add up to more than",
+        ),
+    ],
+)
+def test_instances_that_are_none(change: dict[str, Any], reason: str) -> None:
+    """Each is refused with what is wrong; without the change it is an instance."""
+    checker.check_instance(SAMPLE)
+    with pytest.raises(checker.Rejected, match=reason):
+        checker.check_instance(changed(**change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"work": [[1, LARGEST_COST - TICKS + 2], [0, 0], [7, 8]]},
+        {"capacity": [90, LARGEST_COST - BYTES + 80]},
+        {"edges": []},
+        edge(0, unit=0),
+        edge(0, size=LONGEST, divide=LONGEST, scale=LONGEST, multiply=LONGEST, add=LONGEST),
+        edge(0, size=1, add=-LONGEST),
+        edge(0, producer=0, extent=5),
+        edge(1, extent=LONGEST, size=LONGEST),
+        edge(1, extent=1, size=1, consumer=1),
+        {"point_to_point": [0, 1], "broadcast": [LONGEST, LONGEST]},
+        {"length": [LONGEST, 4, 4]},
+        {
+            "capacity": [9] * 16, "launch": [1] * 16, "work": [[1] * 16] * 3,
+        },
+    ],
+)  # fmt: skip
+def test_instances_that_are_just_possible(change: dict[str, Any]) -> None:
+    """Limits are part of what is allowed; the extent is free where dimensions cross."""
+    checker.check_instance(changed(**change))
+
+
+def test_bytes_and_ticks() -> None:
+    """Of whole tensors, and of the router, which rounds up each way of moving bytes."""
+    read = checker.check_instance(SAMPLE)
+    assert [read.crosses(one) for one in read.edges] == [False, True]
+    assert [read.size(one) for one in read.edges] == [12, 180]
+    assert [one.is_whole for one in read.edges] == [False, True]
+    assert [len(row) for row in read.inputs] == [0, 0, 2]
+    ticks = {(0, 0): 0, (1, 0): 2 + 2, (2, 0): 2 + 3, (0, 1): 2 + 1, (0, 5): 2 + 2, (3, 4): 2 + 6}
+    assert {key: read.router_ticks(*key) for key in ticks} == ticks

@@ -1,0 +1,140 @@
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from brute_force import instance, instances, optimum
+from hypothesis import given, settings
+from recording import Recorder
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker import budget
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
+from boundmark.bounds.pipeline.reach import method
+from boundmark.bounds.pipeline.reach.search import Point, Program
+from boundmark.problems.arrays import frozen
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+
+def run(sample: PipelineInstance, seconds: float) -> tuple[list[Certificate], int]:
+    """Return the certificates, better and better and accepted, and the least cost reported."""
+    reports = Recorder()
+    method.run(sample, Budget(seconds), 0, reports)
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+    return reports.bounds, min(sample.objective(solution) for solution in reports.solutions)
+
+
+@settings(max_examples=60)
+@given(sample=instances())
+def test_small_graphs_are_solved(sample: PipelineInstance) -> None:
+    """Given time, bound and partition meet at the optimum."""
+    bounds, cost = run(sample, 30)
+    assert bounds[-1].bound == cost == optimum(sample)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 6, 13])
+def test_a_chain_is_solved(k: int) -> None:
+    """Where all is in a row, steps of one stage are as good as all stages at once."""
+    rng = np.random.default_rng(k)
+    work, transfer = (rng.integers(1, 50, 24).tolist() for _ in range(2))
+    chain = instance(work, [(v, v + 1) for v in range(23)], k, transfer=transfer)
+    bounds, cost = run(chain, 30)
+    assert bounds[-1].bound == cost
+
+
+def test_two_chains_are_solved() -> None:
+    """So are two rows side by side, whose down-sets are pairs."""
+    rng = np.random.default_rng(3)
+    work, transfer = (rng.integers(10, 50, 26).tolist() for _ in range(2))
+    rows = [(v, v + 1) for v in range(12)] + [(v, v + 1) for v in range(13, 25)]
+    sample = instance(work, rows, 3, transfer=transfer)
+    bounds, cost = run(sample, 60)
+    assert bounds[-1].bound == cost
+    assert bounds[-1].kind == "reach/1"
+
+
+EXTREMES: dict[str, tuple[PipelineInstance, int]] = {
+    "one stage": (instance([3, 4], [(0, 1)], 1, transfer=[9, 9]), 7),
+    "one node": (instance([5], [], 3, transfer=[9]), 5),
+    "a stage each": (instance([5, 4, 3], [(0, 1), (1, 2)], 3, transfer=[1, 1, 1]), 6),
+    "more stages than nodes": (instance([5, 4, 3], [(0, 1)], 9, transfer=[0, 9, 9]), 5),
+    "no work": (instance([0, 0, 0], [(0, 1), (0, 2)], 2, transfer=[4, 4, 4]), 0),
+    "no work, but parameters": (instance([0, 0], [], 2, param_load=[5, 4], cache=2), 3),
+    "nothing at all": (instance([0, 0], [], 4, transfer=[0, 0]), 0),
+    "a node that fills a stage": (instance([9, 3, 3, 3], [(0, 1), (1, 2), (2, 3)], 2), 10),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extreme_instances(name: str) -> None:
+    """One stage, more stages than nodes, no work: all are solved."""
+    sample, expected = EXTREMES[name]
+    bounds, cost = run(sample, 20)
+    assert (bounds[-1].bound, cost) == (expected, expected)
+    assert optimum(sample) == expected
+
+
+def test_no_time_leaves_what_is_cheap(random_graph: Callable[..., PipelineGraph]) -> None:
+    """A partition and a bound are reported even when the budget is spent at once."""
+    bounds, _ = run(PipelineInstance(random_graph(60, seed=1), 4), 0)
+    assert [report.kind for report in bounds] == ["mean-work/1"]
+
+
+def test_what_the_checker_would_refuse_is_not_tried() -> None:
+    """The limits of the checker are the method's."""
+    nodes = LARGEST_TREE_GRAPH + 1
+    ones = frozen([1] * nodes)
+    names = tuple(map(str, range(nodes)))
+    graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
+    with pytest.raises(UnsupportedError, match="has 16385 nodes or stages; expected at most 16384"):
+        method.run(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
+
+
+def test_a_missing_solver_leaves_what_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What needs no solver is reported before the method gives up."""
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    reports, sample = Recorder(), instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
+    with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
+        method.run(sample, Budget(5), 0, reports)
+    assert reports.bounds
+    assert reports.solutions
+
+
+@pytest.mark.parametrize("most_steps", [3000, 10_000, 100_000])
+def test_proofs_do_not_outgrow_the_checker(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, most_steps: int
+) -> None:
+    """What takes more steps to check than there are is not reported, and the method ends."""
+    sample = PipelineInstance(random_graph(24, seed=1), 3)
+    monkeypatch.setattr(budget, "MOST_STEPS", most_steps)
+    bounds, _ = run(sample, 5)
+    assert bounds
+
+
+@pytest.mark.parametrize("lie", ["optimum", "multipliers", "both"])
+def test_a_solver_that_lies_proves_nothing_false(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    """Only what the checker makes of the multipliers counts."""
+    solve = Program.solve
+
+    def lying(self: Program, *arguments: Any) -> Point:
+        point = solve(self, *arguments)
+        if lie != "multipliers":
+            point = replace(point, optimum=point.optimum + 1)
+        if lie != "optimum":
+            point = replace(point, multipliers=np.roll(point.multipliers, 1))
+        return point
+
+    monkeypatch.setattr(Program, "solve", lying)
+    run(PipelineInstance(random_graph(24, seed=1), 3), 3)

@@ -1,0 +1,112 @@
+import itertools
+import random
+from types import SimpleNamespace
+
+import pytest
+from brute_force import instance, optimum
+from recording import Recorder
+
+from boundmark.bounds import checker
+from boundmark.bounds.pipeline import certify
+from boundmark.problems import method
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+
+
+def certified(
+    sample: PipelineInstance, seconds: float, ideals: int, known_cost: int = 0
+) -> Recorder:
+    """Run the method; every report must be better than the last, and accepted."""
+    reports = Recorder()
+    certify.run(
+        sample,
+        Budget(seconds, started=method.time.monotonic()),
+        0,
+        reports,
+        ideals=ideals,
+        known_cost=known_cost,
+    )
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+    return reports
+
+
+def test_narrow_graphs_are_solved() -> None:
+    """Where down-sets are few, bound and partition meet before anything slow is begun."""
+    sample = instance([5, 3, 4, 6, 2], [(0, 1), (1, 2), (2, 3), (3, 4)], 2)
+    reports = certified(sample, 20, ideals=100)
+    assert reports.bounds[-1].bound == optimum(sample)
+    assert sample.objective(reports.solutions[-1]) == optimum(sample)
+    assert "share/1" not in {report.kind for report in reports.bounds}
+
+
+def test_where_tensors_wait_the_pivot_is_tried() -> None:
+    """On a chain there and back, whose nodes read what mirrors wrote, it follows `separation`."""
+    edges = {(v, v + 1) for v in range(19)} | {(v, 19 - v) for v in range(10)}
+    sample = instance([1] * 20, sorted(edges), 4, transfer=[7] * 10 + [0] * 10)
+    kinds = [report.kind for report in certified(sample, 5, ideals=1).bounds]
+    assert kinds.index("separation/1") < kinds.index("bottleneck-guess-tree/1")
+
+
+def layers(width: int, depth: int, k: int) -> PipelineInstance:
+    """Return layers of nodes, each of which needs two of the layer before."""
+    dice = random.Random(1)
+    nodes = width * depth
+    edges = [
+        (v - width - v % width + (v + step) % width, v)
+        for v in range(width, nodes)
+        for step in (0, 1)
+    ]
+    work, transfer = ([dice.randrange(1, 20) for _ in range(nodes)] for _ in range(2))
+    return instance(work, edges, k, transfer=transfer)
+
+
+@pytest.mark.parametrize(
+    ("width", "depth", "k", "kind"),
+    [(10, 4, 2, "mip-tree/1"), (10, 4, 8, "packing/1"), (3, 16, 4, "reach/1")],
+)
+def test_the_method_suits_the_graph(
+    monkeypatch: pytest.MonkeyPatch, width: int, depth: int, k: int, kind: str
+) -> None:
+    """Where down-sets are many, share is improved on by what suits the form and k.
+
+    Time passes by a hundredth of a second for each look at the clock, on a busy machine, too.
+    """
+    looks = itertools.count()
+    monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: next(looks) / 100))
+    sample = layers(width, depth, k)
+    reports = certified(sample, 5, ideals=100)
+    kinds = [report.kind for report in reports.bounds]
+    assert kinds[0] == "mean-work/1"
+    assert kinds[-1] == kind
+    # On long graphs, its cuts come after what proves more.
+    assert ("share/1" in kinds) == (kind != "reach/1")
+
+
+def test_nothing_follows_the_proof_of_a_known_cost() -> None:
+    """The method ends when its bound meets a known cost, and reports no costlier partition."""
+    sample = layers(3, 6, 3)
+    alone = certified(sample, 30, ideals=1)
+    cost = alone.bounds[-1].bound
+    assert min(map(sample.objective, alone.solutions)) == cost
+    reports = certified(sample, 30, ideals=1, known_cost=cost)
+    assert reports.bounds[-1].bound == cost
+    assert not reports.solutions
+
+
+def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where packing ends below the optimum, it is not the last word.
+
+    No time passes, so that each method goes on until it ends by itself.
+    """
+    monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    dice, nodes = random.Random(9), 14
+    edges = [(u, v) for u in range(6) for v in range(6, nodes) if dice.random() < 0.35]
+    work = [dice.randrange(1, 9) for _ in range(nodes)]
+    sample = instance(work, edges, 4, transfer=[dice.randrange(1, 6) for _ in range(nodes)])
+    reports = certified(sample, 20, ideals=1)
+    assert [report.kind for report in reports.bounds[-2:]] == ["packing/1", "mip-tree/1"]
+    by_ideals = certified(sample, 20, ideals=20_000)
+    assert reports.bounds[-1].bound == min(map(sample.objective, by_ideals.solutions))

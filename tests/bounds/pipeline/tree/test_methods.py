@@ -1,0 +1,116 @@
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from brute_force import instance, optimum
+from recording import Recorder
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker import budget
+from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.tree import methods, search
+from boundmark.bounds.pipeline.tree.methods import LARGEST_GRAPH
+from boundmark.bounds.pipeline.tree.relaxation import Point, solve
+from boundmark.problems.arrays import frozen
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+
+def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
+    """On a graph too large to finish, each report is better than the last one and is accepted."""
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    reports = Recorder()
+    methods.run_mip_tree(sample, Budget(3), 0, reports)
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    assert bounds[-1] > share_table(sample.graph).bound(4)
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+def test_a_finished_tree_proves_the_optimum() -> None:
+    """Leaves of older thresholds, solved again, leave nothing of a small graph's gap."""
+    edges = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (2, 5), (4, 5)]
+    sample = instance([7, 5, 3, 4, 6, 6], edges, 5, transfer=[5, 1, 2, 3, 2, 4])
+    reports = Recorder()
+    methods.run_mip_tree(sample, Budget(20), 0, reports)
+    assert reports.bounds[-1].bound == optimum(sample)
+
+
+@pytest.mark.parametrize("lie", ["optimum", "multipliers", "both"])
+def test_a_solver_that_lies_makes_nothing_worse(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    """Only what the checker makes of the multipliers counts, and only if it is an improvement."""
+
+    def lying(*arguments: Any, **more: Any) -> Point | None:
+        point = solve(*arguments, **more)
+        if point is None:
+            return None
+        if lie != "multipliers":
+            point = replace(point, optimum=2 * point.optimum)
+        if lie != "optimum":
+            point = replace(point, multipliers=np.roll(point.multipliers, 1))
+        return point
+
+    monkeypatch.setattr(search, "solve", lying)
+    sample = PipelineInstance(random_graph(30, seed=1), 4)
+    reports = Recorder()
+    methods.run_mip_tree(sample, Budget(2), 0, reports)
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+def test_a_missing_solver_leaves_the_share_bound(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What needs no solver is reported before the method gives up."""
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    reports = Recorder()
+    with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
+        methods.run_mip_tree(
+            PipelineInstance(random_graph(20, seed=1), 2),
+            Budget(5),
+            0,
+            reports,
+        )
+    assert [report.kind for report in reports.bounds] == ["share/1"]
+
+
+def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
+    """What is cheap is reported even when the budget is spent at once."""
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    reports = Recorder()
+    methods.run_mip_tree(sample, Budget(0), 0, reports)
+    assert reports.bounds[0].kind == "share/1"
+
+
+def test_what_the_checker_would_refuse_is_not_tried() -> None:
+    """The limits of the checker are the method's."""
+    nodes = LARGEST_GRAPH + 1
+    ones = frozen([1] * nodes)
+    names = tuple(map(str, range(nodes)))
+    graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
+    with pytest.raises(UnsupportedError, match="has 4097 nodes or stages; expected at most 4096"):
+        methods.run_mip_tree(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
+
+
+def test_a_tree_does_not_outgrow_the_checker(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What can no longer be checked is not reported, and the method ends."""
+    sample = PipelineInstance(random_graph(40, seed=1), 3)
+    monkeypatch.setattr(budget, "MOST_STEPS", 4000)
+    reports = Recorder()
+    methods.run_mip_tree(sample, Budget(20), 0, reports)
+    assert reports.bounds
+    for report in reports.bounds:
+        assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound

@@ -1,0 +1,135 @@
+"""Potentials prove no more than the optimum, whatever they are, and tables are the checker's."""
+
+import itertools
+
+import numpy as np
+from brute_force_slicing import instance, needs, optimum, vectors
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_slicing import instances
+from tiny_slicing import LARGER, tiny
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.slicing.potentials import slice_potentials
+from boundmark.bounds.checker.slicing.ticks import operators
+from boundmark.bounds.slicing.slice_potentials import (
+    Passing,
+    all_begins,
+    class_begins,
+    factor_of,
+    rounded,
+)
+from boundmark.problems.slicing import SlicingInstance, SlicingPlan
+from boundmark.problems.slicing.latency import plan_times
+
+
+@given(st.integers(1, 3000), st.integers(1, 9), st.integers(2, 20))
+def test_classes_cover_all_widths(length: int, devices: int, count: int) -> None:
+    """From the least width that the largest part can have to the whole operator, alone."""
+    begins = class_begins(length, devices, count)
+    assert begins[0] == -(-length // devices)
+    assert begins[-1] == length
+    assert begins == sorted(set(begins))
+    assert len(begins) <= max(count, 1)
+
+
+def test_as_many_classes_as_tables_have_room_for() -> None:
+    """Long chains of long operators get few, and short ones many."""
+    counts = []
+    for operators_ in (3, 300, 3000):
+        edges = [needs(v - 1, v, 100) for v in range(1, operators_)]
+        sample = instance([100] * operators_, [[1, 1]] * operators_, edges)
+        counts.append(max(map(len, all_begins(sample, 0))))
+        assert max(map(len, all_begins(sample, 5))) == 5
+    assert counts == [40, 28, 8]
+
+
+def classes_of(sample: SlicingInstance, count: int) -> list[list[tuple[int, int]]]:
+    """Return ranges of widths for each operator."""
+    lengths = sample.graph.length.tolist()
+    begins = [class_begins(length, sample.graph.devices, count) for length in lengths]
+    return [
+        list(zip(row, [begin - 1 for begin in row[1:]] + [length], strict=True))
+        for row, length in zip(begins, lengths, strict=True)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_least_ticks_of_any_plan(data: st.DataObject) -> None:
+    """No operator of any plan takes less than its widths and those of its inputs say."""
+    sample = data.draw(instances(length=5))
+    classes = classes_of(sample, data.draw(st.sampled_from([2, 3, 9])))
+    found = operators(checker.check_instance(sample.to_json()), classes)
+    least = [[one.least(own).table() for own in one.own] for one in found]
+    devices = sample.graph.devices
+    choices = [vectors(length, devices) for length in sample.graph.length.tolist()]
+    drawn = data.draw(st.lists(st.tuples(*map(st.sampled_from, choices)), min_size=1, max_size=20))
+    for rows in drawn:
+        times = plan_times(sample.graph, SlicingPlan(np.array(rows)))
+        widths = [int(np.diff(row).max()) for row in rows]
+        classed = [
+            next(c for c, (low, high) in enumerate(own) if low <= width <= high)
+            for own, width in zip(classes, widths, strict=True)
+        ]
+        for number, one in enumerate(found):
+            sizes = [len(row) for row in one.classes]
+            place = 0
+            for producer, size in zip(one.producers, sizes, strict=True):
+                place = place * size + classed[producer]
+            assert least[number][classed[number]][place] <= times[number].total
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_potentials_are_valid(data: st.DataObject) -> None:
+    """Whatever integers they are, what they prove is no more than the optimum."""
+    sample = data.draw(instances(devices=2))
+    begins = [[low for low, _ in row] for row in classes_of(sample, 9)]
+    read = checker.check_instance(sample.to_json())
+    potentials = [
+        [
+            [data.draw(st.integers(-30, 30)) for _ in begins[producer]]
+            for producer in sorted({edge.producer for edge in inputs})
+        ]
+        for inputs in sample.graph.inputs
+    ]
+    payload = {"classes": begins, "potentials": potentials}
+    assert slice_potentials(read, payload) <= optimum(sample)
+
+
+def test_passing_never_loses() -> None:
+    """Where all combinations are in tables, the sum of least costs does not fall."""
+    for sample, _ in [*tiny()[:10], (LARGER, 0)]:
+        read = checker.check_instance(sample.to_json())
+        passing = Passing(operators(read, classes_of(sample, 9)))
+        totals = [passing.total()]
+        for _ in range(3):
+            passing.forward()
+            totals.append(passing.total())
+            passing.backward()
+            totals.append(passing.total())
+        assert all(a <= b + 1e-6 for a, b in itertools.pairwise(totals))
+
+
+def test_tables_are_the_checkers() -> None:
+    """With and without all combinations: what rounded potentials prove is what tables say."""
+    for sample, _ in tiny():
+        read = checker.check_instance(sample.to_json())
+        classes = classes_of(sample, 9)
+        found = operators(read, classes)
+        passing = Passing(found)
+        passing.forward()
+        potentials = rounded(passing)
+        begins = [[low for low, _ in row] for row in classes]
+        proven = slice_potentials(read, {"classes": begins, "potentials": potentials})
+        taken = [np.zeros(len(own)) for own in classes]
+        for one, rows in zip(found, potentials, strict=True):
+            for producer, row in zip(one.producers, rows, strict=True):
+                taken[producer] -= row
+        total = 0.0
+        for number, (one, rows) in enumerate(zip(found, potentials, strict=True)):
+            added = [np.array(row, dtype=float) for row in rows]
+            total += factor_of(one).least_by_class(taken[number], added, 0).min()
+        # Floors of operators with many inputs may differ by the checker's floor.
+        assert proven == round(total)

@@ -1,0 +1,105 @@
+"""Algorithm 1 of [TESSEL24]."""
+
+import pytest
+from brute_force_microbatch import instances, optimal_period, v_shape
+from hypothesis import assume, given, settings
+from recording import Recorder, record
+
+from boundmark.datasets.microbatch.shapes import load
+from boundmark.heuristics.microbatch.repetend import assignments
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+from boundmark.problems.microbatch.measures import makespan
+
+
+def last(recorder: Recorder) -> Schedule:
+    """Return the schedule reported last."""
+    schedule = recorder.solutions[-1]
+    assert isinstance(schedule, Schedule)
+    return schedule
+
+
+@pytest.mark.parametrize(
+    ("member", "repetend"),
+    [("v-2-train", 2), ("v-3-train", 3), ("v-4-train", 4), ("x-2-train", 1), ("v-4-infer", 1)],
+)
+def test_zero_bubble_repetends(member: str, repetend: int) -> None:
+    """With enough memory no device idles, from the published number of micro-batches on.
+
+    V needs as many as devices ([TESSEL24], Figure 11). One is enough where repetitions overlap
+    (Figure 6b), for inference and for two V's on two devices.
+    """
+    sample = MicrobatchInstance.of(load(member), memory=6)
+    found = last(record("tessel", sample, params={"memory": "pairs"}, seconds=60))
+    assert sample.objective(found) == max(sample.layout.loads)
+    assert found.repetend is not None
+    assert found.repetend.members.max() + 1 == found.micro_batches == repetend
+
+
+@settings(max_examples=15, deadline=None)
+@given(sample=instances(micro_batches=(0,)))
+def test_the_period_is_optimal_with_enough_micro_batches(sample: MicrobatchInstance) -> None:
+    """Both encodings find the least period, lazily or not, and only valid schedules.
+
+    Property IV.2 loses nothing: a time window of one period, cut out of any schedule that repeats,
+    holds each block once, with numbers of micro-batches as the property asks for.
+    """
+    sizes = range(1, sample.nodes + 1)
+    assume(sum(len(list(assignments(sample.layout.dag, size))) for size in sizes) < 200)
+    optimum = optimal_period(sample)
+    for memory, lazy in (("timeline", True), ("pairs", True), ("pairs", False)):
+        params = {"lazy": lazy, "memory": memory, "largest_repetend": sample.nodes}
+        reported = record("tessel", sample, params=params, seconds=600).solutions
+        periods = [sample.objective(schedule) for schedule in reported]
+        assert periods == sorted(periods, reverse=True)
+        assert periods[-1] == optimum
+
+
+def test_lazy_completion_changes_nothing_in_the_end() -> None:
+    """Only the last repetend's warm-up and cool-down count (Section V)."""
+    sample = MicrobatchInstance.of(v_shape(), memory=2)
+    lazy, eager = (last(record("tessel", sample, params={"lazy": lazy})) for lazy in (True, False))
+    assert lazy.to_json() == eager.to_json()
+
+
+def test_only_one_size() -> None:
+    """Figure 11 asks for repetends with a number of micro-batches, whatever smaller ones do."""
+    sample = MicrobatchInstance.of(load("v-3-train"), memory=6)
+    best = {}
+    for size in (1, 2, 3, 4):
+        found = last(record("tessel", sample, params={"only_repetend": size, "memory": "pairs"}))
+        assert found.micro_batches == size
+        best[size] = sample.objective(found)
+    assert best == {1: 12, 2: 8, 3: 4, 4: 4}
+
+
+def test_makespan_of_a_number_of_micro_batches() -> None:
+    """With N given, only what shortens their makespan is reported, from repetends of at most N."""
+    sample = MicrobatchInstance.of(v_shape(), memory=2, micro_batches=4)
+    reported = record("tessel", sample).solutions
+    lengths = [sample.objective(schedule) for schedule in reported]
+    assert lengths == sorted(set(lengths), reverse=True)
+    assert lengths[-1] == 15
+    single = sample.with_parameters({"micro_batches": 1})
+    assert makespan(sample.layout, last(record("tessel", single)).starts) == 6
+
+
+def test_a_spent_budget_ends_the_search() -> None:
+    """Nothing is reported, and nothing is raised."""
+    sample = MicrobatchInstance.of(load("nn-4-train"))
+    assert record("tessel", sample, seconds=0).solutions == []
+
+
+@pytest.mark.parametrize("name", ["largest_repetend", "only_repetend"])
+def test_negative_numbers_of_micro_batches(name: str) -> None:
+    """The error names the parameter."""
+    sample = MicrobatchInstance.of(v_shape())
+    with pytest.raises(InvalidInputError, match=f"{name} is -1; expected a number"):
+        record("tessel", sample, params={name: -1})
+
+
+def test_a_repetend_of_more_micro_batches_than_there_are() -> None:
+    """There is no schedule of 2 micro-batches around a repetend of 3."""
+    sample = MicrobatchInstance.of(v_shape(), micro_batches=2)
+    with pytest.raises(UnsupportedError, match="3 micro-batches is asked for; expected at most"):
+        record("tessel", sample, params={"only_repetend": 3})

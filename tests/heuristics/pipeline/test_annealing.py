@@ -1,0 +1,193 @@
+"""`reslice`, `memetic` and annealing: what each promises beyond what every heuristic does."""
+
+import math
+
+import numpy as np
+import pytest
+from brute_force import instance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from boundmark.heuristics.pipeline import BRKGA, MEMETIC, RESLICE, annealing, brkga, reslice
+from boundmark.heuristics.pipeline.annealing import AnnealingSettings, Effort
+from boundmark.heuristics.pipeline.memetic import MemeticSettings
+from boundmark.heuristics.pipeline.orders import noisy_order
+from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition
+
+
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100)
+def test_segmenting_again_never_gets_worse(instances, data, seed: int) -> None:
+    """With a noise of up to one stage, an order can be cut into the same stages again."""
+    sample = data.draw(instances())
+    generator = np.random.default_rng(seed)
+    order = noisy_order(sample, np.zeros(sample.nodes), 1.0, generator)
+    stages = data.draw(st.lists(st.integers(1, sample.nodes), max_size=sample.k - 1))
+    ends = np.array([*sorted(stages), sample.nodes])
+    partition = Partition.from_slices(order, ends)
+    again = noisy_order(sample, partition.stages, 1.0, generator)
+    assert segment_order(sample, again)[0] <= sample.objective(partition)
+
+
+def counted(monkeypatch, module, name: str, amount) -> list[float]:
+    """Replace a function of a module by one that also notes what its call amounts to."""
+    original, amounts = getattr(module, name), []
+
+    def call(*arguments):
+        amounts.append(amount(*arguments))
+        return original(*arguments)
+
+    monkeypatch.setattr(module, name, call)
+    return amounts
+
+
+@pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
+def test_reslice_spends_exactly_its_evaluations(
+    monkeypatch, run, random_instance, evaluations: int
+) -> None:
+    """An evaluation is an order; the graph's own comes first."""
+    orders = counted(monkeypatch, reslice, "noisy_order", lambda *_: 1)
+    run(RESLICE, random_instance(30, 4, 1), evaluations=evaluations)
+    assert 1 + sum(orders) == evaluations
+
+
+@pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
+def test_memetic_spends_exactly_its_evaluations(
+    monkeypatch, run, random_instance, evaluations: int
+) -> None:
+    """An evaluation is an order, whoever proposes it, or a number of moves."""
+    spent = [
+        counted(monkeypatch, brkga, "topological_order", lambda *_: 1),
+        counted(monkeypatch, annealing, "noisy_order", lambda *_: 1),
+        counted(monkeypatch, annealing, "noisy_fewest_open_order", lambda *_: 1),
+        counted(
+            monkeypatch,
+            annealing,
+            "anneal",
+            lambda *arguments: arguments[3] / annealing.MOVES_PER_EVALUATION,
+        ),
+    ]
+    run(MEMETIC, random_instance(30, 4, 1), evaluations=evaluations)
+    assert min(2, evaluations) + sum(map(sum, spent)) == evaluations
+
+
+def test_memetic_beats_evolution(run, random_instance) -> None:
+    """At equal evaluations, moves of nodes are worth more than orders."""
+    sample = random_instance(100, 8, 2)
+    evolved = run(BRKGA[1], sample, population=50, generations=40)
+    refined = run(MEMETIC, sample, evaluations=2000)
+    assert refined.objectives[-1] < evolved.objectives[-1]
+
+
+def test_the_end_of_a_round_is_colder_where_stages_are_large(random_instance) -> None:
+    """A node is a small part of a large stage, and no step is to be hidden by the temperature."""
+    final = AnnealingSettings().final_temperature
+    coldest = [final(random_instance(64, k, 1)) for k in (2, 8, 64, 100)]
+    assert coldest == sorted(coldest)
+    assert 4 * coldest[0] == coldest[1]
+    assert coldest[2] == coldest[3]
+
+
+def test_a_round_begins_no_hotter_than_its_nodes(random_instance) -> None:
+    """Large stages are not melted; small ones begin at what was chosen for them."""
+    large, small = random_instance(400, 2, 1), random_instance(64, 8, 1)
+    chosen = AnnealingSettings()
+    hottest = chosen.initial_temperature
+    assert hottest(large) < chosen.initial == hottest(small)
+    for sample in (large, small):
+        assert chosen.final_temperature(sample) < chosen.reheated * hottest(sample)
+
+
+def rounds(monkeypatch, run, sample, evaluations: int, **changes) -> list[bool]:
+    """Return for each round of a run whether it began at the temperature of distant ones."""
+    heats = counted(
+        monkeypatch, annealing._Annealer, "cool_down", lambda self, found, heat, end: heat
+    )
+    chosen = AnnealingSettings(**changes)
+    run(MEMETIC, sample, evaluations=evaluations, settings=MemeticSettings(annealing=chosen))
+    return [heat == chosen.initial_temperature(sample) for heat in heats]
+
+
+def test_few_moves_are_one_round(monkeypatch, run, random_instance) -> None:
+    """Shorter rounds would end where they began."""
+    assert rounds(monkeypatch, run, random_instance(60, 4, 1), 1000) == [True]
+
+
+def test_rounds_begin_far_away_first_and_again_when_stuck(
+    monkeypatch, run, random_instance
+) -> None:
+    """After a share of distant rounds, the best is reheated, as long as that finds something."""
+    sample = random_instance(20, 3, 1)
+    are_distant = rounds(monkeypatch, run, sample, 2000, moves_per_node=1000)
+    count = len(are_distant)
+    first = next(i for i, is_distant in enumerate(are_distant) if not is_distant)
+    assert first - 1 < AnnealingSettings().distant_share * count <= first
+    # So small an instance is soon solved, and then nothing finds more.
+    assert are_distant[-3:].count(True) == 1
+
+
+def test_tables_too_large_are_not_made(monkeypatch, run, random_instance) -> None:
+    """Without room for moves, orders are only segmented again."""
+    settings = MemeticSettings(annealing=AnnealingSettings(most_counts=100))
+    moves = counted(monkeypatch, annealing, "anneal", lambda *_: 1)
+    orders = counted(monkeypatch, annealing, "noisy_order", lambda *_: 1)
+    run(MEMETIC, random_instance(30, 4, 1), evaluations=100, settings=settings)
+    assert not moves
+    assert sum(orders) == 100 - 2 - 10
+
+
+def test_two_runs_with_a_seed_find_the_same(run, random_instance) -> None:
+    """A number of evaluations makes a run independent of the clock, over several rounds."""
+    sample = random_instance(20, 4, 3)
+    runs = [run(MEMETIC, sample, evaluations=3000).objectives for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_reslice_improves_the_graphs_own_order(run, random_instance) -> None:
+    """A few hundred orders around it are enough."""
+    objectives = run(RESLICE, random_instance(100, 8, 2), evaluations=300).objectives
+    assert objectives[-1] < objectives[0]
+
+
+@pytest.mark.parametrize("method", [RESLICE, MEMETIC], ids=lambda method: method.name)
+def test_the_budget_ends_a_search_without_limit(run, random_instance, method) -> None:
+    """With 0 evaluations, the default, the clock alone decides."""
+    assert run(method, random_instance(60, 8, 1), seconds=0.2).objectives
+
+
+def test_a_partition_that_costs_nothing_is_not_refined(run) -> None:
+    """Without work or tensors there is nothing to gain."""
+    free = instance([0, 0, 0], [(0, 1), (1, 2)], 2, transfer=[0, 0, 0])
+    assert run(MEMETIC, free, evaluations=100).objectives == [0]
+
+
+def test_evaluations_are_taken_until_none_are_left() -> None:
+    """The last step is as long as what is left."""
+    effort = Effort(Budget(60), 50)
+    assert [effort.take(20) for _ in range(4)] == [20, 20, 10, 0]
+    assert effort.spent() == 1
+    assert effort.is_spent()
+
+
+def test_without_a_limit_the_clock_decides() -> None:
+    """Any number of evaluations may be taken while there is time."""
+    effort = Effort(Budget(60), None)
+    assert effort.take(1000) == 1000
+    assert 0 <= effort.spent() < 0.5
+    assert not effort.is_spent()
+
+
+def test_time_counts_from_when_the_effort_begins() -> None:
+    """What was spent of the budget before does not count."""
+    budget = Budget(100)
+    effort = Effort(Budget(100, started=budget.started - 90), None)
+    assert math.isclose(effort.spent(), 0, abs_tol=0.5)
+
+
+def test_nothing_to_spend_is_spent() -> None:
+    """Neither by evaluations nor by time."""
+    for effort in (Effort(Budget(60), 0), Effort(Budget(0), None)):
+        assert effort.spent() == 1
+        assert effort.is_spent()
