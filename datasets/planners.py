@@ -1,4 +1,12 @@
-"""Measured graphs in the JSON files of other planners: dnn-partitioning, Piper and Placeto."""
+"""Measured graphs in the JSON files of other planners.
+
+- dnn-partitioning: profiled graphs of msr-fiddle/dnn-partitioning ([TARNAWSKI20]), for throughput
+  and latency.
+- Piper: profiled training graphs of msr-fiddle/piper ([PIPER21]).
+- Placeto: graphs with the attributes of Placeto ([PLACETO19]) in networkx's node-link JSON.
+  Placeto's own files are pickles, which run code when they are read. `networkx.node_link_data` of
+  such a graph, written as JSON, is what is read here.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The roofline cost model: how long operations and transfers take, from operations and bytes.
+"""The roofline cost model: seconds of operations and transfers, and which operations are fused.
 
 An operation takes the longer of its arithmetic at peak rate and its memory traffic at full
 bandwidth, plus the time to launch it ([ROOFLINE09]). A tensor takes the link's latency, and its

@@ -1,4 +1,4 @@
-"""Reading a user's file: every failure names the file."""
+"""Read a user's file, so that every failure names the file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Reads a results folder, of all problems together and of each."""
+"""Read a results folder: of all problems together, and of each."""
 
 import json
 from collections.abc import Callable

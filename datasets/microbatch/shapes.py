@@ -1,4 +1,11 @@
-"""The data set `shapes`: layouts by name, such as ``shapes/nn-4-train``."""
+"""`shapes`: operator layout strategies with the shapes of [TESSEL24], Figures 1 and 8.
+
+A shape is drawn with devices downwards and time to the right: in V, a micro-batch goes down the
+devices with its forward blocks and up again with its backward ones. For inference, the backward
+blocks are left out and nothing is kept in memory.
+
+Members are called e.g. ``shapes/nn-4-train``.
+"""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,9 @@
 """`pipedream`: the layer graphs that PipeDream's authors measured.
 
 The files are profiler/*/profiles/*/graph.txt of msr-fiddle/pipedream ([PIPEDREAM19]), renamed to
-the model's name.
+the model's name. A line is a node, ``ID -- DESCRIPTION -- KEY=VALUE, ...``, or an edge,
+``<tab>ID -- ID``. Times are milliseconds, sizes bytes; a node with several outputs lists their
+sizes, ``[1.0; 2.0]``.
 """
 
 import math

@@ -1,6 +1,10 @@
-"""`moirai`: the sample instances that Moirai's authors published.
+"""`moirai`: the sample instances that Moirai's authors published, sheets of Excel files.
 
-The files are sample-data/*.xls of moirai-placement/moirai ([MOIRAI24]).
+The files are sample-data/*.xls of moirai-placement/moirai ([MOIRAI24]). A row is an operator. It
+has its id (`task`), the ids of its consumers (`dir_succ`) and of the transfers to them
+(`c_task`), its time on each device (`p0`, `p1`, ...), the time of each transfer from device X to
+device Y (`pcXY`) and its memory (`mi`). The first row has the capacity of the devices, too (`m0`,
+...). A cell holds a number, or several of them with commas in between.
 """
 
 import io

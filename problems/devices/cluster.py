@@ -1,4 +1,11 @@
-"""Clusters: devices, and a link for each ordered pair of them."""
+"""Clusters: devices, and a link for each ordered pair of them.
+
+Links for all pairs follow from paths over the links that exist ([MOIRAI24], Section III-A). Where
+two devices have no link, data takes several hops. A path is as wide as its narrowest link
+(Section III-C) and its latencies add up; of all paths, the widest one is taken, and among equally
+wide ones the one with the least latency. Where two devices do have a link, that link is used, even
+if a detour would be wider: what was measured stays as it was measured.
+"""
 
 import itertools
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,9 @@
-"""Instruction lists with which devices follow a schedule ([TESSEL24], Section IV-D), timed."""
+"""Instruction lists with which devices follow a schedule ([TESSEL24], Section IV-D), timed.
+
+A block on several devices leaves its result on each of them; the time for that is part of its
+duration. So a tensor travels to the devices of its consumers that have not run the producer, once
+to each, from the producer's devices in turn.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A solution of `pipeline`: a stage for every node."""
+"""A solution of `pipeline`: a stage for every node, and how people write it as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

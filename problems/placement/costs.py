@@ -1,4 +1,4 @@
-"""Costs of device placement on a cluster, by the roofline model."""
+"""Costs of device placement: of a model on a cluster by the roofline model, or as measured."""
 
 from dataclasses import replace
 

@@ -235,7 +235,7 @@ def _check_total(graph: SlicingGraph) -> None:
         raise InvalidInputError("the bytes add up to more than 2^53; expected less.")
 
 
-def weight_share(graph: "SlicingGraph", operator: int, width: int) -> int:
+def weight_share(graph: SlicingGraph, operator: int, width: int) -> int:
     """Return the bytes of parameters that so many indices of an operator need.
 
     Slices of channels need their share; slices of the height need all parameters, if not empty.
@@ -246,7 +246,7 @@ def weight_share(graph: "SlicingGraph", operator: int, width: int) -> int:
     return weights if width else 0
 
 
-def least_memory(graph: "SlicingGraph", operator: int, width: int) -> int:
+def least_memory(graph: SlicingGraph, operator: int, width: int) -> int:
     """Return what any part of this width takes at least: parameters, output and whole inputs."""
     if not width:
         return 0
@@ -258,7 +258,7 @@ def least_memory(graph: "SlicingGraph", operator: int, width: int) -> int:
     return taken
 
 
-def check_each_operator_fits(graph: "SlicingGraph") -> None:
+def check_each_operator_fits(graph: SlicingGraph) -> None:
     """Refuse memory limits that no slicing of some operator meets.
 
     Raises
@@ -284,7 +284,7 @@ def check_each_operator_fits(graph: "SlicingGraph") -> None:
         )
 
 
-def _room(graph: "SlicingGraph", operator: int, capacity: list[int]) -> int:
+def _room(graph: SlicingGraph, operator: int, capacity: list[int]) -> int:
     """Return how many indices of an operator fit on all devices together, one more than needed."""
     length = int(graph.length[operator])
     room = 0

@@ -1,6 +1,14 @@
 """Which part of an input each part of an operator's output needs, by type of operator.
 
 What is not known here needs its whole input, which is safe and rarely the case.
+
+Operators are sliced by output channels or by the height of the feature map. [MEMORIANOVA24],
+Section 3.3.1, compares two numbers k1 and k2 that are "calculated from relevant parameters"; the
+table that defines them is missing from the text. Here, k1 is what each further device has to hold
+if channels are sliced, which is a copy of the input, and k2 is what it has to hold if the height
+is sliced, which is a copy of the parameters. As printed, channels are sliced if k1 < k2.
+Operators that do not mix channels follow the operator whose output they read, since another
+dimension than its would move the whole tensor.
 """
 
 from collections.abc import Callable

@@ -23,7 +23,7 @@ HEURISTICS = ("uniform", "slicegraph", "random-100", "brkga-100")
 BOUNDS = ("max-work", "mean-work", "node-cut", "share")
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def _stand_ins_are_accepted() -> Iterator[None]:
     """Let made-up documents pass, and remember none of them; `stored` has tests of the checks."""
     with made_up_documents_accepted():

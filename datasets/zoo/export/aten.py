@@ -1,7 +1,8 @@
-"""Translates operators of torch's ATen library to ONNX: names and attributes.
+"""Translate operators of torch's ATen library to ONNX: names and attributes.
 
 An operator that is not in the tables here is an error: a graph with guessed operations would be
-worth less than none.
+worth less than none. Functions that return attributes take the arguments by torch's names and the
+shapes of the tensors that the operator reads, in the order of ONNX, and of those that it writes.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,9 @@
-"""Recipes, each of which makes one graph of the zoo."""
+"""Recipes: each makes one graph of the zoo, of a forward pass or of a step of training.
+
+For training, torch's autograd runs backwards through the recorded forward pass while every operator
+that it runs is recorded as well. What the forward pass computed and the backward pass reads are
+tensors of the same graph: saved activations, with their sizes. Optimisers are left out.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
