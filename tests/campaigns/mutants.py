@@ -11,7 +11,6 @@ that no mutant has.
 """
 
 import argparse
-import ast
 import hashlib
 import json
 import os
@@ -25,7 +24,7 @@ from hypothesis import Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import other_process
-from code_mutants import Mutant, mutants
+from code_mutants import Mutant, code_alone, mutants
 from listed_mutants import CLASSES, LISTED, class_by_name, read_list, unused
 from mutant_trials import Trial, Trials
 
@@ -143,21 +142,20 @@ class Store:
             file.write(json.dumps(row) + "\n")
 
 
-def code_alone(tree: ast.Module) -> bytes:
-    """Return what is left of a module without comments, docstrings and its layout."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body = node.body[bool(ast.get_docstring(node)) :]
-    return ast.dump(tree).encode()
-
-
 def try_all(waiting: list[Mutant], store: Store, jobs: int, tests: list[Path]) -> int:
     """Run the tests once, and then for each mutant; return whether they failed without any."""
     # A failure is enough: no smaller example and no explanation is wanted.
     settings.register_profile(
         "mutants", deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate)
     )
-    trials = Trials(checker, waiting, standalone=STANDALONE, note=store.note, jobs=jobs)
+    trials = Trials(
+        checker,
+        waiting,
+        standalone=STANDALONE,
+        note=store.note,
+        before=other_process.leave,
+        jobs=jobs,
+    )
     options = [
         "-q",
         "-W",
@@ -177,8 +175,6 @@ def try_all(waiting: list[Mutant], store: Store, jobs: int, tests: list[Path]) -
 
     for name in NAMES:
         certified(*name)
-    # Its threads would not be in forked processes.
-    other_process.leave()
     status = pytest.main([*options, *ignored, *map(str, tests)], plugins=[trials])
     return int(trials.failed or status in (2, 3, 4))
 

@@ -1,12 +1,13 @@
 """The campaign changes what it says it changes, and the list of survivors is about what exists."""
 
+import ast
 import sys
 import types
 from pathlib import Path
 
 import pytest
-from code_mutants import Mutant, difference, mutants
-from listed_mutants import CLASSES, read_list, unused
+from code_mutants import Mutant, code_alone, difference, mutants
+from listed_mutants import CLASSES, class_by_name, read_list, unused
 from mutant_trials import put_in_place
 
 from boundmark.bounds import checker
@@ -82,6 +83,31 @@ def test_everybody_sees_the_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (user.below(3), user.LIMIT) == (True, 3)
     put_in_place(package, by_name(source)["LIMIT = {3 -> 2}"])
     assert (user.below(2), user.LIMIT) == (False, 2)
+
+
+def test_what_is_known_of_a_module_holds_for_its_code() -> None:
+    """Other words and lines change nothing, another number does."""
+    other = SOURCE.replace("Count what is", "Return how many are").replace(
+        "LIMIT = 3", "# Most.\nLIMIT = 3"
+    )
+    assert code_alone(ast.parse(other)) == code_alone(ast.parse(SOURCE))
+    assert code_alone(ast.parse(SOURCE.replace("9", "8"))) != code_alone(ast.parse(SOURCE))
+
+
+def test_groups_name_mutants_or_have_patterns() -> None:
+    """What is listed and is of no mutant is told."""
+    every = list(mutants("toy.py", SOURCE))
+    (first, *_) = [mutant.name for mutant in every]
+    groups = [
+        {"class": "same", "mutants": [first, "toy.py count: gone"]},
+        {"class": "limits", "patterns": ["toy.py count: if *", "other.py *"]},
+    ]
+    found = class_by_name(groups, every)
+    assert found[first] == "same"
+    limits = {name for name, group in found.items() if group == "limits"}
+    assert limits == {mutant.name for mutant in every if mutant.change.startswith("if ")}
+    names = {mutant.name for mutant in every}
+    assert unused(groups, names) == ["toy.py count: gone", "other.py *"]
 
 
 def test_listed_mutants_exist() -> None:

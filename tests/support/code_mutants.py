@@ -103,6 +103,14 @@ def mutants(module: str, source: str) -> Iterator[Mutant]:
             yield Mutant(module, function, text, lines, kind, tree, path, changed)
 
 
+def code_alone(tree: ast.Module) -> bytes:
+    """Return what is left of a module without comments, docstrings and its layout."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = node.body[bool(ast.get_docstring(node)) :]
+    return ast.dump(tree).encode()
+
+
 def difference(before: str, after: str) -> str:
     """Return a text with what was changed in it: ``b {+ -> -} 1``."""
     begin = 0

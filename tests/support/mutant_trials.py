@@ -101,6 +101,8 @@ class Trials:
         its top level, and find a mutated folder.
     note
         Called with each mutant and what came of it.
+    before
+        Called before the first mutant: threads that tests have left are not in forked processes.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Trials:
         *,
         standalone: Sequence[str],
         note: Callable[[Mutant, Trial], None],
+        before: Callable[[], None],
         jobs: int = 1,
         limits: Limits = Limits(),
     ) -> None:
@@ -118,6 +121,7 @@ class Trials:
         self._mutants = mutants
         self._standalone = standalone
         self._note = note
+        self._before = before
         self._jobs = jobs
         self._limits = limits
         self._covered: dict[str, set[Line]] = {}
@@ -134,6 +138,7 @@ class Trials:
             raise session.Interrupted("tests cannot be collected")
         self._run_all(session.items)
         if not self.failed:
+            self._before()
             self._try_all(session.items)
         return True
 
@@ -190,7 +195,7 @@ class Trials:
                 most = sum(map(self._most_seconds, chosen))
                 reader, pid = self._forked(mutant, chosen)
                 # A test may wait for ever without using the processor.
-                running[reader] = mutant, pid, time.monotonic(), 60 + 10 * most
+                running[reader] = mutant, pid, time.monotonic(), 30 + 4 * most
             ready, _, _ = select.select(list(running), [], [], 1.0)
             for reader, (mutant, pid, begin, most) in list(running.items()):
                 seconds = time.monotonic() - begin

@@ -62,6 +62,14 @@ def test_pairs_are_all_that_a_device_holds(name: str) -> None:
     [
         ("device-load", {}, "the payload is not an object with the fields blocks, device"),
         ("device-load", {"device": 2, "blocks": [0]}, "device of the payload is not an integer"),
+        ("device-load", {"device": -1, "blocks": [0]}, "device of the payload is not an integer"),
+        ("device-load", {"device": 0, "blocks": [-1]}, "blocks of the payload is not an integer"),
+        ("device-load", {"device": 0, "blocks": [4]}, "blocks of the payload is not an integer"),
+        ("memory-latency", {"device": -1, "pairs": []}, "device of the payload is not an integer"),
+        ("memory-latency", {"device": 2, "pairs": []}, "device of the payload is not an integer"),
+        ("memory-latency", {"device": 0, "pairs": [[-1, 3, 1]]}, "block of a pair is not an int"),
+        ("memory-latency", {"device": 0, "pairs": [[0, 4, 1]]}, "block of a pair is not an int"),
+        ("memory-latency", {"device": 0, "pairs": [[0, 3, 0]]}, "amount of a pair is not an int"),
         ("device-load", {"device": 0, "blocks": []}, "repeated, or there are none"),
         ("device-load", {"device": 0, "blocks": [0, 0]}, "repeated, or there are none"),
         ("device-load", {"device": 0, "blocks": [1]}, "is not on the device"),
@@ -93,12 +101,18 @@ def test_malformed_payloads(name: str, payload: Any, reason: str) -> None:
         checker.check_certificate(TIGHT[name][1].to_json(), document)
 
 
-def test_a_release_has_to_wait_for_its_allocation() -> None:
+FREE = MicrobatchInstance.of(layout([("F", 1, 1, (0,)), ("B", 1, -1, (0,))], [], 1), memory=1)
+
+
+def test_no_producer_claims_what_does_not_wait() -> None:
     """Without a path between them, nothing is known of how long a device holds something."""
-    free = layout([("F", 1, 1, (0,)), ("B", 1, -1, (0,))], [], 1)
-    sample = MicrobatchInstance.of(free, memory=1)
     with pytest.raises(UnsupportedError, match="no device holds what a later block"):
-        call(record, "memory-latency", sample)
+        call(record, "memory-latency", FREE)
+
+
+def test_a_release_has_to_wait_for_its_allocation() -> None:
+    """Nor does the checker believe it."""
+    sample = FREE
     document = {
         "format": "boundmark-certificate/1",
         "instance_sha256": sample.sha256,
