@@ -9,13 +9,16 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.problems.catalog import may_treat
 from boundmark.problems.plugins import registered
+
+if TYPE_CHECKING:
+    from boundmark.reports.plots.plot import Plot
 
 # What all solutions state, and the lines around the solution say.
 COMMON_FIELDS = ("format", "instance_sha256", "objective", "problem", "producer")
@@ -65,6 +68,8 @@ class Presentation:
         Prints the solution, if there is one, as people want to see it.
     losses
         Returns what the cost of the solution is made of, largest or most telling first.
+    plot
+        Returns the drawing of the solution, if there is one; None if the problem has none.
     completed
         Returns the solution that a table of an instance means, from what the table says, where
         that is not all: a table of operators and devices does not say when they run.
@@ -78,6 +83,7 @@ class Presentation:
     facts: "Callable[[Answer], dict[str, Any]]" = lambda answer: {}
     print_solution: "Callable[[Answer], None]" = print_fields
     losses: "Callable[[Answer], Sequence[Loss]]" = lambda answer: ()
+    plot: "Callable[[Answer], Plot] | None" = None
     completed: "Callable[[Any, Any], Any]" = lambda instance, solution: solution
     completion: str = ""
 

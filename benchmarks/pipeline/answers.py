@@ -1,5 +1,7 @@
 """A partition: a line for every stage."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +19,9 @@ from boundmark.problems.pipeline.objective import (
     stage_work,
 )
 from boundmark.reports.text import integer
+
+if TYPE_CHECKING:
+    from boundmark.reports.plots.plot import Plot
 
 MOST_EMPTY = 8
 
@@ -97,6 +102,19 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
     return table
 
 
+def plot(answer: Answer) -> "Plot":
+    """Return the graph with its nodes in the colours of their stages."""
+    from boundmark.reports.pipeline import draw_partition, partition_data, partition_size
+    from boundmark.reports.plots.plot import Plot
+
+    assert answer.solution is not None
+    data = partition_data(_instance(answer), Partition.from_json(answer.solution))
+    width, height = partition_size(data)
+    return Plot(
+        "partition", answer.source.label, "", data, draw_partition, width=width, height=height
+    )
+
+
 def _instance(answer: Answer) -> PipelineInstance:
     instance = answer.source.instance
     assert isinstance(instance, PipelineInstance)
@@ -104,5 +122,5 @@ def _instance(answer: Answer) -> PipelineInstance:
 
 
 PRESENTATION = Presentation(
-    "pipeline", objective_name, unit, print_solution=print_solution, losses=losses
+    "pipeline", objective_name, unit, print_solution=print_solution, losses=losses, plot=plot
 )
