@@ -115,5 +115,5 @@ def _instance(answer: Answer) -> OrderingInstance:
 
 
 PRESENTATION = Presentation(
-    "ordering", objective_name, lambda answer: " B", facts, print_solution, losses, plot
+    "ordering", objective_name, lambda answer: " B", facts, print_solution, losses, plot=plot
 )

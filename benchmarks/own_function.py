@@ -126,16 +126,19 @@ def benchmark(
     )
     engine = local_engine(workers)
     names = (against,) if isinstance(against, str) else tuple(against)
-    table = _Table(list(_sources(instances, problem, parameters)))
+    table = _Table()
     console = progress_console(quiet)
     own: list[tuple[Method, PlannedTask]] = []
     others: list[PlannedTask] = []
-    for source in table.sources:
+    for source in _sources(instances, problem, parameters):
         name = source.instance.problem
         choices = [MethodChoice.of(one, problem=name) for one in dict.fromkeys(names)]
-        others += plan_tasks("benchmark", [source], choices, settings)
         mine = own_method(function, name)
-        own += [(mine, task) for task in _planned(source, mine, settings)]
+        first = list(_planned(source, mine, settings))
+        planned = list(plan_tasks("benchmark", [source], choices, settings))
+        own += [(mine, task) for task in first]
+        others += planned
+        table.order += [*first, *planned]
     try:
         with task_progress(console, "benchmark") as (on_start, on_finish):
             on_start(len(own) + len(others), len(own) + len(others))
@@ -259,15 +262,19 @@ def _run_on(
     planned: Sequence[PlannedTask],
     on_finish: Callable[[PlannedTask, Outcome], None],
 ) -> None:
-    by_id = {one.task.task_id: one for one in planned}
+    """Run tasks, equal ones once."""
+    by_id: dict[str, list[PlannedTask]] = {}
+    for one in planned:
+        by_id.setdefault(one.task.task_id, []).append(one)
     documents = {one.task.instance_sha256: one.source.instance for one in planned}
 
     def finished(outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes:
-            on_finish(by_id[outcome.task.task_id], outcome)
+            for one in by_id[outcome.task.task_id]:
+                on_finish(one, outcome)
 
     engine.run(
-        (one.task for one in by_id.values()),
+        (equal[0].task for equal in by_id.values()),
         lambda sha256: canonical_json(documents[sha256].to_json()).encode(),
         finished,
     )
@@ -275,9 +282,16 @@ def _run_on(
 
 @dataclass
 class _Table:
-    """The rows of a comparison, and the best bound of each instance."""
+    """The rows of a comparison, and the best bound of each instance.
 
-    sources: Sequence[NamedInstance]
+    Attributes
+    ----------
+    order
+        The tasks in the order of their rows. Equal ones, about models that are the same, have a
+        row each.
+    """
+
+    order: list[PlannedTask] = field(default_factory=list)
     rows: list[tuple[PlannedTask, Outcome]] = field(default_factory=list)
     bounds: dict[str, int] = field(default_factory=dict)
 
@@ -292,9 +306,9 @@ class _Table:
             self.bounds[sha256] = max(bound, self.bounds.get(sha256, bound))
 
     def frame(self) -> pd.DataFrame:
-        """Return the rows, instance by instance in the order in which they were given."""
-        order = {source.instance.sha256: at for at, source in enumerate(self.sources)}
-        rows = sorted(self.rows, key=lambda row: order[row[1].task.instance_sha256])
+        """Return the rows in the order in which tasks were planned."""
+        place = {id(task): at for at, task in enumerate(self.order)}
+        rows = sorted(self.rows, key=lambda row: place[id(row[0])])
         found = pd.DataFrame(
             [
                 (

@@ -212,7 +212,7 @@ PRESENTATION = Presentation(
     facts,
     print_solution,
     losses,
-    plot,
+    plot=plot,
     completed=with_times,
     completion=COMPLETION,
 )

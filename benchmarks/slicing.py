@@ -118,4 +118,6 @@ def _instance(answer: Answer) -> SlicingInstance:
     return instance
 
 
-PRESENTATION = Presentation("slicing", objective_name, unit, facts, print_solution, losses, plot)
+PRESENTATION = Presentation(
+    "slicing", objective_name, unit, facts, print_solution, losses, plot=plot
+)

@@ -11,7 +11,7 @@ from boundmark.datasets.file_format import NO_DIMS
 from boundmark.problems.arrays import non_negative_integers, plain_value
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import BoundmarkError, InvalidInputError, quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 if TYPE_CHECKING:
@@ -182,7 +182,14 @@ def from_program(program: Any) -> ComputationGraph:
     """
     from boundmark.datasets.zoo.export.graph_module import functional, to_graph
 
-    return to_graph(functional(program))
+    try:
+        return to_graph(functional(program))
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InvalidInputError(
+            "expected a program with operators and shapes that are known, found "
+            f"{type(error).__name__}: {reason}"
+        ) from error
 
 
 def from_module(module: Any, example_inputs: object) -> ComputationGraph:
@@ -208,19 +215,18 @@ def from_module(module: Any, example_inputs: object) -> ComputationGraph:
         )
     named = dict(example_inputs) if isinstance(example_inputs, Mapping) else {}
     placed = example_inputs if isinstance(example_inputs, tuple | list) else (example_inputs,)
-    was_training = module.training
+    modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
         program = torch.export.export(module, () if named else tuple(placed), kwargs=named or None)
-    except BoundmarkError:
-        raise
     except Exception as error:
         # Whatever tracing somebody's code runs into.
         first = next(iter(str(error).strip().splitlines()), "")
         raise InvalidInputError(
-            f"torch.export cannot record {type(module).__name__}: {type(error).__name__}: {first}; "
-            "see the pages of torch on torch.export, or export an ONNX file."
+            f"torch.export cannot record {type(module).__name__}: {type(error).__name__}: "
+            f"{first.rstrip('.')}; expected a module that it can, or an ONNX file of it."
         ) from error
     finally:
-        module.train(was_training)
+        for part, was_training in modes:
+            part.training = was_training
     return from_program(program)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
+from boundmark.benchmarks.presentation import presentation_of
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, quoted
@@ -304,7 +305,7 @@ def named_rows(answer: "Answer") -> list[tuple[str | int, ...]] | None:
     if answer.solution is None or problem.table is None:
         return None
     names = names_of(problem.naming, instance)
-    solution = problem.solution_from_json(answer.solution)
+    solution = presentation_of(problem.name).shown(answer)
     value_names = problem.table.value_names(instance)
     known = [value_names.get(column) for column in problem.table.columns[1:]]
     return [

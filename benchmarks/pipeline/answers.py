@@ -1,5 +1,6 @@
 """A partition: a line for every stage."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,14 +41,14 @@ def unit(answer: Answer) -> str:
 def print_solution(answer: Answer) -> None:
     """Print the stages, numbered in the order in which data flows."""
     if answer.solution is not None:
-        print_table(stage_table(_instance(answer), _shown(answer)))
+        print_table(stage_table(_instance(answer), shown(answer)))
 
 
 def losses(answer: Answer) -> list[Loss]:
     """Return what the slowest stage takes: its fair share of the work, and what makes it slow."""
     if answer.solution is None:
         return []
-    instance, partition = _instance(answer), _shown(answer)
+    instance, partition = _instance(answer), shown(answer)
     graph, k, stages = instance.graph, instance.k, partition.stages
     slowest = int(np.argmax(stage_costs(graph, stages, k)))
     work = int(stage_work(graph, stages, k)[slowest])
@@ -63,7 +64,7 @@ def losses(answer: Answer) -> list[Loss]:
     return [Loss(name, ticks, f"stage {slowest}") for name, ticks in parts.items()]
 
 
-def _shown(answer: Answer) -> Partition:
+def shown(answer: Answer) -> Partition:
     """Return the partition with the user's own numbers, or else numbered as data flows."""
     assert answer.solution is not None
     partition = Partition.from_json(answer.solution)
@@ -110,9 +111,8 @@ def plot(answer: Answer) -> "Plot":
     assert answer.solution is not None
     data = partition_data(_instance(answer), Partition.from_json(answer.solution))
     width, height = partition_size(data)
-    return Plot(
-        "partition", answer.source.label, "", data, draw_partition, width=width, height=height
-    )
+    draw = partial(draw_partition, first=0)
+    return Plot("partition", answer.source.label, "", data, draw, width=width, height=height)
 
 
 def _instance(answer: Answer) -> PipelineInstance:
@@ -122,5 +122,11 @@ def _instance(answer: Answer) -> PipelineInstance:
 
 
 PRESENTATION = Presentation(
-    "pipeline", objective_name, unit, print_solution=print_solution, losses=losses, plot=plot
+    "pipeline",
+    objective_name,
+    unit,
+    print_solution=print_solution,
+    losses=losses,
+    plot=plot,
+    shown=shown,
 )
