@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+MOST_LEGEND_COLUMNS = 4
+
+
 def gaps(best: pd.DataFrame, ax: "Axes | None" = None, by: str | None = None) -> "Axes":
     """Draw the mean gap for each value of a parameter, with 95 % bootstrap intervals.
 
@@ -107,17 +110,22 @@ def profile(tasks: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
 def drawn(plot: Plot, ax: "Axes | None") -> "Axes":
     """Draw a plot into axes, or into new ones of matplotlib.pyplot, and return them."""
     with settings():
-        if ax is None:
+        if ax is not None:
+            plot.draw(plot.data, ax)
+            if ax.get_legend_handles_labels()[1]:
+                ax.legend(fontsize=8)
+        else:
             from matplotlib import pyplot as plt
 
-            _, ax = plt.subplots(
+            figure, ax = plt.subplots(
                 figsize=(plot.width, plot.height), layout="constrained", facecolor="white"
             )
-        plot.draw(plot.data, ax)
+            plot.draw(plot.data, ax)
+            if labels := ax.get_legend_handles_labels()[1]:
+                columns = min(len(labels), MOST_LEGEND_COLUMNS)
+                figure.legend(loc="outside lower center", ncols=columns, fontsize=8)
         if plot.title:
             ax.set_title(plot.title)
-        if ax.get_legend_handles_labels()[1]:
-            ax.legend(fontsize=8)
     return ax
 
 

@@ -1,10 +1,14 @@
 """`import boundmark`: what notebooks call, and one sentence for each mistake."""
 
 import inspect
+import os
+import signal
 import subprocess
 import sys
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,7 +21,7 @@ import torch_archives
 from onnx import TensorProto, helper
 
 import boundmark
-from boundmark.benchmarks import own_function
+from boundmark.benchmarks import own_function, solve
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.datasets import python_objects
 from boundmark.problems.computation_graph import ComputationGraph
@@ -522,6 +526,25 @@ def test_ctrl_c_keeps_the_rows_until_then(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(own_function, "run_here", interrupted)
     found = boundmark.benchmark(halves, digraph(), k=(2, 3), quiet=True)
     assert found["instance"].tolist() == ["networkx/graph k=2"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_search_with_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What methods have found by then is verified and returned, and a note tells."""
+
+    @contextmanager
+    def pressing(console: Any, rounds: Any) -> Iterator[None]:
+        timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        yield
+        timer.join()
+
+    monkeypatch.setattr(solve, "live_lines", pressing)
+    answer = boundmark.solve("regal-style/erdos-renyi-1", k=8, seconds=60, quiet=True)
+    assert answer.cost is not None
+    assert answer.bound is not None
+    assert "Ctrl-C ended the search" in answer.notes
+    assert answer.seconds < 30
 
 
 def test_graphs_of_boundmark_are_models() -> None:
