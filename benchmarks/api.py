@@ -282,7 +282,7 @@ def solve(
         What `load` returns or takes.
     problem
         Name of the problem. None for the first of `boundmark problems` that suits the model and has
-        all parameters that are given: `pipeline` for a model and ``k=8``.
+        all parameters that are given: for a model and ``k=8``, the cutting into stages.
     seconds
         Wall time; it begins when the processes of the methods are ready.
     methods
@@ -296,7 +296,7 @@ def solve(
     quiet
         Whether to show no progress.
     parameters
-        Those of the problem: ``k``, the number of stages, for `pipeline`.
+        Those of the problem, such as ``k``, the number of stages.
 
     Raises
     ------
@@ -311,8 +311,8 @@ def solve(
     (True, True)
     >>> answer.solution.head(2)
       operator  stage
-    0  node_50      0
-    1  node_51      0
+    0       n0      0
+    1       n1      0
     """
     clock, settings = _limits(seconds, seed)
     chosen = _chosen(model, problem, parameters)
@@ -403,7 +403,7 @@ def methods(problem: str | None = None) -> pd.DataFrame:
     Examples
     --------
     >>> import boundmark
-    >>> found = boundmark.methods("pipeline")
+    >>> found = boundmark.methods()
     >>> found[found["method"] == "node-cut"]["kind"].tolist()
     ['bound']
     """

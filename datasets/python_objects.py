@@ -4,21 +4,19 @@ None of these packages is imported to find out what an object is.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from boundmark.datasets.file_format import NO_DIMS
 from boundmark.problems.arrays import non_negative_integers, plain_value
+from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.node_costs import NodeCosts
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Of a node: attributes of a networkx graph, columns of a frame. The last one may be left out.
-NODE_COSTS = ("work", "transfer", "param_load")
 
 
 def is_of(value: object, package: str, name: str) -> bool:
@@ -45,14 +43,15 @@ def is_pair_of_frames(value: object) -> bool:
     )
 
 
-def from_networkx(graph: Any, cache: int | None = None) -> PipelineGraph:
+def from_networkx(graph: Any, cache: int | None = None) -> Any:
     """Return a graph with the costs that its nodes have as attributes.
 
     Parameters
     ----------
     graph
-        A `networkx.DiGraph`. Each node has the attributes `work` and `transfer`, in ticks, and may
-        have `param_load`; they are those of `PipelineGraph`. Edges lead from producer to consumer.
+        A `networkx.DiGraph` with edges from producer to consumer. Each node has the attributes that
+        a problem declares in `Problem.node_costs`, integers in ticks: `work` and `transfer`, and
+        perhaps `param_load`.
     cache
         Ticks' worth of parameters that fit into one device; needed with `param_load`.
 
@@ -65,9 +64,11 @@ def from_networkx(graph: Any, cache: int | None = None) -> PipelineGraph:
     if not graph.is_directed():
         raise InvalidInputError("the graph has no directions; expected a networkx.DiGraph.")
     nodes = dict(graph.nodes(data=True))
-    has_parameters = any("param_load" in given for given in nodes.values())
+    declared = _declared({name for given in nodes.values() for name in given})
     costs: dict[str, list[Any]] = {}
-    for cost in NODE_COSTS if has_parameters else NODE_COSTS[:2]:
+    for cost in (*declared.required, *declared.optional):
+        if cost in declared.optional and not any(cost in given for given in nodes.values()):
+            continue
         for name, given in nodes.items():
             if cost not in given:
                 raise InvalidInputError(
@@ -75,12 +76,10 @@ def from_networkx(graph: Any, cache: int | None = None) -> PipelineGraph:
                     "expected an integer number of ticks."
                 )
         costs[cost] = [given[cost] for given in nodes.values()]
-    return _with_costs(list(nodes), graph.edges(), costs, cache)
+    return _with_costs(declared, list(nodes), graph.edges(), costs, cache)
 
 
-def from_frames(
-    nodes: "pd.DataFrame", edges: "pd.DataFrame", cache: int | None = None
-) -> PipelineGraph:
+def from_frames(nodes: "pd.DataFrame", edges: "pd.DataFrame", cache: int | None = None) -> Any:
     """Return a graph with the costs that a frame has in columns.
 
     Parameters
@@ -106,11 +105,24 @@ def from_frames(
     >>> from_frames(nodes, edges).work.tolist()
     [3, 4]
     """
-    _check_columns("nodes", nodes, ("name", *NODE_COSTS[:2]))
+    declared = _declared(set(nodes.columns))
+    _check_columns("nodes", nodes, ("name", *declared.required))
     _check_columns("edges", edges, ("source", "target"))
-    costs = {name: nodes[name].tolist() for name in NODE_COSTS if name in nodes}
+    costs = {
+        name: nodes[name].tolist()
+        for name in (*declared.required, *declared.optional)
+        if name in nodes
+    }
     pairs = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
-    return _with_costs(nodes["name"].tolist(), pairs, costs, cache)
+    return _with_costs(declared, nodes["name"].tolist(), pairs, costs, cache)
+
+
+def _declared(given: Collection[str]) -> NodeCosts:
+    """Return the costs of the first problem whose required ones are given, or else of the first."""
+    known = [one.node_costs for one in problems().values() if one.node_costs is not None]
+    if not known:
+        raise InvalidInputError("no problem is about graphs whose nodes have costs.")
+    return next((one for one in known if set(one.required) <= set(given)), known[0])
 
 
 def _check_columns(what: str, frame: "pd.DataFrame", expected: Sequence[str]) -> None:
@@ -124,11 +136,12 @@ def _check_columns(what: str, frame: "pd.DataFrame", expected: Sequence[str]) ->
 
 
 def _with_costs(
+    declared: NodeCosts,
     given_names: Sequence[Hashable],
     edges: Iterable[tuple[Hashable, Hashable]],
     costs: Mapping[str, Sequence[Any]],
     cache: int | None,
-) -> PipelineGraph:
+) -> Any:
     """Return the graph of nodes in the order of their names.
 
     Parameters
@@ -149,20 +162,11 @@ def _with_costs(
                     f"an edge names {quoted(end)}, which is no node; expected names of nodes."
                 )
         pairs.append((number[edge[0]], number[edge[1]]))
-    values = {name: [plain_value(one) for one in column] for name, column in costs.items()}
-    if "param_load" in values and cache is None:
-        raise InvalidInputError(
-            "param_load is given without cache; expected cache=TICKS, the parameters that fit into "
-            "one device."
-        )
-    if "param_load" not in values and cache is not None:
-        raise InvalidInputError("cache is given, but nodes have no param_load; expected both.")
-    values.setdefault("param_load", [0] * len(names))
-    arrays = {name: non_negative_integers(column, name, names) for name, column in values.items()}
-    dag = Dag.from_edges(len(names), pairs, names)
-    return PipelineGraph(
-        dag, arrays["work"], arrays["transfer"], arrays["param_load"], cache or 0, names
-    )
+    arrays = {
+        name: non_negative_integers(map(plain_value, column), name, names)
+        for name, column in costs.items()
+    }
+    return declared.make(Dag.from_edges(len(names), pairs, names), arrays, names, cache)
 
 
 def from_onnx(model: Any, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import Naming
+from boundmark.problems.node_costs import NodeCosts
 from boundmark.problems.parameter import Parameter
 from boundmark.problems.solution_table import SolutionTable
 
@@ -134,6 +135,9 @@ class Problem:
         Methods that are immediate as well, with the same parameters, are not run again.
     precedence
         Where a source suits several problems, the one with the lowest number comes first.
+    node_costs
+        How a graph whose nodes have costs, such as one of networkx, becomes a source; None if it
+        does not.
     naming
         The names of an instance's nodes; None if they have none but their numbers.
     table
@@ -152,6 +156,7 @@ class Problem:
     rounds: tuple[tuple[str, ...], ...] = ()
     precedence: int = 100
     cost_model: CostModel | None = None
+    node_costs: NodeCosts | None = None
     naming: Naming | None = None
     table: SolutionTable | None = None
 

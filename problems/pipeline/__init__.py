@@ -5,7 +5,7 @@ from boundmark.problems.devices import default_device
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import IntegerParameter
 from boundmark.problems.pipeline.costs import pipeline_graph, pipeline_graph_of
-from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.pipeline.graph import NODE_COSTS, PipelineGraph
 from boundmark.problems.pipeline.instance import PipelineInstance
 from boundmark.problems.pipeline.partition import NAMING, TABLE, Partition
 from boundmark.problems.problem import CostModel, Problem
@@ -16,6 +16,7 @@ PROBLEM = Problem(
     sources=(ComputationGraph, PipelineGraph, MeasuredGraph),
     adapt=pipeline_graph_of,
     cost_model=CostModel(pipeline_graph, default_device),
+    node_costs=NODE_COSTS,
     parameters=(IntegerParameter("k", "number of stages", least=1, default=None),),
     instance=PipelineInstance,
     instance_from_json=PipelineInstance.from_json,

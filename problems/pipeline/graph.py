@@ -1,6 +1,7 @@
 """A model's graph with its costs in ticks, as pipeline partitioning needs it."""
 
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,7 @@ import numpy as np
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.node_costs import NodeCosts
 from boundmark.problems.ticks import check_total
 
 
@@ -85,3 +87,27 @@ class PipelineGraph:
     def is_cached(self) -> bool:
         """Whether all parameters fit into one device, so that no stage can overflow."""
         return int(self.param_load.sum()) <= self.cache
+
+
+def graph_with_costs(
+    dag: Dag, costs: Mapping[str, IntArray], names: tuple[str, ...], cache: int | None
+) -> PipelineGraph:
+    """Return the graph of nodes that have `work`, `transfer` and perhaps `param_load`.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is a cache without `param_load`, or the other way round.
+    """
+    if "param_load" in costs and cache is None:
+        raise InvalidInputError(
+            "param_load is given without cache; expected cache=TICKS, the parameters that fit into "
+            "one device."
+        )
+    if "param_load" not in costs and cache is not None:
+        raise InvalidInputError("cache is given, but nodes have no param_load; expected both.")
+    load = costs.get("param_load", frozen([0] * len(names)))
+    return PipelineGraph(dag, costs["work"], costs["transfer"], load, cache or 0, names)
+
+
+NODE_COSTS = NodeCosts(("work", "transfer"), ("param_load",), graph_with_costs)

@@ -61,16 +61,19 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import what is used for the first time: importing the package takes next to no time."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'boundmark' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:
+    # Type checkers know the names from above, and others they refuse.
 
-    module, _, there = _HOMES[name].partition(":")
-    found = import_module(f"boundmark.{module}")
-    globals()[name] = value = getattr(found, there) if there else found
-    return value
+    def __getattr__(name: str) -> Any:
+        """Import what is used for the first time: importing the package takes next to no time."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'boundmark' has no attribute {name!r}")
+        from importlib import import_module
+
+        module, _, there = _HOMES[name].partition(":")
+        found = import_module(f"boundmark.{module}")
+        globals()[name] = value = getattr(found, there) if there else found
+        return value
 
 
 def __dir__() -> list[str]:

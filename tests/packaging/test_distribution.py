@@ -74,7 +74,7 @@ def test_wheel_holds_the_layers_and_nothing_else(wheel: Path) -> None:
     names = members(wheel)
     roots = {name.split("/")[0] for name in names}
     assert {root for root in roots if not root.endswith(".dist-info")} == {"boundmark"}
-    assert "boundmark/__init__.py" in names
+    assert {"boundmark/__init__.py", "boundmark/py.typed"} <= names
     assert "boundmark/__main__.py" in names
     assert "boundmark/benchmarks/suites/demo.toml" in names
     assert not any("/micro/" in name or "/baselines/" in name for name in names)
