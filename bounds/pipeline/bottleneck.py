@@ -52,8 +52,8 @@ class GuessSettings:
         rest goes to the guess with the smallest bound, again and again.
     """
 
-    bottleneck_share: float = 0.2
-    first_pass_share: float = 0.4
+    bottleneck_share: float = 0.5
+    first_pass_share: float = 0.5
 
 
 def run_bottleneck_guess(
