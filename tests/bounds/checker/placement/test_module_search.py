@@ -128,6 +128,45 @@ def test_ports_take_one_at_a_time() -> None:
         assert search(module, room, best, FOREVER) == FOUND
 
 
+@pytest.mark.parametrize("sender", [0, 1, 2])
+def test_consumers_that_may_share_a_transfer(sender: int) -> None:
+    """One of them may be on the device of the other, so only one transfer is certain."""
+    first, second = (d for d in range(3) if d != sender)
+    for only in (first, second):
+        rows = [[-1] * 3 for _ in range(3)]
+        rows[0][sender] = rows[1][first] = rows[1][second] = rows[2][only] = 1
+        times = [[4 * (d != e) for d in range(3) for e in range(3)]]
+        sample = instance(rows, [(0, 1), (0, 2)], times=times, transfers="per-tensor")
+        module, room = whole(sample)
+        assert search(module, room, 6, FOREVER) == REFUTED
+        assert search(module, room, 7, FOREVER) == FOUND
+
+
+@pytest.mark.parametrize("transfers", ["per-tensor", "per-edge"])
+def test_tensors_to_one_device_are_moved_apart(transfers: str) -> None:
+    """A long one that is late and a short one that is urgent are not one that is both."""
+    rows = [[3, -1], [0, -1], [0, -1], [-1, 0], [-1, 10], [-1, 0]]
+    times = [[0, ticks, ticks, 0] for ticks in (4, 1, 1)]
+    edges = [(0, 3), (1, 4), (2, 5)]
+    sample = instance(rows, edges, times=times, transfers=transfers)
+    module, room = whole(sample)
+    assert search(module, room, 10, FOREVER) == REFUTED
+    assert search(module, room, 11, FOREVER) == FOUND
+
+
+@pytest.mark.parametrize(("busy", "idle", "other"), [(0, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1)])
+def test_what_takes_no_time_is_in_nobodys_way(busy: int, idle: int, other: int) -> None:
+    """An operator without duration runs while its device is busy, and when another one is."""
+    rows = [[-1, -1] for _ in range(4)]
+    rows[0][busy], rows[1][other], rows[2][idle], rows[3][other] = 5, 1, 0, 1
+    sample = instance(rows, [(1, 2), (2, 3)], times=[[0, 0, 0, 0]])
+    best = int(optimum(sample))
+    assert best == 5
+    module, room = whole(sample)
+    assert search(module, room, best - 1, FOREVER) == REFUTED
+    assert search(module, room, best, FOREVER) == FOUND
+
+
 @pytest.mark.parametrize(
     ("sample", "expected"),
     [
