@@ -142,6 +142,50 @@ def test_consumers_that_may_share_a_transfer(sender: int) -> None:
         assert search(module, room, 7, FOREVER) == FOUND
 
 
+@pytest.mark.parametrize("seed", range(150))
+def test_orders_are_taken_back(seed: int) -> None:
+    """Where devices are given, orders that turn out to be wrong are tried the other way round."""
+    dice = random.Random(seed)
+    nodes, devices = dice.randint(6, 8), dice.choice([1, 2, 2])
+    rows = [[-1] * devices for _ in range(nodes)]
+    for row in rows:
+        row[dice.randrange(devices)] = dice.randint(1, 6)
+    edges = [(u, v) for u in range(nodes) for v in range(u + 1, nodes) if dice.random() < 0.25]
+    times = [[dice.randrange(3) * int(d != e) for d in range(devices) for e in range(devices)]]
+    sample = instance(rows, edges, times=times)
+    best = int(optimum(sample))
+    module, room = whole(sample)
+    assert search(module, room, best - 1, FOREVER) == REFUTED
+    assert search(module, room, best, FOREVER) == FOUND
+
+
+def test_transfers_without_ticks_are_in_nobodys_way() -> None:
+    """One leaves a device in the middle of a long one, and another arrives."""
+    rows = [[0, -1, -1], [2, -1, -1], [-1, -1, 2], [-1, 5, -1]]
+    times = [[5 * (d != e) for d in range(3) for e in range(3)], [0] * 9]
+    sample = instance(rows, [(0, 2), (1, 3)], times=times)
+    module, room = whole(sample)
+    assert search(module, room, 6, FOREVER) == REFUTED
+    assert search(module, room, 7, FOREVER) == FOUND
+
+
+@pytest.mark.parametrize("transfers", ["per-tensor", "per-edge"])
+def test_jumps_do_not_wait_for_each_other(transfers: str) -> None:
+    """Two that begin and end on the same devices take no longer than one."""
+    rows = [[0, -1], [0, -1], [-1, 0], [-1, 0], [0, 0], [0, 0]]
+    sample = instance(rows, [(4, 5)], transfers=transfers)
+    read = checker.check_instance(sample.to_json())
+    network = Network(read)
+    for first, last in ((0, 2), (1, 3)):
+        jump: Any = checker.placement.paths.Jump(first, last, [[0, 9], [9, 0]])
+        network.add(jump)
+    body = network.inside(OUTSIDE, OUTSIDE)
+    module = module_of(read, network, tensors_written(read), (OUTSIDE, OUTSIDE), body)
+    room = scratch_for(module, lambda size: [0] * size)
+    assert search(module, room, 8, FOREVER) == REFUTED
+    assert search(module, room, 9, FOREVER) == FOUND
+
+
 @pytest.mark.parametrize("transfers", ["per-tensor", "per-edge"])
 def test_tensors_to_one_device_are_moved_apart(transfers: str) -> None:
     """A long one that is late and a short one that is urgent are not one that is both."""
