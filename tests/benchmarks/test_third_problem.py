@@ -142,6 +142,7 @@ def test_evaluate(toy: Boundmark, tmp_path: Path) -> None:
     assert "solutions of this problem are JSON" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -189,6 +189,7 @@ def test_no_part_of_a_proof_may_change() -> None:
     assert count > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", range(40))
 def test_every_entry_of_the_plan_is_needed(missing: int) -> None:
     """A plan without one of its entries leaves out sets, or does not fit."""
