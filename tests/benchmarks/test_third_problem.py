@@ -217,5 +217,5 @@ def test_conformance() -> None:
         env={**os.environ, "PYTHONPATH": str(TOY)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
-    # Four of each method and four of the problem.
-    assert "12 passed" in done.stdout
+    # Five of each method and five of the problem.
+    assert "15 passed" in done.stdout
