@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.model import Model, load
 from boundmark.benchmarks.suite import NamedInstance
-from boundmark.datasets.resolve import load_source
 from boundmark.problems.catalog import problems
-from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.devices import find_device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.lookup import find
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
@@ -62,7 +59,7 @@ class Choice:
 
 
 def choose(
-    model: str,
+    model: str | Model,
     given: Mapping[str, str],
     problem: str | None = None,
     device: str | None = None,
@@ -72,6 +69,8 @@ def choose(
 
     Parameters
     ----------
+    model
+        A file, the name of a data set's member, or a model that is loaded.
     given
         Parameters as texts; the others are those of the file, or the defaults.
     problem
@@ -80,7 +79,8 @@ def choose(
     device
         Name of a device or cluster, or a file with one, for the costs of a model that has none.
     dims
-        Sizes of dimensions that a model leaves open, by name.
+        Sizes of dimensions that a model leaves open, by name. Like the device, not for a loaded
+        model, which has both.
 
     Raises
     ------
@@ -91,28 +91,27 @@ def choose(
         If there is no such problem, data set, member or device.
     """
     asked = None if problem is None else find("problem", problem, problems())
-    source = load_source(model, dims or {})
-    path = Path(model)
-    dataset, member = ("file", path.name) if path.exists() else tuple(model.split("/", 1))
-    chosen = asked or _first_suitable(model, source, given)
-    named = None if device is None else find_device(device)
-    with naming(model):
-        used = chosen.device_for(source, named)
+    if isinstance(model, str):
+        model = load(model, dims=dims, device=device)
+    source = model.source
+    chosen = asked or _first_suitable(model.name, source, given)
+    with naming(model.name):
+        used = chosen.device_for(source, model.device)
         make = chosen.maker(source, used)
     return Choice(
         chosen,
-        dataset,
-        member,
+        model.dataset,
+        model.member,
         chosen.read_parameters(given),
         make,
         isinstance(source, Instance),
         used.name if used else "",
-        source.notes if isinstance(source, ComputationGraph) else (),
+        model.notes,
     )
 
 
 def named_instance(
-    model: str,
+    model: str | Model,
     given: Mapping[str, str],
     problem: str | None = None,
     device: str | None = None,

@@ -1,4 +1,4 @@
-"""Whether the compiled kernels of the methods are on disk, so that importing them is quick."""
+"""Compiles the methods' kernels once, and knows whether they are on disk."""
 
 import contextlib
 import hashlib
@@ -6,9 +6,13 @@ import importlib.metadata
 import importlib.util
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from boundmark.problems.catalog import may_treat
+from boundmark.problems.catalog import may_treat, methods
 from boundmark.problems.plugins import entry_points_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Beside what Python and numba keep, so that it goes when they go.
 STAMP = Path("__pycache__") / "kernels-compiled"
@@ -61,3 +65,22 @@ def _folders(problem: str | None) -> list[Path]:
             if spec is not None and spec.origin is not None:
                 folders.append(Path(spec.origin).parent)
     return folders
+
+
+def compile_kernels(console: "Console", problem: str | None = None) -> None:
+    """Compile the methods' kernels if they are not on disk yet, and say what takes so long.
+
+    Parameters
+    ----------
+    problem
+        Whose methods; by default all.
+    """
+    if are_compiled(problem):
+        return
+    told = "compiling kernels, once after installation; up to a minute ..."
+    with console.status(told):
+        if not console.is_terminal:
+            console.print(told)
+        for method in methods(problem).values():
+            method.load()
+    mark_compiled(problem)

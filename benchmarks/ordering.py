@@ -1,7 +1,7 @@
 """An execution order: its memory from operator to operator, and what fills it where it peaks."""
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from boundmark.bounds.checker import printable
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.memory import Taken, memory_parts
 from boundmark.reports.text import size
+
+if TYPE_CHECKING:
+    from boundmark.reports.plots.plot import Plot
 
 BARS = "▁▂▃▄▅▆▇█"
 # Characters of a timeline.
@@ -93,6 +96,18 @@ def _default(instance: OrderingInstance) -> ExecutionOrder:
     return ExecutionOrder(instance.graph.dag.topological_order)
 
 
+def plot(answer: Answer) -> "Plot":
+    """Return the memory from operator to operator, in the default order and in this one."""
+    import pandas as pd
+
+    from boundmark.reports.ordering import draw_timeline, order_timelines
+    from boundmark.reports.plots.plot import Plot
+
+    assert answer.solution is not None
+    data = order_timelines(_instance(answer), ExecutionOrder.from_json(answer.solution))
+    return Plot("timeline", answer.source.label, "", pd.DataFrame(data), draw_timeline)
+
+
 def _instance(answer: Answer) -> OrderingInstance:
     instance = answer.source.instance
     assert isinstance(instance, OrderingInstance)
@@ -100,5 +115,5 @@ def _instance(answer: Answer) -> OrderingInstance:
 
 
 PRESENTATION = Presentation(
-    "ordering", objective_name, lambda answer: " B", facts, print_solution, losses
+    "ordering", objective_name, lambda answer: " B", facts, print_solution, losses, plot=plot
 )

@@ -1,7 +1,7 @@
 """A placement: a line for every device, and a drawing."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -22,6 +22,9 @@ from boundmark.problems.placement.schedule import (
 from boundmark.problems.problem import Solution
 from boundmark.reports.placement.gantt import draw_placement, schedule_spans
 from boundmark.reports.text import integer
+
+if TYPE_CHECKING:
+    from boundmark.reports.plots.plot import Plot
 
 COMPLETION = (
     "operators and transfers start when list scheduling has them start, most urgent first, "
@@ -133,6 +136,19 @@ def losses(answer: Answer) -> list[Loss]:
     ]
 
 
+def plot(answer: Answer) -> "Plot":
+    """Return what each device runs, sends and receives as a chart."""
+    from boundmark.reports.placement.drawings import draw_gantt, gantt_data, gantt_height
+    from boundmark.reports.plots.plot import Plot
+
+    assert answer.solution is not None
+    schedule = PlacementSchedule.from_json(answer.solution)
+    data = gantt_data(schedule_spans(_instance(answer), schedule))
+    return Plot(
+        "placement", answer.source.label, "", data, draw_gantt, width=9.5, height=gantt_height(data)
+    )
+
+
 def _instance(answer: Answer) -> PlacementInstance:
     instance = answer.source.instance
     assert isinstance(instance, PlacementInstance)
@@ -196,6 +212,7 @@ PRESENTATION = Presentation(
     facts,
     print_solution,
     losses,
+    plot=plot,
     completed=with_times,
     completion=COMPLETION,
 )

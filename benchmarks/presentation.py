@@ -9,13 +9,16 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boundmark.benchmarks.answer import Answer
-from boundmark.problems.catalog import may_treat
+from boundmark.problems.catalog import may_treat, problems
 from boundmark.problems.plugins import registered
+
+if TYPE_CHECKING:
+    from boundmark.reports.plots.plot import Plot
 
 # What all solutions state, and the lines around the solution say.
 COMMON_FIELDS = ("format", "instance_sha256", "objective", "problem", "producer")
@@ -28,6 +31,11 @@ def print_fields(answer: Answer) -> None:
         if name not in COMMON_FIELDS:
             line = f"{name:16} {json.dumps(value)}"
             click.echo(line if len(line) <= width else line[: width - 2] + "..")
+
+
+def stored_solution(answer: Answer) -> Any:
+    """Return the solution as it is stored."""
+    return problems()[answer.source.instance.problem].solution_from_json(answer.solution or {})
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,10 @@ class Presentation:
         Prints the solution, if there is one, as people want to see it.
     losses
         Returns what the cost of the solution is made of, largest or most telling first.
+    shown
+        Returns the solution as it is printed: a partition's stages are numbered as data flows.
+    plot
+        Returns the drawing of the solution, if there is one; None if the problem has none.
     completed
         Returns the solution that a table of an instance means, from what the table says, where
         that is not all: a table of operators and devices does not say when they run.
@@ -78,6 +90,8 @@ class Presentation:
     facts: "Callable[[Answer], dict[str, Any]]" = lambda answer: {}
     print_solution: "Callable[[Answer], None]" = print_fields
     losses: "Callable[[Answer], Sequence[Loss]]" = lambda answer: ()
+    shown: "Callable[[Answer], Any]" = stored_solution
+    plot: "Callable[[Answer], Plot] | None" = None
     completed: "Callable[[Any, Any], Any]" = lambda instance, solution: solution
     completion: str = ""
 

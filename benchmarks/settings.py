@@ -56,10 +56,10 @@ class RunSettings:
             If one is not a number in its range; the message names it.
         """
         return cls(
-            _positive("time_limit_seconds", time_limit_seconds, LONGEST_SECONDS),
-            max(1, int(_positive("memory_limit_gib", memory_limit_gib, LARGEST_GIB) * GIB)),
-            _integer("threads", threads, 1, MOST_THREADS),
-            tuple(_integer("seeds", seed, 0, LARGEST_SEED) for seed in seeds),
+            positive_number("time_limit_seconds", time_limit_seconds, LONGEST_SECONDS),
+            max(1, int(positive_number("memory_limit_gib", memory_limit_gib, LARGEST_GIB) * GIB)),
+            bounded_integer("threads", threads, 1, MOST_THREADS),
+            tuple(bounded_integer("seeds", seed, 0, LARGEST_SEED) for seed in seeds),
         )
 
     def with_limits(self, seconds: float | None, memory_gib: float | None) -> "RunSettings":
@@ -78,7 +78,14 @@ class RunSettings:
         )
 
 
-def _positive(name: str, value: object, largest: int) -> float:
+def positive_number(name: str, value: object, largest: int) -> float:
+    """Return a value if it is a number above 0 and at most so large.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not; the message names it.
+    """
     # Integers are compared as they are: those of a thousand digits are no floating-point numbers.
     if isinstance(value, int | float) and not isinstance(value, bool):
         is_number = isinstance(value, int) or math.isfinite(value)
@@ -89,7 +96,14 @@ def _positive(name: str, value: object, largest: int) -> float:
     )
 
 
-def _integer(name: str, value: object, least: int, largest: int) -> int:
+def bounded_integer(name: str, value: object, least: int, largest: int) -> int:
+    """Return a value if it is an integer in a range.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not; the message names it.
+    """
     if type(value) is int and least <= value <= largest:
         return value
     raise InvalidInputError(

@@ -1,6 +1,6 @@
 """A slicing: a line for every device, and how many devices share an operator."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -11,6 +11,9 @@ from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import device_loads, plan_times
 from boundmark.reports.text import integer
+
+if TYPE_CHECKING:
+    from boundmark.reports.plots.plot import Plot
 
 
 def objective_name(answer: Answer) -> str:
@@ -94,10 +97,27 @@ def losses(answer: Answer) -> list[Loss]:
     ]
 
 
+def plot(answer: Answer) -> "Plot":
+    """Return how long each device computes and communicates."""
+    import pandas as pd
+
+    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.slicing import draw_loads, plan_loads
+
+    assert answer.solution is not None
+    assert answer.objective is not None
+    loads = pd.DataFrame(plan_loads(_instance(answer), SlicingPlan.from_json(answer.solution)))
+    for name in ("computing", "communicating"):
+        loads[name] /= max(1, answer.objective)
+    return Plot("loads", answer.source.label, "", loads, draw_loads)
+
+
 def _instance(answer: Answer) -> SlicingInstance:
     instance = answer.source.instance
     assert isinstance(instance, SlicingInstance)
     return instance
 
 
-PRESENTATION = Presentation("slicing", objective_name, unit, facts, print_solution, losses)
+PRESENTATION = Presentation(
+    "slicing", objective_name, unit, facts, print_solution, losses, plot=plot
+)

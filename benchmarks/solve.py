@@ -2,10 +2,11 @@
 
 import itertools
 import signal
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -20,14 +21,19 @@ from boundmark.benchmarks.interruption import (
     end_running_methods,
     ending_gently,
 )
+from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.method_rounds import MethodRounds, SolvingOptions
 from boundmark.benchmarks.planning import PlannedTask
+from boundmark.benchmarks.progress import live_lines
 from boundmark.benchmarks.runner import storing
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.reports.stored.documents import read_document
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def warnings_about(source: NamedInstance) -> tuple[str, ...]:
@@ -46,8 +52,7 @@ def solve(
     directory: Path,
     *,
     given: GivenSolution | None = None,
-    watch: Callable[[MethodRounds], AbstractContextManager[object]] = nullcontext,
-    prepare: Callable[[], None] = lambda: None,
+    console: "Console | None" = None,
 ) -> Answer:
     """Run methods on an instance and return the best of what was verified.
 
@@ -65,10 +70,8 @@ def solve(
         Results folder; methods that have had about as much time there are not run again.
     given
         A solution that the user has, which is as good as one that a method has found.
-    watch
-        Returns a context that shows how the rounds go on.
-    prepare
-        Called before processes are started, if there have to be any.
+    console
+        Where progress is shown; None for nowhere.
     """
     stored = ResultStore.create_or_open(directory).results()
     going = MethodRounds(
@@ -77,7 +80,7 @@ def solve(
         stored=stored[stored["instance_sha256"] == source.instance.sha256],
         target=given.objective if given else None,
     )
-    late = _run(going, source, directory, options, watch, prepare)
+    late = _run(going, source, directory, options, console)
     rows = ResultStore.open(directory).results()
     rows = rows[
         (rows["instance_sha256"] == source.instance.sha256) & rows["method"].isin(going.tried)
@@ -99,8 +102,7 @@ def _run(
     source: NamedInstance,
     directory: Path,
     options: SolvingOptions,
-    watch: Callable[[MethodRounds], AbstractContextManager[object]],
-    prepare: Callable[[], None],
+    console: "Console | None",
 ) -> str:
     """Run all methods; return why results were left unchecked, empty if none were."""
 
@@ -125,13 +127,16 @@ def _run(
             run.here(going.immediate_tasks())
             if going.is_proven or going.why_stopped:
                 return ""
-            prepare()
+            shown: AbstractContextManager[None] = nullcontext()
+            if console is not None:
+                compile_kernels(console, source.instance.problem)
+                shown = live_lines(console, going)
             # No more processes than there are methods to run in them.
             methods = [choice.method.name for choice in itertools.chain(*options.plan.rounds)]
             engine = local_engine(min(options.workers, max(1, len(methods))))
             first = [choice.method.name for choice in options.plan.rounds[0]]
             engine.start(source.instance.problem, first)
-            with closing(engine), watch(going):
+            with closing(engine), shown:
                 run.on_engine(
                     engine, going.tasks(), lambda: going.stop("an outcome could not be stored")
                 )

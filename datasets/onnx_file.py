@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
-from onnx import GraphProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto
 
 from boundmark.datasets.file_format import NO_DIMS
 from boundmark.datasets.model_reading import Notes, main_dtype
@@ -55,10 +55,21 @@ def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGrap
         does not determine the shape of a tensor that matters.
     """
     path = Path(path)
-    model, notes, assumed = inferred_model(path, dims)
+    inferred = inferred_model(path, dims)
     with naming(path):
-        lift_weights(model.graph)
-        return _graph(model.graph, versions_of(model), assumed, notes)
+        return _of_inferred(*inferred)
+
+
+def of_model(model: ModelProto, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
+    """Return the graph of a model that is in memory and stays as it is; see `load`."""
+    return _of_inferred(*inferred_model(model, dims))
+
+
+def _of_inferred(
+    model: ModelProto, notes: tuple[str, ...], assumed: Container[str]
+) -> ComputationGraph:
+    lift_weights(model.graph)
+    return _graph(model.graph, versions_of(model), assumed, notes)
 
 
 class _Numbering:

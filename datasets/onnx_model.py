@@ -27,9 +27,14 @@ LONGEST_VECTOR = 2**20
 
 
 def inferred_model(
-    path: Path, dims: Mapping[str, int]
+    source: Path | ModelProto, dims: Mapping[str, int]
 ) -> tuple[ModelProto, tuple[str, ...], set[str]]:
-    """Read a model as it is, with all functions inlined and all shapes that follow.
+    """Return a model as it is, with all functions inlined and all shapes that follow.
+
+    Parameters
+    ----------
+    source
+        The model's file, or the model itself, which remains as it is.
 
     Returns
     -------
@@ -41,12 +46,21 @@ def inferred_model(
     InvalidInputError
         If the file is cut off or not ONNX, or shapes do not fit together.
     """
-    content = read_bytes(path)
-    with naming(path):
-        model = _parsed(content)
-        notes = fix_dimensions(model.graph, dims)
-        model = with_functions_inlined(model)
-        model, assumed = _with_assumed_shapes(_inferred(model))
+    if isinstance(source, ModelProto):
+        model = ModelProto()
+        model.CopyFrom(source)
+        return _inferred_model(model, dims)
+    content = read_bytes(source)
+    with naming(source):
+        return _inferred_model(_parsed(content), dims)
+
+
+def _inferred_model(
+    model: ModelProto, dims: Mapping[str, int]
+) -> tuple[ModelProto, tuple[str, ...], set[str]]:
+    _check_parts(model)
+    notes = fix_dimensions(model.graph, dims)
+    model, assumed = _with_assumed_shapes(_inferred(with_functions_inlined(model)))
     return model, notes, assumed
 
 
@@ -57,14 +71,16 @@ def versions_of(model: ModelProto) -> dict[str, int]:
 
 def _parsed(content: bytes) -> ModelProto:
     try:
-        model = onnx.load_model_from_string(content)
+        return onnx.load_model_from_string(content)
     except DecodeError as error:
         raise InvalidInputError("expected a complete ONNX model; it cannot be parsed.") from error
+
+
+def _check_parts(model: ModelProto) -> None:
     missing = "graph" if not model.HasField("graph") else "opset_import"
     if missing == "graph" or not model.opset_import:
         raise InvalidInputError(f"{missing} is missing; expected a complete ONNX model.")
     _check_texts(model)
-    return model
 
 
 def _check_texts(message: Message) -> None:

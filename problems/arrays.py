@@ -89,3 +89,15 @@ def non_negative_integers(values: Iterable[Any], field: str, names: tuple[str, .
                 f"{field} of node {name!r} is {value}, beyond 64 bits; use a coarser tick."
             )
     return frozen(items, field)
+
+
+def plain_value(value: Any) -> Any:
+    """Return a number of numpy, or of a package like it, as Python's; other values as they are.
+
+    Examples
+    --------
+    >>> plain_value(np.int64(8))
+    8
+    """
+    is_one_number = hasattr(value, "dtype") and getattr(value, "shape", None) == ()
+    return value.item() if is_one_number else value

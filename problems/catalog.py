@@ -7,9 +7,11 @@ A package adds problems with an entry point in the group ``boundmark.problems`` 
 
 from collections.abc import Mapping
 from functools import cache
+from typing import get_args
 
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.method import Method
+from boundmark.problems.lookup import find
+from boundmark.problems.method import Kind, Method
 from boundmark.problems.plugins import registered
 from boundmark.problems.problem import Problem
 
@@ -28,6 +30,20 @@ def methods(problem: str | None = None) -> Mapping[str, Method]:
     not loaded: importing methods takes time, and much more if their kernels are not compiled yet.
     """
     return _methods(problem)
+
+
+def methods_in_order(problem: str | None = None) -> list[Method]:
+    """Return the registered methods, of one problem or of all, by problem and kind.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such problem.
+    """
+    found = methods(None if problem is None else find("problem", problem, problems()).name)
+    order = list(dict.fromkeys(method.problem for method in found.values()))
+    kinds = get_args(Kind)
+    return sorted(found.values(), key=lambda one: (order.index(one.problem), kinds.index(one.kind)))
 
 
 @cache

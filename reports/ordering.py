@@ -126,22 +126,21 @@ def timeline_table(results: ProblemResults, savings: pd.DataFrame) -> pd.DataFra
         if pair is None:
             continue
         instance, solution = pair
-        default = ExecutionOrder(instance.graph.dag.topological_order)
-        for name, order in (("default", default), ("best", solution)):
-            found += [
-                {
-                    "instance_sha256": row.instance_sha256,
-                    "order": name,
-                    "step": step,
-                    "memory": memory,
-                }
-                for step, memory in enumerate(_memory(instance, order))
-            ]
+        found += [
+            {"instance_sha256": row.instance_sha256, **entry}
+            for entry in order_timelines(instance, solution)
+        ]
     return pd.DataFrame(found, columns=columns_of("ordering/timelines"))
 
 
-def _memory(instance: OrderingInstance, order: ExecutionOrder) -> list[int]:
-    return [taken.total for taken in memory_parts(instance, order)]
+def order_timelines(instance: OrderingInstance, best: ExecutionOrder) -> list[dict[str, Any]]:
+    """Return `order`, `step` and `memory` of each operator, in the default order and in another."""
+    default = ExecutionOrder(instance.graph.dag.topological_order)
+    return [
+        {"order": name, "step": step, "memory": taken.total}
+        for name, order in (("default", default), ("best", best))
+        for step, taken in enumerate(memory_parts(instance, order))
+    ]
 
 
 NOTES = (

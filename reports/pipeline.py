@@ -91,8 +91,14 @@ def partition_size(data: pd.DataFrame) -> tuple[float, float]:
     return min(15.0, max(7.4, 0.13 * across)), min(7.0, max(1.6, 0.22 * (down + 1)))
 
 
-def draw_partition(data: pd.DataFrame, axes: "Axes") -> None:
-    """Draw all edges as one line, and a mark per node."""
+def draw_partition(data: pd.DataFrame, axes: "Axes", first: int = 1) -> None:
+    """Draw all edges as one line, and a mark per node.
+
+    Parameters
+    ----------
+    first
+        What the legend calls the first stage.
+    """
     edges = data[data["kind"] == "edge"]
     gaps = np.full(len(edges), np.nan)
     axes.plot(
@@ -112,7 +118,7 @@ def draw_partition(data: pd.DataFrame, axes: "Axes") -> None:
             marker=MARKERS[at % len(MARKERS)],
             color=COLOURS[at % len(COLOURS)],
             markersize=4.5,
-            label=f"stage {stage}: {int(part['cost'].iloc[0]):,}",
+            label=f"stage {at + first}: {int(part['cost'].iloc[0]):,}",
         )
     axes.set_axis_off()
 

@@ -107,13 +107,18 @@ def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
         pair = parsed_pair(store, row, SlicingInstance.from_json, SlicingPlan.from_json)
         if pair is None:
             continue
-        loads = device_loads(*pair)
         head = {name: getattr(row, name) for name in (*INSTANCE, "latency")}
-        found += [
-            head | {"place": place + 1, **{name: values[place] for name, values in loads.items()}}
-            for place in range(len(loads["computing"]))
-        ]
+        found += [head | load for load in plan_loads(*pair)]
     return pd.DataFrame(found, columns=columns_of("slicing/device_loads"))
+
+
+def plan_loads(instance: SlicingInstance, plan: SlicingPlan) -> list[dict[str, int]]:
+    """Return `place`, from 1 up, and the loads of each device, as in `load_table`."""
+    loads = device_loads(instance, plan)
+    return [
+        {"place": place + 1, **{name: values[place] for name, values in loads.items()}}
+        for place in range(len(loads["computing"]))
+    ]
 
 
 def tables(results: ProblemResults) -> Tables:

@@ -2,7 +2,6 @@
 
 import math
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ from boundmark.benchmarks.cli.solving import (
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
-    from boundmark.benchmarks.method_rounds import MethodPlan
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
 WORSE = 1
@@ -50,7 +48,7 @@ def evaluate(
     the number of stages, are those that the solution uses.
     """
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
-    from boundmark.benchmarks.grading import instance_and_solution
+    from boundmark.benchmarks.grading import bound_plan, graded, instance_and_solution
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
 
@@ -62,7 +60,7 @@ def evaluate(
         answer = _with_stored_bound(given, bounds, clock.spent())
         files: dict[str, Path] = {}
     else:
-        plan = _plan(given.source.instance.problem, request.methods)
+        plan = bound_plan(given.source.instance.problem, request.methods)
         answer, files = search(
             given.source,
             plan,
@@ -86,40 +84,6 @@ def evaluate(
         click.echo("There is no certified bound, so nothing is known of the gap.", err=True)
         sys.exit(NOTHING_FOUND)
     sys.exit(WORSE if grade == "failed" else 0)
-
-
-def _plan(problem: str, names: tuple[str, ...]) -> "MethodPlan":
-    """Return the methods that prove bounds: those asked for, or the default ones of a problem."""
-    from boundmark.benchmarks.method_rounds import MethodPlan
-    from boundmark.problems.catalog import problems
-    from boundmark.problems.errors import InvalidInputError
-
-    plan = MethodPlan.of(problems()[problem], names, ("bound", "exact"))
-    for choice in plan.all:
-        if choice.method.kind == "heuristic":
-            raise InvalidInputError(
-                f"method {choice.method.name!r} finds no bounds; expected methods that do."
-            )
-    return plan
-
-
-def graded(found: "Answer", given: "GivenSolution") -> "Answer":
-    """Return the answer about the given solution, whatever better ones methods have found."""
-    from boundmark.benchmarks.answer import GIVEN
-
-    notes = [*found.warnings, *given.notes]
-    if found.objective is not None and found.objective < given.objective:
-        notes.append(
-            f"there is a better solution: {found.objective:,} by {found.method}; "
-            "`boundmark solve` prints it"
-        )
-    return replace(
-        found,
-        objective=given.objective,
-        solution=dict(given.document),
-        method=GIVEN,
-        warnings=tuple(notes),
-    )
 
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":

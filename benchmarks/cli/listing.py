@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 # Columns of texts that are no longer are not wrapped.
 SHORT = 12
 
-KINDS = ("heuristic", "bound", "exact")
-
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 wide = click.option("--wide", is_flag=True, help="Do not fit the table to the terminal's width.")
 
@@ -48,17 +46,8 @@ def problems(as_json: bool, wide: bool) -> None:
 @click.argument("problem", required=False)
 def methods(problem: str | None, as_json: bool, wide: bool) -> None:
     """List the registered methods, by problem and kind; or those for one PROBLEM."""
-    from boundmark.problems.catalog import methods as registered
-    from boundmark.problems.catalog import problems as known
-    from boundmark.problems.lookup import find
+    from boundmark.problems.catalog import methods_in_order
 
-    chosen = find("problem", problem, known()).name if problem is not None else None
-    found = registered(chosen).values()
-    order = list(dict.fromkeys(method.problem for method in found))
-    listed = sorted(
-        found,
-        key=lambda method: (order.index(method.problem), KINDS.index(method.kind)),
-    )
     print_rows(
         [
             {
@@ -68,7 +57,7 @@ def methods(problem: str | None, as_json: bool, wide: bool) -> None:
                 "parameters": ", ".join(f"{key}={value}" for key, value in method.params.items()),
                 "summary": method.summary,
             }
-            for method in listed
+            for method in methods_in_order(problem)
         ],
         as_json,
         wide,

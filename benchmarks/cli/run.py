@@ -1,13 +1,11 @@
 """`boundmark run`: a suite into a results folder."""
 
-from itertools import chain
 from pathlib import Path
 
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.options import fail_on_option, fail_over, statuses
-from boundmark.benchmarks.cli.solving import compile_kernels
 from boundmark.reports.stored.statuses import FAILURES
 
 
@@ -71,43 +69,27 @@ def run(
 
     SUITE is the name of a suite, of a part of one such as nightly/proofs, or a TOML file.
     """
-    from rich.console import Console
-
-    from boundmark.benchmarks.cli.progress import task_progress
     from boundmark.benchmarks.engines import make_engine
-    from boundmark.benchmarks.planning import plan_tasks
-    from boundmark.benchmarks.runner import Wanted, run_planned
+    from boundmark.benchmarks.progress import progress_console
+    from boundmark.benchmarks.runner import Wanted
+    from boundmark.benchmarks.stored_results import run_collection
     from boundmark.benchmarks.suite_file import load_collection
-    from boundmark.benchmarks.terminal import plain
     from boundmark.bounds.checker import printable
     from boundmark.reports.best_known import read_records
 
     if update_best is not None:
         # A file that cannot be updated is better known now than after hours.
         read_records(update_best)
-    console = Console(stderr=True, quiet=quiet)
     chosen = load_collection(suite, small=small)
-    for problem in dict.fromkeys(part.problem for part in chosen.suites):
-        compile_kernels(console, problem)
-    engine = make_engine(engine_name, workers, scheduler)
-    with task_progress(console, chosen.name) as (on_start, on_finish):
-        planned = (
-            plan_tasks(
-                part.name,
-                part.load_instances(lambda reason: console.print(plain(f"left out: {reason}"))),
-                part.methods,
-                part.settings.with_limits(time_limit, memory_limit),
-            )
-            for part in chosen.suites
-        )
-        summary = run_planned(
-            chain.from_iterable(planned),
-            out,
-            engine,
-            Wanted(retry, pattern),
-            on_start=on_start,
-            on_finish=on_finish,
-        )
+    summary = run_collection(
+        chosen,
+        out,
+        make_engine(engine_name, workers, scheduler),
+        Wanted(retry, pattern),
+        seconds=time_limit,
+        memory_gib=memory_limit,
+        console=progress_console(quiet),
+    )
     counts = ", ".join(f"{count} {status}" for status, count in sorted(summary.statuses.items()))
     text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
     text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"

@@ -99,9 +99,9 @@ class SolvingRequest:
 
     def console(self) -> "Console":
         """Return where progress is shown."""
-        from rich.console import Console
+        from boundmark.benchmarks.progress import progress_console
 
-        return Console(stderr=True, quiet=self.quiet or self.as_json)
+        return progress_console(self.quiet or self.as_json)
 
 
 def solving_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -170,28 +170,6 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
-def compile_kernels(console: "Console", problem: str | None = None) -> None:
-    """Compile the methods' kernels if they are not on disk yet, and say what takes so long.
-
-    Parameters
-    ----------
-    problem
-        Whose methods; by default all.
-    """
-    from boundmark.benchmarks.kernels import are_compiled, mark_compiled
-    from boundmark.problems.catalog import methods
-
-    if are_compiled(problem):
-        return
-    told = "compiling kernels, once after installation; up to a minute ..."
-    with console.status(told):
-        if not console.is_terminal:
-            console.print(told)
-        for method in methods(problem).values():
-            method.load()
-    mark_compiled(problem)
-
-
 def search(
     source: "NamedInstance",
     plan: "MethodPlan",
@@ -213,11 +191,9 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
-    from boundmark.benchmarks.cli.print_answer import live_lines
     from boundmark.benchmarks.method_rounds import SolvingOptions
     from boundmark.benchmarks.solve import solve
 
-    console = request.console()
     folder = request.out or Path(tempfile.mkdtemp(prefix="boundmark-"))
     is_kept = request.out is not None
     try:
@@ -226,8 +202,7 @@ def search(
             SolvingOptions(plan, request.settings(), clock, request.workers),
             folder,
             given=given,
-            watch=lambda going: live_lines(console, going),
-            prepare=lambda: compile_kernels(console, source.instance.problem),
+            console=request.console(),
         )
         is_kept = is_kept or found.interrupted
         if grade is not None:

@@ -3,7 +3,9 @@
 from boundmark.benchmarks.grading.given_solution import (
     GivenSolution,
     best_stored_bound,
+    bound_plan,
+    graded,
     instance_and_solution,
 )
 
-__all__ = ["GivenSolution", "best_stored_bound", "instance_and_solution"]
+__all__ = ["GivenSolution", "best_stored_bound", "bound_plan", "graded", "instance_and_solution"]

@@ -1,15 +1,22 @@
 """A solution that a user brings, and the instance that it is of."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
+from boundmark.benchmarks.answer import GIVEN, Answer
+from boundmark.benchmarks.grading.solution_file import (
+    WrittenRow,
+    numbered_rows,
+    read_solution_file,
+)
 from boundmark.benchmarks.instance_choice import Choice, choose
+from boundmark.benchmarks.method_rounds import MethodPlan
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
+from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.labels import names_of
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, solution_document
@@ -63,15 +70,48 @@ def instance_and_solution(
     chosen = choose(model, given, problem, device, dims)
     found = read_solution_file(path, chosen.problem.table)
     with naming(path):
-        instance, solution, notes = _matched(chosen, found)
-        objective = instance.objective(solution)
-        document = solution_document(instance, solution, objective)
-        try:
-            # The last word is the checker's, as for every solution.
-            checker.check_solution(instance.to_json(), document)
-        except checker.Rejected as error:
-            raise InvalidInputError(f"the checker rejects it: {error}.") from error
+        return given_solution(chosen, found)
+
+
+def given_solution(chosen: Choice, found: Any) -> GivenSolution:
+    """Return a solution, and the instance that it is of.
+
+    Parameters
+    ----------
+    found
+        What a file says, from `read_solution_file`, or an object, from `written_solution`.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no solution of this instance.
+    """
+    instance, solution, notes = _matched(chosen, found)
+    objective = instance.objective(solution)
+    document = solution_document(instance, solution, objective)
+    try:
+        # The last word is the checker's, as for every solution.
+        checker.check_solution(instance.to_json(), document)
+    except checker.Rejected as error:
+        raise InvalidInputError(f"the checker rejects it: {error}.") from error
     return GivenSolution(chosen.named(instance), document, objective, notes)
+
+
+def solution_of_rows(instance: Instance, written: Sequence[WrittenRow]) -> Any:
+    """Return the solution that a table of an instance means.
+
+    Raises
+    ------
+    InvalidInputError
+        If it means none.
+    """
+    problem = problems()[instance.problem]
+    assert problem.table is not None
+    table = problem.table
+    rows = numbered_rows(
+        written, names_of(problem.naming, instance), table, table.value_names(instance)
+    )
+    return presentation_of(problem.name).completed(instance, table.solution(rows, instance))
 
 
 def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, tuple[str, ...]]:
@@ -87,13 +127,9 @@ def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, tuple[str, ...]
         solution = problem.solution_from_json(found)
     else:
         assert problem.table is not None
-        table = problem.table
-        rows = numbered_rows(
-            found, names_of(problem.naming, first), table, table.value_names(first)
-        )
-        presentation = presentation_of(problem.name)
-        solution = presentation.completed(first, table.solution(rows, first))
-        notes += [presentation.completion] if presentation.completion else []
+        solution = solution_of_rows(first, found)
+        completion = presentation_of(problem.name).completion
+        notes += [completion] if completion else []
     parameters = dict(chosen.given)
     if problem.table is not None and not chosen.is_stored:
         meant, implied = problem.table.implied(solution)
@@ -155,3 +191,37 @@ def best_stored_bound(directory: Path, instance: Instance) -> StoredBound | None
     if certificate["bound"] != int(best["bound_certified"]):
         raise StoreError(f"{path} states another bound than its row.")
     return StoredBound(int(best["bound_certified"]), certificate, str(best["method"]))
+
+
+def bound_plan(problem: str, names: Sequence[str] = ()) -> MethodPlan:
+    """Return the methods that prove bounds: those asked for, or the default ones of a problem.
+
+    Raises
+    ------
+    InvalidInputError
+        If one that is asked for finds no bounds.
+    """
+    plan = MethodPlan.of(problems()[problem], names, ("bound", "exact"))
+    for choice in plan.all:
+        if choice.method.kind == "heuristic":
+            raise InvalidInputError(
+                f"method {choice.method.name!r} finds no bounds; expected methods that do."
+            )
+    return plan
+
+
+def graded(found: Answer, given: GivenSolution) -> Answer:
+    """Return the answer about the given solution, whatever better ones methods have found."""
+    notes = [*found.warnings, *given.notes]
+    if found.objective is not None and found.objective < given.objective:
+        notes.append(
+            f"there is a better solution: {found.objective:,} by {found.method}; "
+            "`boundmark solve` prints it"
+        )
+    return replace(
+        found,
+        objective=given.objective,
+        solution=dict(given.document),
+        method=GIVEN,
+        warnings=tuple(notes),
+    )

@@ -9,6 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import pandas as pd
+
+from boundmark.benchmarks.presentation import presentation_of
+from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_object import without_repetition
@@ -78,6 +82,50 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
                 f"expected JSON, or CSV in a file that ends in .csv; found {error}."
             ) from error
         return _json_rows(value, table)
+
+
+def written_solution(value: Any, table: SolutionTable | None) -> Any:
+    """Return what an object says, as `read_solution_file` does of a file.
+
+    Parameters
+    ----------
+    value
+        A `pandas.DataFrame` with the table's columns, others left aside; or what a JSON file may
+        hold: a dict with a value for each name, a list of values in the order of nodes, or a
+        solution as it is stored.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is none of these, or a column is missing.
+    """
+    if isinstance(value, pd.DataFrame):
+        if table is None:
+            raise InvalidInputError("solutions of this problem are no tables; found a frame.")
+        missing = [name for name in table.columns if name not in value]
+        if missing:
+            raise InvalidInputError(
+                f"the frame has no column {' or '.join(map(repr, missing))}; expected "
+                f"{', '.join(table.columns)}."
+            )
+        columns = (map(_as_written, value[name].tolist()) for name in table.columns)
+        return [list(cells) for cells in zip(*columns, strict=True)]
+    if isinstance(value, Mapping):
+        value = {
+            name if isinstance(name, str) else str(plain_value(name)): _as_written(cell)
+            for name, cell in value.items()
+        }
+    elif hasattr(value, "tolist"):
+        value = value.tolist()
+    elif isinstance(value, list | tuple):
+        value = [plain_value(cell) for cell in value]
+    return _json_rows(value, table)
+
+
+def _as_written(cell: Any) -> Any:
+    """Return a cell as a file would have it: an integer that a missing value made a float, too."""
+    cell = plain_value(cell)
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
 def numbered_rows(
@@ -257,7 +305,7 @@ def named_rows(answer: "Answer") -> list[tuple[str | int, ...]] | None:
     if answer.solution is None or problem.table is None:
         return None
     names = names_of(problem.naming, instance)
-    solution = problem.solution_from_json(answer.solution)
+    solution = presentation_of(problem.name).shown(answer)
     value_names = problem.table.value_names(instance)
     known = [value_names.get(column) for column in problem.table.columns[1:]]
     return [

@@ -1,7 +1,7 @@
 """A schedule: what each device runs when."""
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -11,6 +11,9 @@ from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import bubble_rate, peak_memory, steady_bubble_rate
 from boundmark.reports.microbatch.gantt import draw_schedule, schedule_boxes
+
+if TYPE_CHECKING:
+    from boundmark.reports.plots.plot import Plot
 
 
 def objective_name(answer: Answer) -> str:
@@ -67,6 +70,18 @@ def _bubble_rate(instance: MicrobatchInstance, schedule: Schedule) -> Fraction:
     return steady_bubble_rate(instance.layout, schedule.repetend.period)
 
 
+def plot(answer: Answer) -> "Plot":
+    """Return the schedule as a chart."""
+    from boundmark.reports.microbatch.drawings import draw_gantt, gantt_data, gantt_size
+    from boundmark.reports.plots.plot import Plot
+
+    assert answer.solution is not None
+    boxes = schedule_boxes(_instance(answer), Schedule.from_json(answer.solution))
+    data = gantt_data(boxes)
+    width, height = gantt_size(data)
+    return Plot("schedule", answer.source.label, "", data, draw_gantt, width=width, height=height)
+
+
 def _instance(answer: Answer) -> MicrobatchInstance:
     instance = answer.source.instance
     assert isinstance(instance, MicrobatchInstance)
@@ -74,5 +89,10 @@ def _instance(answer: Answer) -> MicrobatchInstance:
 
 
 PRESENTATION = Presentation(
-    "microbatch", objective_name, facts=facts, print_solution=print_solution, losses=losses
+    "microbatch",
+    objective_name,
+    facts=facts,
+    print_solution=print_solution,
+    losses=losses,
+    plot=plot,
 )

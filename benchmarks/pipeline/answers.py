@@ -1,5 +1,8 @@
 """A partition: a line for every stage."""
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +21,9 @@ from boundmark.problems.pipeline.objective import (
 )
 from boundmark.reports.text import integer
 
+if TYPE_CHECKING:
+    from boundmark.reports.plots.plot import Plot
+
 MOST_EMPTY = 8
 
 
@@ -35,14 +41,14 @@ def unit(answer: Answer) -> str:
 def print_solution(answer: Answer) -> None:
     """Print the stages, numbered in the order in which data flows."""
     if answer.solution is not None:
-        print_table(stage_table(_instance(answer), _shown(answer)))
+        print_table(stage_table(_instance(answer), shown(answer)))
 
 
 def losses(answer: Answer) -> list[Loss]:
     """Return what the slowest stage takes: its fair share of the work, and what makes it slow."""
     if answer.solution is None:
         return []
-    instance, partition = _instance(answer), _shown(answer)
+    instance, partition = _instance(answer), shown(answer)
     graph, k, stages = instance.graph, instance.k, partition.stages
     slowest = int(np.argmax(stage_costs(graph, stages, k)))
     work = int(stage_work(graph, stages, k)[slowest])
@@ -58,7 +64,7 @@ def losses(answer: Answer) -> list[Loss]:
     return [Loss(name, ticks, f"stage {slowest}") for name, ticks in parts.items()]
 
 
-def _shown(answer: Answer) -> Partition:
+def shown(answer: Answer) -> Partition:
     """Return the partition with the user's own numbers, or else numbered as data flows."""
     assert answer.solution is not None
     partition = Partition.from_json(answer.solution)
@@ -97,6 +103,18 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
     return table
 
 
+def plot(answer: Answer) -> "Plot":
+    """Return the graph with its nodes in the colours of their stages."""
+    from boundmark.reports.pipeline import draw_partition, partition_data, partition_size
+    from boundmark.reports.plots.plot import Plot
+
+    assert answer.solution is not None
+    data = partition_data(_instance(answer), Partition.from_json(answer.solution))
+    width, height = partition_size(data)
+    draw = partial(draw_partition, first=0)
+    return Plot("partition", answer.source.label, "", data, draw, width=width, height=height)
+
+
 def _instance(answer: Answer) -> PipelineInstance:
     instance = answer.source.instance
     assert isinstance(instance, PipelineInstance)
@@ -104,5 +122,11 @@ def _instance(answer: Answer) -> PipelineInstance:
 
 
 PRESENTATION = Presentation(
-    "pipeline", objective_name, unit, print_solution=print_solution, losses=losses
+    "pipeline",
+    objective_name,
+    unit,
+    print_solution=print_solution,
+    losses=losses,
+    plot=plot,
+    shown=shown,
 )

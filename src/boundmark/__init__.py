@@ -1,5 +1,77 @@
 """Benchmarks for running one DNN on many devices, with a certificate for every lower bound.
 
+>>> import boundmark
+>>> answer = boundmark.solve("onnx-light/squeezenet", k=4, quiet=True)
+>>> answer.is_optimal
+True
+
+`docs/python.md` is a walk through the functions; the first use of one imports what it needs.
+
 The layers lie in the folders of the same names at the root of the repository; links beside this
 file make them one package in a checkout, and a wheel holds them as they are imported.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from boundmark.benchmarks.api import (
+        BoundCertificate,
+        ModelAnswer,
+        evaluate,
+        methods,
+        solve,
+    )
+    from boundmark.benchmarks.model import Model, load
+    from boundmark.benchmarks.own_function import benchmark
+    from boundmark.benchmarks.stored_results import Results, results, run
+    from boundmark.problems.errors import BoundmarkError as Error
+    from boundmark.reports import frame_plots as plots
+
+__all__ = [
+    "BoundCertificate",
+    "Error",
+    "Model",
+    "ModelAnswer",
+    "Results",
+    "benchmark",
+    "evaluate",
+    "load",
+    "methods",
+    "plots",
+    "results",
+    "run",
+    "solve",
+]
+
+# Module of each name, and what it is called there.
+_HOMES = {
+    "BoundCertificate": "benchmarks.api:BoundCertificate",
+    "Error": "problems.errors:BoundmarkError",
+    "Model": "benchmarks.model:Model",
+    "ModelAnswer": "benchmarks.api:ModelAnswer",
+    "Results": "benchmarks.stored_results:Results",
+    "benchmark": "benchmarks.own_function:benchmark",
+    "evaluate": "benchmarks.api:evaluate",
+    "load": "benchmarks.model:load",
+    "methods": "benchmarks.api:methods",
+    "plots": "reports.frame_plots:",
+    "results": "benchmarks.stored_results:results",
+    "run": "benchmarks.stored_results:run",
+    "solve": "benchmarks.api:solve",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is used for the first time: importing the package takes next to no time."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'boundmark' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, _, there = _HOMES[name].partition(":")
+    found = import_module(f"boundmark.{module}")
+    globals()[name] = value = getattr(found, there) if there else found
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

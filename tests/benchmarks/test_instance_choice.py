@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks import instance_choice
+from boundmark.benchmarks import instance_choice, model
 from boundmark.benchmarks.instance_choice import named_instance
 from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import problems
@@ -112,6 +112,6 @@ def test_instances_in_files_know_their_problem(tmp_path: Path) -> None:
 
 def test_a_source_that_no_problem_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence names the type, so that the package that is missing can be found."""
-    monkeypatch.setattr(instance_choice, "load_source", lambda model, dims: object())
+    monkeypatch.setattr(model, "load_source", lambda model, dims: object())
     with pytest.raises(BoundmarkError, match="x/y is a object, which no problem is about"):
         named_instance("x/y", {})

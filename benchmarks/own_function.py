@@ -1,0 +1,331 @@
+"""Compares a Python function that finds solutions with registered methods."""
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from boundmark.benchmarks.api import MEMORY_GIB, parameter_texts
+from boundmark.benchmarks.engines import local_engine
+from boundmark.benchmarks.execution.in_process import run_here
+from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.benchmarks.execution.task import Outcome
+from boundmark.benchmarks.grading.given_solution import solution_of_rows
+from boundmark.benchmarks.grading.solution_file import written_solution
+from boundmark.benchmarks.instance_choice import named_instance
+from boundmark.benchmarks.kernels import compile_kernels
+from boundmark.benchmarks.model import load
+from boundmark.benchmarks.planning import PlannedTask, plan_tasks
+from boundmark.benchmarks.progress import progress_console, task_progress
+from boundmark.benchmarks.settings import (
+    LARGEST_SEED,
+    LONGEST_SECONDS,
+    RunSettings,
+    bounded_integer,
+    positive_number,
+)
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.datasets.python_objects import is_pair_of_frames
+from boundmark.problems.arrays import plain_value
+from boundmark.problems.canonical import canonical_json
+from boundmark.problems.catalog import methods, problems
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.problem import Instance
+
+COLUMNS = (
+    "instance", "method", "cost", "bound", "best_bound", "gap", "seconds", "status", "detail",
+)  # fmt: skip
+
+# Arguments of a function that streams: instance, budget, seed, progress.
+STREAMING = 4
+
+
+def benchmark(
+    function: Callable[..., Any],
+    instances: Any,
+    against: str | Sequence[str] = (),
+    *,
+    problem: str | None = None,
+    seconds: float = 10.0,
+    seed: int = 1,
+    workers: int | None = None,
+    quiet: bool = False,
+    **parameters: Any,
+) -> pd.DataFrame:
+    """Compare a heuristic of your own, a Python function, with registered methods.
+
+    Your function runs in the calling process, once for each instance, one after the other; nothing
+    ends it when its time is up. The methods run in processes of their own, which are killed soon
+    after the limit, several at a time. The checker verifies every cost and every bound, those of
+    your function too: a solution that it rejects is no solution, and the row says why. So does a
+    row for a function that raises an error.
+
+    Cheap bounds of the problem (`Problem.immediate`) run on each instance besides, so that there
+    are gaps; methods that prove bounds, such as ``"certify"``, make them smaller. Ctrl-C ends the
+    comparison; the rows until then are returned.
+
+    Parameters
+    ----------
+    function
+        Either of
+
+        - ``function(instance)``, which returns a solution: a dict with a stage or device for each
+          operator's name, a list of them in the order of the operators, a `pandas.DataFrame` as
+          `ModelAnswer.solution` is, or an object of the problem such as `Partition`;
+        - ``function(instance, budget, seed, progress)``, which calls ``progress.solution`` with
+          such a solution as often as it likes, and may ask ``budget.is_spent()``.
+    instances
+        A model, or several: each is what `load` returns or takes. Pairs of frames are loaded first.
+    against
+        Names of registered methods.
+    problem
+        Name of the problem, as for `solve`.
+    seconds
+        Limit of each method on each instance, and what a budget says.
+    seed
+        For your function, if it streams, and for methods that use randomness.
+    workers
+        Methods at a time; one per CPU by default. On a busy machine, times are longer.
+    quiet
+        Whether to show no progress.
+    parameters
+        Those of the problem; of a list or tuple of values, each makes instances: ``k=(2, 4)``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each instance and method, your function first: `instance`, `method`, verified
+        `cost`, certified `bound` of that method, `best_bound` of all on this instance, `gap`,
+        ``cost / best_bound - 1``, `seconds` of wall time, `status` and `detail`.
+
+    Raises
+    ------
+    Error
+        If something is not understood, with what was expected.
+
+    Examples
+    --------
+    >>> import boundmark
+    >>> def one_stage(instance):
+    ...     return [0] * instance.nodes
+    >>> found = boundmark.benchmark(one_stage, "onnx-light/squeezenet", k=2, quiet=True)
+    >>> found[["instance", "method", "status"]].iloc[0].tolist()
+    ['onnx-light/squeezenet k=2', 'one_stage', 'ok']
+    >>> bool(found["gap"].iloc[0] > 0)
+    True
+    """
+    settings = RunSettings.checked(
+        time_limit_seconds=positive_number("seconds", plain_value(seconds), LONGEST_SECONDS),
+        memory_limit_gib=MEMORY_GIB,
+        seeds=(bounded_integer("seed", plain_value(seed), 0, LARGEST_SEED),),
+    )
+    engine = local_engine(workers)
+    names = (against,) if isinstance(against, str) else tuple(against)
+    table = _Table()
+    console = progress_console(quiet)
+    own: list[tuple[Method, PlannedTask]] = []
+    others: list[PlannedTask] = []
+    for source in _sources(instances, problem, parameters):
+        name = source.instance.problem
+        choices = [MethodChoice.of(one, problem=name) for one in dict.fromkeys(names)]
+        mine = own_method(function, name)
+        first = list(_planned(source, mine, settings))
+        planned = list(plan_tasks("benchmark", [source], choices, settings))
+        own += [(mine, task) for task in first]
+        others += planned
+        table.order += [*first, *planned]
+    try:
+        with task_progress(console, "benchmark") as (on_start, on_finish):
+            on_start(len(own) + len(others), len(own) + len(others))
+
+            def finished(task: PlannedTask, outcome: Outcome) -> None:
+                table.add(task, outcome)
+                on_finish(task, outcome)
+
+            for mine, task in own:
+                finished(task, run_here(task.task, mine, task.source.instance))
+                for cheap in _cheap_bounds(task.source, settings):
+                    table.add_bound(cheap)
+            if others:
+                for problem_name in {task.task.problem for task in others}:
+                    compile_kernels(console, problem_name)
+                _run_on(engine, others, finished)
+    except KeyboardInterrupt:
+        # What is known by now is worth having.
+        console.print("ended by Ctrl-C")
+    return table.frame()
+
+
+def own_method(function: Callable[..., Any], problem: str) -> Method:
+    """Return a function as a method of a problem; see `benchmark`.
+
+    Raises
+    ------
+    InvalidInputError
+        If it takes neither an instance nor what a streaming function takes.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    if not callable(function):
+        raise InvalidInputError(f"{quoted(function)} is no function.")
+    takes = [
+        one
+        for one in inspect.signature(function).parameters.values()
+        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(takes) not in (1, STREAMING):
+        raise InvalidInputError(
+            f"{name} takes {len(takes)} arguments; expected {name}(instance), or "
+            f"{name}(instance, budget, seed, progress)."
+        )
+
+    def run(instance: Instance, budget: Budget, seed: int, progress: Progress) -> None:
+        if len(takes) == STREAMING:
+            function(instance, budget, seed, _Reading(instance, progress))
+        else:
+            progress.solution(_as_solution(instance, function(instance)))
+
+    return Method(name, problem, "exact", "A function of the caller's.", run, seeded=False)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Progress that takes solutions in any form."""
+
+    instance: Instance
+    progress: Progress
+
+    def solution(self, solution: Any) -> None:
+        """Report a solution."""
+        self.progress.solution(_as_solution(self.instance, solution))
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        """Report a lower bound."""
+        self.progress.bound(bound)
+
+
+def _as_solution(instance: Instance, found: Any) -> Any:
+    """Return a solution that was given in any form."""
+    if found is None:
+        raise InvalidInputError("no solution was returned.")
+    if hasattr(found, "to_json") and not isinstance(found, pd.DataFrame):
+        return found
+    problem = problems()[instance.problem]
+    written = written_solution(found, problem.table)
+    if isinstance(written, dict):
+        return problem.solution_from_json(written)
+    return solution_of_rows(instance, written)
+
+
+def _sources(
+    instances: Any, problem: str | None, parameters: Mapping[str, Any]
+) -> Iterator[NamedInstance]:
+    """Yield an instance of each model for every combination of parameters."""
+    is_several = isinstance(instances, Iterable) and not (
+        isinstance(instances, str) or is_pair_of_frames(instances) or hasattr(instances, "nodes")
+    )
+    models = [load(one) for one in (instances if is_several else [instances])]
+    if not models:
+        raise InvalidInputError("there are no instances; expected at least one.")
+    values = [
+        tuple(value) if isinstance(value, list | tuple | range) else (value,)
+        for value in parameters.values()
+    ]
+    for model in models:
+        for chosen in itertools.product(*values):
+            given = parameter_texts(dict(zip(parameters, chosen, strict=True)))
+            yield named_instance(model, given, problem)
+
+
+def _planned(
+    source: NamedInstance, method: Method, settings: RunSettings, **params: Any
+) -> Iterator[PlannedTask]:
+    choice = MethodChoice(method, {**method.params, **params})
+    yield from plan_tasks("benchmark", [replace(source, methods=())], [choice], settings)
+
+
+def _cheap_bounds(source: NamedInstance, settings: RunSettings) -> Iterator[Outcome]:
+    """Run the methods of the problem that prove bounds in next to no time."""
+    known = methods(source.instance.problem)
+    for name, params in problems()[source.instance.problem].immediate.items():
+        if name in known and known[name].kind != "heuristic":
+            for task in _planned(source, known[name], settings, **params):
+                yield run_here(task.task, known[name], source.instance)
+
+
+def _run_on(
+    engine: LocalEngine,
+    planned: Sequence[PlannedTask],
+    on_finish: Callable[[PlannedTask, Outcome], None],
+) -> None:
+    """Run tasks, equal ones once."""
+    by_id: dict[str, list[PlannedTask]] = {}
+    for one in planned:
+        by_id.setdefault(one.task.task_id, []).append(one)
+    documents = {one.task.instance_sha256: one.source.instance for one in planned}
+
+    def finished(outcomes: Sequence[Outcome]) -> None:
+        for outcome in outcomes:
+            for one in by_id[outcome.task.task_id]:
+                on_finish(one, outcome)
+
+    engine.run(
+        (equal[0].task for equal in by_id.values()),
+        lambda sha256: canonical_json(documents[sha256].to_json()).encode(),
+        finished,
+    )
+
+
+@dataclass
+class _Table:
+    """The rows of a comparison, and the best bound of each instance.
+
+    Attributes
+    ----------
+    order
+        The tasks in the order of their rows. Equal ones, about models that are the same, have a
+        row each.
+    """
+
+    order: list[PlannedTask] = field(default_factory=list)
+    rows: list[tuple[PlannedTask, Outcome]] = field(default_factory=list)
+    bounds: dict[str, int] = field(default_factory=dict)
+
+    def add(self, task: PlannedTask, outcome: Outcome) -> None:
+        self.rows.append((task, outcome))
+        self.add_bound(outcome)
+
+    def add_bound(self, outcome: Outcome) -> None:
+        """Take the bound of an outcome, if it has one."""
+        sha256, bound = outcome.task.instance_sha256, outcome.bound_certified
+        if bound is not None:
+            self.bounds[sha256] = max(bound, self.bounds.get(sha256, bound))
+
+    def frame(self) -> pd.DataFrame:
+        """Return the rows in the order in which tasks were planned."""
+        place = {id(task): at for at, task in enumerate(self.order)}
+        rows = sorted(self.rows, key=lambda row: place[id(row[0])])
+        found = pd.DataFrame(
+            [
+                (
+                    task.source.label,
+                    one.task.method,
+                    one.objective,
+                    one.bound_certified,
+                    self.bounds.get(one.task.instance_sha256),
+                    None,
+                    one.wall_seconds,
+                    one.status,
+                    one.status_detail,
+                )
+                for task, one in rows
+            ],
+            columns=list(COLUMNS),
+        ).astype({"cost": "Int64", "bound": "Int64", "best_bound": "Int64"})
+        known = found["best_bound"].astype("float64")
+        found["gap"] = found["cost"].astype("float64") / known.where(known > 0) - 1
+        return found

@@ -1,0 +1,232 @@
+"""Graphs from objects of other packages: networkx, pandas, ONNX and torch.
+
+None of these packages is imported to find out what an object is.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from boundmark.datasets.file_format import NO_DIMS
+from boundmark.problems.arrays import non_negative_integers, plain_value
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Of a node: attributes of a networkx graph, columns of a frame. The last one may be left out.
+NODE_COSTS = ("work", "transfer", "param_load")
+
+
+def is_of(value: object, package: str, name: str) -> bool:
+    """Whether a value's type is a class of a package, by its name there, or derived from it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> is_of(Path("."), "pathlib", "PurePath")
+    True
+    """
+    return any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == package
+        for kind in type(value).__mro__
+    )
+
+
+def is_pair_of_frames(value: object) -> bool:
+    """Whether a value is a pair of `pandas.DataFrame`."""
+    return (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and all(is_of(one, "pandas", "DataFrame") for one in value)
+    )
+
+
+def from_networkx(graph: Any, cache: int | None = None) -> PipelineGraph:
+    """Return a graph with the costs that its nodes have as attributes.
+
+    Parameters
+    ----------
+    graph
+        A `networkx.DiGraph`. Each node has the attributes `work` and `transfer`, in ticks, and may
+        have `param_load`; they are those of `PipelineGraph`. Edges lead from producer to consumer.
+    cache
+        Ticks' worth of parameters that fit into one device; needed with `param_load`.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no nodes, an attribute is missing or no non-negative integer, or there is a
+        cycle.
+    """
+    if not graph.is_directed():
+        raise InvalidInputError("the graph has no directions; expected a networkx.DiGraph.")
+    nodes = dict(graph.nodes(data=True))
+    has_parameters = any("param_load" in given for given in nodes.values())
+    costs: dict[str, list[Any]] = {}
+    for cost in NODE_COSTS if has_parameters else NODE_COSTS[:2]:
+        for name, given in nodes.items():
+            if cost not in given:
+                raise InvalidInputError(
+                    f"node {quoted(name)} has no attribute {cost!r}; "
+                    "expected an integer number of ticks."
+                )
+        costs[cost] = [given[cost] for given in nodes.values()]
+    return _with_costs(list(nodes), graph.edges(), costs, cache)
+
+
+def from_frames(
+    nodes: "pd.DataFrame", edges: "pd.DataFrame", cache: int | None = None
+) -> PipelineGraph:
+    """Return a graph with the costs that a frame has in columns.
+
+    Parameters
+    ----------
+    nodes
+        Columns `name`, `work`, `transfer`, and perhaps `param_load`, as in `from_networkx`.
+    edges
+        Columns `source` and `target`: names of producers and of their consumers.
+    cache
+        Ticks' worth of parameters that fit into one device; needed with `param_load`.
+
+    Raises
+    ------
+    InvalidInputError
+        If a column is missing, a cost is no non-negative integer, an edge names no node, or there
+        is a cycle.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> nodes = pd.DataFrame({"name": ["a", "b"], "work": [3, 4], "transfer": [1, 1]})
+    >>> edges = pd.DataFrame({"source": ["a"], "target": ["b"]})
+    >>> from_frames(nodes, edges).work.tolist()
+    [3, 4]
+    """
+    _check_columns("nodes", nodes, ("name", *NODE_COSTS[:2]))
+    _check_columns("edges", edges, ("source", "target"))
+    costs = {name: nodes[name].tolist() for name in NODE_COSTS if name in nodes}
+    pairs = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
+    return _with_costs(nodes["name"].tolist(), pairs, costs, cache)
+
+
+def _check_columns(what: str, frame: "pd.DataFrame", expected: Sequence[str]) -> None:
+    missing = [name for name in expected if name not in frame]
+    if missing:
+        found = ", ".join(map(str, frame.columns)) or "none"
+        raise InvalidInputError(
+            f"the frame of {what} has no column {' or '.join(map(repr, missing))}; expected "
+            f"{', '.join(expected)}, found {found}."
+        )
+
+
+def _with_costs(
+    given_names: Sequence[Hashable],
+    edges: Iterable[tuple[Hashable, Hashable]],
+    costs: Mapping[str, Sequence[Any]],
+    cache: int | None,
+) -> PipelineGraph:
+    """Return the graph of nodes in the order of their names.
+
+    Parameters
+    ----------
+    costs
+        Values by name of a cost, one for each node.
+    """
+    number = {name: at for at, name in enumerate(given_names)}
+    names = tuple(map(str, given_names))
+    for name, often in Counter(names).items():
+        if often > 1:
+            raise InvalidInputError(f"{often} nodes are called {name!r}; expected unique names.")
+    pairs = []
+    for edge in edges:
+        for end in edge:
+            if end not in number:
+                raise InvalidInputError(
+                    f"an edge names {quoted(end)}, which is no node; expected names of nodes."
+                )
+        pairs.append((number[edge[0]], number[edge[1]]))
+    values = {name: [plain_value(one) for one in column] for name, column in costs.items()}
+    if "param_load" in values and cache is None:
+        raise InvalidInputError(
+            "param_load is given without cache; expected cache=TICKS, the parameters that fit into "
+            "one device."
+        )
+    if "param_load" not in values and cache is not None:
+        raise InvalidInputError("cache is given, but nodes have no param_load; expected both.")
+    values.setdefault("param_load", [0] * len(names))
+    arrays = {name: non_negative_integers(column, name, names) for name, column in values.items()}
+    dag = Dag.from_edges(len(names), pairs, names)
+    return PipelineGraph(
+        dag, arrays["work"], arrays["transfer"], arrays["param_load"], cache or 0, names
+    )
+
+
+def from_onnx(model: Any, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
+    """Return the graph of an `onnx.ModelProto`; see `onnx_file.load`."""
+    from boundmark.datasets.onnx_file import of_model
+
+    return of_model(model, dims)
+
+
+def from_program(program: Any) -> ComputationGraph:
+    """Return the graph of a `torch.export.ExportedProgram`.
+
+    Raises
+    ------
+    InvalidInputError
+        If it has an operator that boundmark does not know.
+    """
+    from boundmark.datasets.zoo.export.graph_module import functional, to_graph
+
+    try:
+        return to_graph(functional(program))
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InvalidInputError(
+            "expected a program with operators and shapes that are known, found "
+            f"{type(error).__name__}: {reason}"
+        ) from error
+
+
+def from_module(module: Any, example_inputs: object) -> ComputationGraph:
+    """Return the graph of a `torch.nn.Module`, recorded by torch.export in evaluation mode.
+
+    Parameters
+    ----------
+    example_inputs
+        Arguments of the module: a tuple, a dict by name, or the only one.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no inputs, torch cannot export the module, or it has an operator that boundmark
+        does not know.
+    """
+    import torch
+
+    if example_inputs is None:
+        raise InvalidInputError(
+            "a torch.nn.Module needs example inputs, with which it is recorded; expected "
+            "example_inputs=(tensor, ...)."
+        )
+    named = dict(example_inputs) if isinstance(example_inputs, Mapping) else {}
+    placed = example_inputs if isinstance(example_inputs, tuple | list) else (example_inputs,)
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        program = torch.export.export(module, () if named else tuple(placed), kwargs=named or None)
+    except Exception as error:
+        # Whatever tracing somebody's code runs into.
+        first = next(iter(str(error).strip().splitlines()), "")
+        raise InvalidInputError(
+            f"torch.export cannot record {type(module).__name__}: {type(error).__name__}: "
+            f"{first.rstrip('.')}; expected a module that it can, or an ONNX file of it."
+        ) from error
+    finally:
+        for part, was_training in modes:
+            part.training = was_training
+    return from_program(program)
