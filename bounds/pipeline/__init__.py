@@ -145,6 +145,7 @@ BOTTLENECK_GUESS = Method(
     summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
     run=Deferred("boundmark.bounds.pipeline.bottleneck:run_bottleneck_guess"),
     params={"solver": "highs"},
+    version=2,
 )
 
 EXACT = Method(

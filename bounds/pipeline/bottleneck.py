@@ -4,6 +4,8 @@ One superblock is a single stage, the others are all stages before it and all st
 `bottleneck-guess` solves one program for each position of the single stage.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -37,30 +39,85 @@ def run_bottleneck(
     report(solve(model, Search(budget, seed, on_bound=report)).bound)
 
 
-def run_bottleneck_guess(
-    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
-) -> None:
-    """Claim the smallest bound over all positions of the stage.
+@dataclass(frozen=True)
+class GuessSettings:
+    """How `bottleneck-guess` divides its time.
 
-    Each guess gets an equal part of the time that is left, and stops as soon as its bound reaches
-    the smallest one of the guesses before it. Those in the middle come first: they are the smallest
-    more often than not. A guess that time does not reach counts with the simple bound.
+    Attributes
+    ----------
+    bottleneck_share
+        Fraction of the time for the program without a guess, whose bound holds for all guesses.
+    first_pass_share
+        Fraction of the time that is left then for a first look at every guess, in equal parts. The
+        rest goes to the guess with the smallest bound, again and again.
+    """
+
+    bottleneck_share: float = 0.5
+    first_pass_share: float = 0.5
+
+
+def run_bottleneck_guess(
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    solver: str,
+    settings: GuessSettings = GuessSettings(),
+) -> None:
+    """Claim the smallest bound over all positions of the stage, never below that of `bottleneck`.
+
+    Every guess is solved for an equal part of some of the time, those in the middle first: they are
+    the smallest more often than not. A solver stops when its bound reaches the smallest one so far.
+    Then the guess with the smallest bound is solved again with all the time that is left, up to the
+    next larger bound, until the smallest is an optimum or the time is up.
     """
     solve = find("solver", solver, SOLVERS)
     graph, k = instance.graph, instance.k
-    simple = simple_bound(graph, k)
     best = Best(instance, progress)
     report = partial(claim, "bottleneck-guess", progress=best)
-    report(simple)
+    floor = float(simple_bound(graph, k))
+    report(floor)
+    whole = Search(budget.part(settings.bottleneck_share), seed, on_bound=report)
+    floor = max(floor, solve(bottleneck_model(graph, k), whole).bound)
+    report(floor)
+
+    bounds = dict.fromkeys(range(1, k + 1), floor)
+    finished: set[int] = set()
+
+    def solve_guess(guess: int, time: Budget, search: Search) -> None:
+        if not time.is_spent():
+            outcome = solve(guess_model(graph, k, guess), search)
+            bounds[guess] = max(bounds[guess], outcome.bound)
+            if outcome.finished:
+                finished.add(guess)
+
+    first_pass = budget.part(settings.first_pass_share)
     smallest = float("inf")
-    guesses = sorted(range(1, k + 1), key=lambda guess: abs(2 * guess - k - 1))
-    for done, guess in enumerate(guesses):
-        if smallest <= simple or budget.is_spent():
-            return
-        search = Search(budget.part(1 / (k - done)), seed, enough=smallest)
-        outcome = solve(guess_model(graph, k, guess), search)
-        smallest = min(smallest, max(simple, outcome.bound))
+    for done, guess in enumerate(sorted(bounds, key=lambda guess: abs(2 * guess - k - 1))):
+        part = first_pass.part(1 / (k - done))
+        solve_guess(guess, part, Search(part, seed, enough=smallest))
+        smallest = min(smallest, bounds[guess])
     report(smallest)
+    while not budget.is_spent():
+        guess = min(bounds, key=bounds.__getitem__)
+        before = bounds[guess]
+        if guess in finished:
+            return
+        others = min((bounds[other] for other in bounds if other != guess), default=float("inf"))
+        larger = min((bound for bound in bounds.values() if bound > before), default=float("inf"))
+        rest = budget.part(1.0)
+        # What is known of the others holds until they are solved again.
+        improve = partial(_report_smallest, report, others)
+        solve_guess(guess, rest, Search(rest, seed, on_bound=improve, enough=larger))
+        report(min(bounds.values()))
+        if bounds[guess] == before:
+            # The solver is no further than when it had less time.
+            return
+
+
+def _report_smallest(report: Callable[[float], None], others: float, ticks: float) -> None:
+    report(min(ticks, others))
 
 
 def simple_bound(graph: PipelineGraph, k: int) -> int:

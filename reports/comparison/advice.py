@@ -1,4 +1,4 @@
-"""Changes in the mean that may be chance: times, and results that depend on the clock."""
+"""Changes in the mean: of times, of what depends on the clock, of methods that were changed."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from boundmark.reports.comparison.gates import Finding
+from boundmark.reports.comparison.gates import Finding, Verdict
 from boundmark.reports.comparison.pairs import Pairs
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
+from boundmark.reports.tables.rows import values_of
 from boundmark.reports.text import count
 
 
@@ -39,6 +40,17 @@ class PairedRatio:
     def to_json(self) -> dict[str, object]:
         """Return the ratio as JSON values, with null for NaN."""
         return {name: None if x != x else x for name, x in vars(self).items()}
+
+    @property
+    def sentence(self) -> str:
+        """The ratio in words."""
+        interval = (
+            f"95 % interval {self.low:.3f} to {self.high:.3f}, " if self.low == self.low else ""
+        )
+        return (
+            f"{self.what}: {self.ratio:.3f} times that of BASE "
+            f"({interval}over {count(self.instances, 'instance')})"
+        )
 
     def over(self, factor: float) -> "PairedRatio":
         """Return the ratio over another one that is known exactly."""
@@ -139,6 +151,54 @@ def clock_ratios(pairs: Pairs) -> list[PairedRatio]:
     ]
 
 
+def version_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
+    """Yield how the results of each method changed whose version did, in the mean of its tasks.
+
+    Single tasks of such a method decide nothing. It is worse if the geometric mean of its
+    repeatable costs or bounds is, beyond the 95 % interval over instances and the tolerance.
+    """
+    for (problem, method), tasks in pairs.both[pairs.both["changed"]].groupby(
+        ["problem", "method"]
+    ):
+        repeatable = tasks[tasks["repeatable"]]
+        parts: list[str] = []
+        verdicts: set[Verdict] = set()
+        for column, what, worse_up, tolerance in (
+            ("objective", "verified cost", True, thresholds.objective_tolerance),
+            ("bound_certified", "certified bound", False, thresholds.bound_tolerance),
+        ):
+            up, down = _moves(repeatable, column)
+            better, worse = (down, up) if worse_up else (up, down)
+            if better or worse:
+                parts.append(f"{what}: {better} better, {worse} worse")
+            for ratio in paired_ratios(repeatable, column, what):
+                if ratio.ratio != 1.0:
+                    parts.append(ratio.sentence)
+                if ratio.instances >= max(2, thresholds.least_pairs) and ratio.leaves_one(
+                    tolerance
+                ):
+                    verdicts.add("worse" if (ratio.ratio > 1.0) == worse_up else "better")
+        versions = [
+            ", ".join(map(str, sorted(set(values_of(tasks[f"method_version_{side}"])))))
+            for side in ("base", "new")
+        ]
+        told = "; ".join(parts) or "the same results"
+        yield Finding(
+            "version",
+            "worse" if "worse" in verdicts else "better" if "better" in verdicts else "changed",
+            str(problem),
+            str(method),
+            f"{method} {versions[0]} -> {versions[1]} ({problem})",
+            f"{told}; {count(len(repeatable), 'repeatable task')} of {len(tasks)}",
+        )
+
+
+def _moves(tasks: pd.DataFrame, column: str) -> tuple[int, int]:
+    """Return on how many tasks a value became larger, and smaller."""
+    base, new = tasks[f"{column}_base"], tasks[f"{column}_new"]
+    return int((new > base).fillna(False).sum()), int((new < base).fillna(False).sum())
+
+
 def advice(
     ratios: Sequence[PairedRatio], tolerance: float, least_pairs: int, gate: str
 ) -> Iterator[Finding]:
@@ -152,6 +212,5 @@ def advice(
             one.problem,
             one.method,
             f"{one.method} ({one.problem})",
-            f"{one.what}: {one.ratio:.3f} times that of BASE (95 % interval {one.low:.3f} to "
-            f"{one.high:.3f}, over {count(one.instances, 'instance')})",
+            one.sentence,
         )

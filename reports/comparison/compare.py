@@ -12,6 +12,7 @@ from boundmark.reports.comparison.advice import (
     advice,
     clock_ratios,
     time_ratios,
+    version_gate,
 )
 from boundmark.reports.comparison.gates import (
     Finding,
@@ -47,7 +48,8 @@ class Comparison:
     only_base, only_new
         Tasks that only one run has.
     findings
-        Those that make NEW worse first, then advice, then what is better.
+        Those that make NEW worse first, then those of methods that were changed on purpose, then
+        advice, then what is better.
     ratios
         By method, of times and of results that depend on the clock.
     notes
@@ -112,6 +114,7 @@ def compare_runs(
         *verification_gate(new),
         *consistency_gate(base, new),
         *failure_gate(pairs, thresholds),
+        *version_gate(pairs, thresholds),
         *objective_gate(pairs, thresholds),
         *bound_gate(pairs, thresholds),
         *solved_gate(pairs, thresholds),
@@ -146,7 +149,7 @@ def _known(both: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def _ordered(findings: Iterable[Finding]) -> list[Finding]:
-    order = {"worse": 0, "advice": 1, "better": 2}
+    order = {"worse": 0, "changed": 1, "advice": 2, "better": 3}
     return sorted(findings, key=lambda finding: order[finding.verdict])
 
 
@@ -169,8 +172,4 @@ def _notes(base: RecordedRun, new: RecordedRun, pairs: Pairs, machine: Machine) 
                 f"Tasks that only {name} has: {len(one)} ({told}). They were not compared; if the "
                 "suite was changed on purpose, refresh the baseline."
             )
-    if pairs.both["method_version_base"].ne(pairs.both["method_version_new"]).fillna(False).any():
-        changed = pairs.both[pairs.both["method_version_base"] != pairs.both["method_version_new"]]
-        names = ", ".join(sorted(set(changed["method"])))
-        yield f"Methods whose version differs, so that results were expected to change: {names}."
     yield str(machine)

@@ -1,7 +1,7 @@
 """The gates of a comparison: each yields the differences that it finds, with their evidence."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
@@ -12,8 +12,9 @@ from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.tables.rows import best_rows, values_of
 from boundmark.reports.text import count, integer
 
-# "worse" makes the comparison fail; "advice" and "better" are only reported.
-Verdict: TypeAlias = Literal["worse", "better", "advice"]
+# "worse" makes the comparison fail; the others are only reported. "changed" is a difference of one
+# task of a method whose version changed: results were expected to change.
+Verdict: TypeAlias = Literal["worse", "better", "advice", "changed"]
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,8 @@ def _changes(tasks: pd.DataFrame, value: Value, tolerance: float) -> Iterator[Fi
     base, new = tasks[f"{value.column}_base"], tasks[f"{value.column}_new"]
     differs = (base != new).fillna(base.isna() != new.isna()).astype(bool)
     for row in tasks[differs].to_dict("records"):
-        yield _change({str(name): x for name, x in row.items()}, value, tolerance)
+        finding = _change({str(name): x for name, x in row.items()}, value, tolerance)
+        yield replace(finding, verdict="changed") if row["changed"] else finding
 
 
 def _change(row: Mapping[str, Any], value: Value, tolerance: float) -> Finding:
@@ -308,14 +310,27 @@ def solved_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
 
 def optimal_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
-    """Yield the problems where repeatable tasks prove more, or fewer, solutions optimal."""
+    """Yield the problems where repeatable tasks prove more, or fewer, solutions optimal.
+
+    Proofs that only a method whose version changed has lost do not count as worse.
+    """
+    what = "instances proven optimal by repeatable tasks"
     for problem, tasks in pairs.repeatable.groupby("problem"):
-        before, after = (_optimal(tasks, side) for side in ("base", "new"))
-        what = "instances proven optimal by repeatable tasks"
-        found = _counted(before, after, thresholds.optimal_lost, what)
+        found = _optimal_change(tasks, thresholds, what)
         if found:
             verdict, sentence = found
+            if verdict == "worse":
+                unchanged = _optimal_change(tasks[~tasks["changed"]], thresholds, what)
+                if unchanged is None or unchanged[0] != "worse":
+                    verdict = "changed"
             yield Finding("optimal", verdict, str(problem), "", str(problem), sentence)
+
+
+def _optimal_change(
+    tasks: pd.DataFrame, thresholds: Thresholds, what: str
+) -> tuple[Verdict, str] | None:
+    before, after = (_optimal(tasks, side) for side in ("base", "new"))
+    return _counted(before, after, thresholds.optimal_lost, what)
 
 
 def missing_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:

@@ -15,7 +15,12 @@ MOST_SHOWN = 50
 # Hexadecimal digits that tell documents apart.
 SHORT = 12
 
-HEADINGS = {"worse": "Worse", "advice": "Advice", "better": "Better"}
+HEADINGS = {
+    "worse": "Worse",
+    "changed": "Changed on purpose: methods whose version differs",
+    "advice": "Advice",
+    "better": "Better",
+}
 
 
 def render_comparison(comparison: Comparison) -> str:

@@ -27,8 +27,9 @@ class Pairs:
     Attributes
     ----------
     both
-        One row per task that both have: the columns of `KEY`, `label`, `repeatable`, and all other
-        columns of the results twice, as `<column>_base` and `<column>_new`.
+        One row per task that both have: the columns of `KEY`, `label`, `repeatable`, `changed` (the
+        versions of the method differ), and all other columns of the results twice, as
+        `<column>_base` and `<column>_new`.
     only_base, only_new
         The tasks that only one has, with `label` and `why`.
     """
@@ -51,8 +52,8 @@ class Pairs:
 def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> Pairs:
     """Put the tasks of two runs side by side.
 
-    Versions of methods do not matter: whether a new one is better is what is asked. Of several
-    versions in one run, the latest counts.
+    Tasks whose method has another version are paired, too: whether it is better is what is asked.
+    Of several versions in one run, the latest counts.
     """
     left, right = _keyed(base.tasks), _keyed(new.tasks)
     both = left.merge(right, on=KEY, suffixes=("_base", "_new"))
@@ -62,6 +63,8 @@ def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> P
         & ended_early(both, "new", thresholds.repeatable_share)
         & ~both["method"].isin(thresholds.clock_methods)
     )
+    versions = both["method_version_base"], both["method_version_new"]
+    both["changed"] = versions[0].ne(versions[1]).fillna(False).astype(bool)
     return Pairs(both, _unpaired(left, right), _unpaired(right, left))
 
 

@@ -33,6 +33,7 @@ def warnings(stderr: str) -> list[str]:
     return [line.partition("(boundmark.")[2].partition(")")[0] for line in lines]
 
 
+@pytest.mark.slow
 def test_commands_work(neighbour: Boundmark) -> None:
     """Each command tells once of what it looked for, and prints what it always prints."""
     for command, expected in (

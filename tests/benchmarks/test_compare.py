@@ -129,6 +129,7 @@ def test_failures_make_run_and_report_fail_if_asked(
     assert "'slow' is not one of timeout" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_runs_are_followed_in_a_history(
     boundmark: Boundmark, finished_run: Path, tmp_path: Path
 ) -> None:

@@ -98,6 +98,7 @@ def test_no_record_is_made_of_them(
     assert set(found["certificate_sha256"]) <= set(stored["certificate_sha256"])
 
 
+@pytest.mark.slow
 def test_a_draft_of_them_is_called_one(boundmark: Boundmark, forged: Path) -> None:
     """Without the checker, they are believed, and the page and the terminal say so first."""
     done = boundmark("report", forged, "--unchecked")

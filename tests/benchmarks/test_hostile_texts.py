@@ -54,6 +54,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_run_and_its_report_show_names_as_they_are(folder: Path) -> None:
     """Table, pages and listings name an instance by its characters, escaped where need be."""
     out = folder / "out"

@@ -56,6 +56,7 @@ def boundmark(folder: Path) -> Boundmark:
     return boundmark_with(folder)
 
 
+@pytest.mark.slow
 def test_pages_name_it(folder: Path) -> None:
     """With the characters that a format reserves written as it wants them."""
     out = folder / "out"

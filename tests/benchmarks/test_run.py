@@ -61,6 +61,7 @@ def test_kill_dash_nine_loses_and_repeats_nothing(
     boundmark("verify", out)
 
 
+@pytest.mark.slow
 def test_dask_stores_the_same_rows(
     boundmark: Boundmark, suite_file: Path, finished_run: Path, tmp_path: Path
 ) -> None:

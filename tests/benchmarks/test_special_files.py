@@ -111,6 +111,7 @@ def replaced(folder: Path, place: str, special: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "special"),
     [*((place, "pipe") for place in READERS), ("solutions/*.json", "device")],
@@ -126,6 +127,7 @@ def test_special_files(folder: Path, command: str, place: str, special: str) -> 
         assert path.name not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_gigabytes_behind_a_small_payload(folder: Path, command: str) -> None:
     """They are not decompressed, and the certificate does not count."""

@@ -142,6 +142,7 @@ def test_evaluate(toy: Boundmark, tmp_path: Path) -> None:
     assert "solutions of this problem are JSON" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -216,5 +217,5 @@ def test_conformance() -> None:
         env={**os.environ, "PYTHONPATH": str(TOY)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
-    # Four of each method and four of the problem.
-    assert "12 passed" in done.stdout
+    # Five of each method and five of the problem.
+    assert "15 passed" in done.stdout

@@ -125,6 +125,7 @@ def large(problem: str, sample: Instance, best: int) -> list[tuple[Instance, int
     return [scaled(sample, best, factor) for factor in (*factors, largest)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_large_costs(method: Method) -> None:
     """What a method finds at small costs it finds at large ones, or it says which it can treat."""

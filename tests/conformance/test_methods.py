@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,28 @@ def run(method: Method, sample: Instance, seed: int = 1) -> Recorder:
     return record(method.name, sample, seed=seed, params=params)
 
 
+# Of the tiny instances of a problem, for every change; the others are for `nox -s tests-all`.
+FEW = 40
+
+
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_bounds_and_solutions_enclose_the_optimum(method: Method) -> None:
     """Certified LB <= OPT <= UB on tiny instances, and the checker accepts what was reported."""
+    samples = tiny(method.problem)
+    enclose_the_optimum(method, samples[:: max(1, len(samples) // FEW)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_bounds_and_solutions_enclose_the_optimum_everywhere(method: Method) -> None:
+    """On all of them."""
+    enclose_the_optimum(method, tiny(method.problem))
+
+
+def enclose_the_optimum(method: Method, samples: Sequence[tuple[Instance, int]]) -> None:
+    """Run a method on instances whose optimum is known, and check all that it reports."""
     treated = 0
-    for sample, best in tiny(method.problem):
+    for sample, best in samples:
         try:
             recorder = run(method, sample)
         except UnsupportedError:

@@ -115,6 +115,7 @@ def test_a_package_brings_a_report(
     assert caplog.messages == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "reason"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN]
 )

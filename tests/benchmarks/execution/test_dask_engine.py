@@ -22,6 +22,9 @@ MakeTask = Callable[..., Task]
 Eventually = Callable[[Callable[[], object]], None]
 Marked = Callable[[str], list[int]]
 
+# Workers of Dask take seconds to start.
+pytestmark = pytest.mark.slow
+
 METHODS = "faulty_methods:METHODS"
 
 

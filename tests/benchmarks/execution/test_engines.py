@@ -52,9 +52,10 @@ def command_line(pid: int) -> bytes:
         return b""
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=["local", pytest.param("dask", marks=pytest.mark.slow)])
 def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
     """Return a function that makes an engine of each kind."""
+    assert request.param in ENGINES
 
     def make(workers: int, methods: str = METHODS) -> Engine:
         if request.param == "local":
@@ -232,7 +233,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=["local", pytest.param("dask", marks=pytest.mark.slow)])
 def runner(
     make_task: MakeTask,
     instances: dict[str, bytes],

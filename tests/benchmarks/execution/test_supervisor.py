@@ -385,6 +385,7 @@ def test_shared_memory_goes_with_its_task(run: Run) -> None:
     assert not list(Path("/dev/shm").glob("boundmark-test-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("then", ["print", "sleep"])
 @pytest.mark.parametrize(
     ("whom", "how", "status", "detail"),

@@ -26,6 +26,7 @@ from boundmark.problems.microbatch.runtime import Program, Receive, Run, Send, W
 STARTS = frozen([[0, 1, 2, 5], [1, 5, 6, 9]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_blocking", [True, False])
 @pytest.mark.parametrize(
     ("method", "name"),

@@ -316,6 +316,7 @@ REFUSED: dict[str, tuple[Case, str]] = {
 COSTLY = {name for name, (_, reason) in REFUSED.items() if "steps" in reason or "pairs" in reason}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_in_bounded_time_and_memory(name: str, tmp_path: Path) -> None:
     """The verdict is a sentence, whatever the file."""

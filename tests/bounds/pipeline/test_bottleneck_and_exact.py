@@ -210,6 +210,23 @@ def test_hierarchy(sample: PipelineInstance) -> None:
         assert guess == pytest.approx(exact)
 
 
+def test_guesses_use_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The smallest is solved again, up to the next larger bound; none is below `bottleneck`'s."""
+    # The program without a guess; guesses 2, 1 and 3; then 2 again, 3 again, and 2 in vain.
+    bounds = iter([10.0, 9.0, 15.0, 12.0, 14.0, 20.0, 14.0])
+    asked: list[float] = []
+
+    def solver(model: LinearModel, search: Search) -> Outcome:
+        asked.append(search.enough)
+        return Outcome(next(bounds), finished=False)
+
+    monkeypatch.setitem(SOLVERS, "fake", solver)
+    recorder = run("bottleneck-guess", instance([3, 1, 4, 1], [(0, 1), (1, 2)], 3), solver="fake")
+    assert recorder.bounds[-1] == 14.0
+    assert asked == [math.inf, math.inf, 10.0, 10.0, 12.0, 14.0, 15.0]
+    assert min(recorder.bounds[1:]) >= 10.0
+
+
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_unknown_solver(method: Method) -> None:
     """A typing error in a suite is answered with what was probably meant."""

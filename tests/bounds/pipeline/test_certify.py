@@ -96,6 +96,7 @@ def test_nothing_follows_the_proof_of_a_known_cost() -> None:
     assert not reports.solutions
 
 
+@pytest.mark.slow
 def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where packing ends below the optimum, it is not the last word.
 

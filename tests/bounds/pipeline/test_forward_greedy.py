@@ -42,6 +42,7 @@ def test_a_chain_is_solved(k: int) -> None:
     assert costs(sample, 20)[-1] == sample.objective(slicings)
 
 
+@pytest.mark.slow
 def test_beats_where_it_starts(random_graph: Callable[..., PipelineGraph]) -> None:
     """On a random graph, partitions are better than the slicings that it starts from."""
     found = costs(PipelineInstance(random_graph(40, seed=2), 3), 6)

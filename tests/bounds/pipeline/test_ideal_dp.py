@@ -161,7 +161,7 @@ def test_huge_costs_do_not_overflow() -> None:
 )
 def test_measured_profiles_are_solved(model: str, k: int) -> None:
     """PipeDream's profiles are solved to certified optimality for every number of stages."""
-    graph = pipedream.load(published_data() / "pipedream" / f"{model}.txt")
+    graph = pipedream.load_profile(published_data() / "pipedream" / f"{model}.txt")
     sample = PipelineInstance(graph, min(k, graph.dag.nodes))
     reports = solved(sample)
     final = reports.bounds[-1]

@@ -199,6 +199,7 @@ def test_graph_beyond_the_checker(monkeypatch: pytest.MonkeyPatch) -> None:
         record("pivot-tree", there_and_back(6, saved=3, k=4))
 
 
+@pytest.mark.slow
 def test_training_graph() -> None:
     """A model with its backward pass, in some seconds: half above `separation`."""
     sample = named_instance("zoo/gpt-2-training", {"k": "4"}, "pipeline").instance
@@ -208,6 +209,7 @@ def test_training_graph() -> None:
     assert reports[-1].bound > 1.4 * separated
 
 
+@pytest.mark.slow
 def test_partitions_of_a_training_graph() -> None:
     """Some programs of its trees lead to a partition that slicing by itself does not find."""
     sample = named_instance("zoo/bert-base-training", {"k": "4"}, "pipeline").instance

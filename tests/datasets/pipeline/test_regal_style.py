@@ -96,6 +96,7 @@ def test_generator_never_changes(member, nodes, edges, sha256):
     assert (instance.nodes, instance.edges, instance.sha256) == (nodes, edges, sha256)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "of_networkx"),
     [

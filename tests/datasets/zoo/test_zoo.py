@@ -154,6 +154,7 @@ def test_every_weight_has_a_gradient(name: str) -> None:
     assert sum(map(prod, gradients)) == index()[name]["parameters"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATASET.members())
 def test_every_graph(name: str) -> None:
     """The index says what is in the file, the file says where it is from, and costs come of it."""

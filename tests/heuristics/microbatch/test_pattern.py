@@ -37,6 +37,7 @@ def rate(layout: BlockLayout, pattern: Pattern) -> float:
     return float((starts[940] - starts[100]).max()) / 840
 
 
+@pytest.mark.slow
 @given(patterns())
 def test_no_order_repeats_faster(drawn: tuple[BlockLayout, Pattern]) -> None:
     """The period is the long-run rate of the same order without a period, rounded up."""

@@ -1,3 +1,4 @@
+import pytest
 from brute_force_microbatch import instances, optimal_makespan, optimal_period, v_shape
 from hypothesis import given, settings
 
@@ -11,6 +12,7 @@ def test_micro_batches_may_go_in_order(sample: MicrobatchInstance) -> None:
     assert optimal_makespan(sample) == optimal_makespan(sample, in_order=False)
 
 
+@pytest.mark.slow
 @given(instances((0,)))
 def test_a_period_is_between_the_load_and_the_makespan_of_one(sample: MicrobatchInstance) -> None:
     """One micro-batch after another is a schedule, and each device does all its work."""

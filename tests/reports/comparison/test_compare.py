@@ -8,6 +8,7 @@ import pytest
 
 from boundmark.reports.comparison.compare import Comparison, compare_runs
 from boundmark.reports.comparison.gates import Finding
+from boundmark.reports.comparison.markdown import render_comparison
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.comparison.thresholds import default_thresholds
 
@@ -164,11 +165,52 @@ def test_a_suite_that_changed_is_told_with_what_changed(
     assert "refresh the baseline" in notes
 
 
-def test_versions_of_methods_are_compared_and_named(compared: Any) -> None:
-    """A new version is the reason to compare; of two versions in one run, the latest counts."""
+def test_single_tasks_of_a_changed_method_do_not_count(compared: Any) -> None:
+    """Results were expected to change: they stand under a heading of their own, and pass."""
     found = compared(a1={"method_version": 2, "objective": 30})
-    assert found.exit_code == 1
-    assert any("version differs" in note and "brkga" in note for note in found.notes)
+    assert found.exit_code == 0
+    summary, task = found.of("changed")
+    assert (summary.gate, summary.subject) == ("version", "brkga 1 -> 2 (pipeline)")
+    assert summary.sentence == (
+        "verified cost: 0 better, 1 worse; verified cost: 1.500 times that of BASE "
+        "(over 1 instance); 1 repeatable task of 1"
+    )
+    assert (task.gate, task.subject) == ("objective", "zoo/a k=2, brkga, seed 1")
+    assert "## Changed on purpose" in render_comparison(found)
+
+
+def many(make_row: Any, factor: float, version: int) -> list[Any]:
+    """Return a run of one method on six instances."""
+    return [
+        make_row(
+            f"t{n}", instance=f"i{n}", method="brkga", method_version=version,
+            objective=round(factor * (100 + n)),
+        )
+        for n in range(6)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict", "code"), [(1.1, "worse", 1), (0.9, "better", 0), (1.0, "changed", 0)]
+)
+def test_a_changed_method_is_judged_in_the_mean(
+    stored: Any, make_row: Any, factor: float, verdict: str, code: int
+) -> None:
+    """Worse beyond what chance explains makes the comparison fail, by one finding."""
+    base, new = stored("base", many(make_row, 1.0, 1)), stored("new", many(make_row, factor, 2))
+    found = compare_runs(read_run(base), read_run(new))
+    assert found.exit_code == code
+    (summary,) = [finding for finding in found.findings if finding.gate == "version"]
+    assert summary.verdict == verdict
+    assert all(one.verdict == "changed" for one in found.findings if one.gate == "objective")
+
+
+def test_an_optimum_that_only_a_changed_method_has_lost_does_not_count(compared: Any) -> None:
+    """It is told; one that a method of the same version has lost counts as before."""
+    change = {"b1": {"objective": 9, "method_version": 2}}
+    found = compared(**change)
+    assert found.exit_code == 0
+    assert {finding.gate for finding in found.of("changed")} == {"version", "objective", "optimal"}
 
 
 def test_nothing_in_common_is_no_success(stored: Any, run_rows: Any) -> None:

@@ -116,6 +116,7 @@ def reported(tmp_path: Path, synthetic: Any) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_paper_forms_are_among_them(reported: Path) -> None:
     """And go when they are not written again."""
     names = {path.name for path in (reported / "page_tables").iterdir()}

@@ -63,6 +63,7 @@ def test_signed_rank_is_that_of_all_signs(sizes: list[float], data: st.DataObjec
     assert signed_rank_p(one, np.ones(len(one))) == pytest.approx(p_by_enumeration(differences))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=80), st.integers(1, 10))
 def test_signed_rank_is_that_of_scipy(differences: list[int], divisor: int) -> None:
     """Exact or normal, with ties or without."""

@@ -54,6 +54,7 @@ def _compressed(path: Path) -> None:
             file.write_table(pa.table([column], ["zeros"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [_long_text, _many_rows, _compressed])
 def test_gigabytes_behind_a_small_file(tmp_path: Path, write: object) -> None:
     """They are refused before they are there."""

@@ -68,6 +68,7 @@ def _changed(store: ResultStore, row: dict[str, Any]) -> None:
         path.write_text(path.read_text().replace("00", "01"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [

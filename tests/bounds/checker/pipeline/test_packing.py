@@ -14,13 +14,16 @@ from certified import certified
 from hypothesis import given
 from hypothesis import strategies as st
 from mutation import mutants
-from recording import record
+from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.checker.pipeline.packing import _heaviest
-from boundmark.bounds.pipeline.packing import search
+from boundmark.bounds.pipeline.packing import method as packing
+from boundmark.bounds.pipeline.packing.method import PackingSettings
+from boundmark.bounds.pipeline.packing.search import SearchSettings
 from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
 Document = dict[str, Any]
@@ -163,11 +166,13 @@ def test_search_ends_with_its_steps() -> None:
 @cache
 def split_certificate() -> Document:
     """Return a certificate of an optimum whose search has flows of its own, and splits."""
-    with (
-        mock.patch.object(search, "STEPS_WITH_LAST_FLOW", 1),
-        mock.patch.object(search, "STEPS_WITH_OWN_FLOW", 1),
-    ):
-        reports = record("packing", certified("pipeline", "packing").instance)
+    reports = Recorder()
+    hasty = SearchSettings(steps_with_last_flow=1, steps_with_own_flow=1)
+    instance = certified("pipeline", "packing").instance
+    assert isinstance(instance, PipelineInstance)
+    packing.run(
+        instance, Budget(20), 1, reports, precision=0.0, settings=PackingSettings(search=hasty)
+    )
     document: Document = json.loads(json.dumps(reports.bounds[-1].to_json()))
     return document
 
@@ -189,6 +194,7 @@ def test_no_part_of_a_proof_may_change() -> None:
     assert count > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", range(40))
 def test_every_entry_of_the_plan_is_needed(missing: int) -> None:
     """A plan without one of its entries leaves out sets, or does not fit."""

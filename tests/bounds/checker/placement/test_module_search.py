@@ -128,6 +128,89 @@ def test_ports_take_one_at_a_time() -> None:
         assert search(module, room, best, FOREVER) == FOUND
 
 
+@pytest.mark.parametrize("sender", [0, 1, 2])
+def test_consumers_that_may_share_a_transfer(sender: int) -> None:
+    """One of them may be on the device of the other, so only one transfer is certain."""
+    first, second = (d for d in range(3) if d != sender)
+    for only in (first, second):
+        rows = [[-1] * 3 for _ in range(3)]
+        rows[0][sender] = rows[1][first] = rows[1][second] = rows[2][only] = 1
+        times = [[4 * (d != e) for d in range(3) for e in range(3)]]
+        sample = instance(rows, [(0, 1), (0, 2)], times=times, transfers="per-tensor")
+        module, room = whole(sample)
+        assert search(module, room, 6, FOREVER) == REFUTED
+        assert search(module, room, 7, FOREVER) == FOUND
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_orders_are_taken_back(seed: int) -> None:
+    """Where devices are given, orders that turn out to be wrong are tried the other way round."""
+    dice = random.Random(seed)
+    nodes, devices = dice.randint(6, 8), dice.choice([1, 2, 2])
+    rows = [[-1] * devices for _ in range(nodes)]
+    for row in rows:
+        row[dice.randrange(devices)] = dice.randint(1, 6)
+    edges = [(u, v) for u in range(nodes) for v in range(u + 1, nodes) if dice.random() < 0.25]
+    times = [[dice.randrange(3) * int(d != e) for d in range(devices) for e in range(devices)]]
+    sample = instance(rows, edges, times=times)
+    best = int(optimum(sample))
+    module, room = whole(sample)
+    assert search(module, room, best - 1, FOREVER) == REFUTED
+    assert search(module, room, best, FOREVER) == FOUND
+
+
+def test_transfers_without_ticks_are_in_nobodys_way() -> None:
+    """One leaves a device in the middle of a long one, and another arrives."""
+    rows = [[0, -1, -1], [2, -1, -1], [-1, -1, 2], [-1, 5, -1]]
+    times = [[5 * (d != e) for d in range(3) for e in range(3)], [0] * 9]
+    sample = instance(rows, [(0, 2), (1, 3)], times=times)
+    module, room = whole(sample)
+    assert search(module, room, 6, FOREVER) == REFUTED
+    assert search(module, room, 7, FOREVER) == FOUND
+
+
+@pytest.mark.parametrize("transfers", ["per-tensor", "per-edge"])
+def test_jumps_do_not_wait_for_each_other(transfers: str) -> None:
+    """Two that begin and end on the same devices take no longer than one."""
+    rows = [[0, -1], [0, -1], [-1, 0], [-1, 0], [0, 0], [0, 0]]
+    sample = instance(rows, [(4, 5)], transfers=transfers)
+    read = checker.check_instance(sample.to_json())
+    network = Network(read)
+    for first, last in ((0, 2), (1, 3)):
+        jump: Any = checker.placement.paths.Jump(first, last, [[0, 9], [9, 0]])
+        network.add(jump)
+    body = network.inside(OUTSIDE, OUTSIDE)
+    module = module_of(read, network, tensors_written(read), (OUTSIDE, OUTSIDE), body)
+    room = scratch_for(module, lambda size: [0] * size)
+    assert search(module, room, 8, FOREVER) == REFUTED
+    assert search(module, room, 9, FOREVER) == FOUND
+
+
+@pytest.mark.parametrize("transfers", ["per-tensor", "per-edge"])
+def test_tensors_to_one_device_are_moved_apart(transfers: str) -> None:
+    """A long one that is late and a short one that is urgent are not one that is both."""
+    rows = [[3, -1], [0, -1], [0, -1], [-1, 0], [-1, 10], [-1, 0]]
+    times = [[0, ticks, ticks, 0] for ticks in (4, 1, 1)]
+    edges = [(0, 3), (1, 4), (2, 5)]
+    sample = instance(rows, edges, times=times, transfers=transfers)
+    module, room = whole(sample)
+    assert search(module, room, 10, FOREVER) == REFUTED
+    assert search(module, room, 11, FOREVER) == FOUND
+
+
+@pytest.mark.parametrize(("busy", "idle", "other"), [(0, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1)])
+def test_what_takes_no_time_is_in_nobodys_way(busy: int, idle: int, other: int) -> None:
+    """An operator without duration runs while its device is busy, and when another one is."""
+    rows = [[-1, -1] for _ in range(4)]
+    rows[0][busy], rows[1][other], rows[2][idle], rows[3][other] = 5, 1, 0, 1
+    sample = instance(rows, [(1, 2), (2, 3)], times=[[0, 0, 0, 0]])
+    best = int(optimum(sample))
+    assert best == 5
+    module, room = whole(sample)
+    assert search(module, room, best - 1, FOREVER) == REFUTED
+    assert search(module, room, best, FOREVER) == FOUND
+
+
 @pytest.mark.parametrize(
     ("sample", "expected"),
     [

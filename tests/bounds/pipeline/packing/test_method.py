@@ -77,6 +77,7 @@ def test_large_costs(ticks: int) -> None:
     assert 0.99 * 22 * ticks < run(sample)[-1].bound <= 22 * ticks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4])
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_all_graphs_up_to_four_nodes(nodes: int, k: int) -> None:

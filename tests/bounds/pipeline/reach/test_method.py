@@ -110,6 +110,7 @@ def test_a_missing_solver_leaves_what_is_cheap(monkeypatch: pytest.MonkeyPatch) 
     assert reports.solutions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_steps", [3000, 10_000, 100_000])
 def test_proofs_do_not_outgrow_the_checker(
     random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, most_steps: int

@@ -49,6 +49,7 @@ def cheapest_middle_superblock(sample: PipelineInstance) -> int:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 @settings(max_examples=40)
 @given(sample=instances())
@@ -59,6 +60,7 @@ def test_given_time_the_printed_program_is_reached(
     assert run(method, sample, 20)[-1].bound >= cheapest_middle_superblock(sample)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_beats_the_share_bound(method: Method, random_graph: Callable[..., PipelineGraph]) -> None:
     """On a graph too large to finish, it goes on where `share` ends."""

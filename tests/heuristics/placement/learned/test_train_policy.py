@@ -12,6 +12,7 @@ from boundmark.heuristics.placement.learned.checkpoint import load_checkpoint
 SCRIPT = Path(__file__).parents[4] / "docs" / "examples" / "train_policy.py"
 
 
+@pytest.mark.slow
 def test_a_policy_for_several_models(tmp_path: Path) -> None:
     """Each model is visited in every round, and the policy has columns for whatever graph."""
     if importlib.util.find_spec("jax") is None:
