@@ -295,15 +295,23 @@ DELIVERED = (("objective", "a verified solution"), ("bound_certified", "a certif
 
 
 def solved_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
-    """Yield the methods that have a solution, or a bound, on more or fewer instances."""
+    """Yield the methods that have a solution, or a bound, on more or fewer instances.
+
+    If all that is lost came from tasks that used much of their time before, they may have run out
+    of it by chance: that is advice.
+    """
     values = [f"{column}_{side}" for column, _ in DELIVERED for side in ("base", "new")]
     both = pairs.both[["problem", "method", "instance_sha256", *values]]
+    both = both.assign(early=ended_early(pairs.both, "base", thresholds.repeatable_share))
     for (problem, method), tasks in both.groupby(["problem", "method"]):
         for column, what in DELIVERED:
             before, after = (_delivered(tasks, f"{column}_{side}") for side in ("base", "new"))
             found = _counted(before, after, thresholds.solved_lost, f"instances with {what}")
             if found:
                 verdict, sentence = found
+                in_time = _delivered(tasks[tasks["early"]], f"{column}_base")
+                if verdict == "worse" and not (before - after) & in_time:
+                    verdict = "advice"
                 yield Finding(
                     "solved", verdict, str(problem), str(method), f"{method} ({problem})", sentence
                 )
