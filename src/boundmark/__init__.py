@@ -14,14 +14,9 @@ file make them one package in a checkout, and a wheel holds them as they are imp
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.api import (
-        BoundCertificate,
-        ModelAnswer,
-        evaluate,
-        methods,
-        solve,
-    )
+    from boundmark.benchmarks.api import evaluate, methods, solve
     from boundmark.benchmarks.model import Model, load
+    from boundmark.benchmarks.model_answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.own_function import benchmark
     from boundmark.benchmarks.stored_results import Results, results, run
     from boundmark.problems.errors import BoundmarkError as Error
@@ -45,10 +40,10 @@ __all__ = [
 
 # Module of each name, and what it is called there.
 _HOMES = {
-    "BoundCertificate": "benchmarks.api:BoundCertificate",
+    "BoundCertificate": "benchmarks.model_answer:BoundCertificate",
     "Error": "problems.errors:BoundmarkError",
     "Model": "benchmarks.model:Model",
-    "ModelAnswer": "benchmarks.api:ModelAnswer",
+    "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
     "Results": "benchmarks.stored_results:Results",
     "benchmark": "benchmarks.own_function:benchmark",
     "evaluate": "benchmarks.api:evaluate",

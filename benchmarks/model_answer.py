@@ -1,0 +1,229 @@
+"""The answer that Python callers get: the solution as a frame, the bound with its certificate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from boundmark.benchmarks.answer import Answer
+from boundmark.benchmarks.grading.solution_file import named_rows
+from boundmark.benchmarks.model import html_table
+from boundmark.benchmarks.presentation import Presentation, presentation_of
+from boundmark.bounds import checker
+from boundmark.problems.canonical import canonical_json
+from boundmark.problems.catalog import problems
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.problem import Instance
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.text import percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, repr=False)
+class BoundCertificate:
+    """A document from which the checker concludes that no solution costs less than a bound.
+
+    Attributes
+    ----------
+    document
+        As it is stored; see `docs/certificates.md`.
+    instance
+        The instance that it is about.
+    """
+
+    document: Mapping[str, Any]
+    instance: Instance
+
+    @property
+    def kind(self) -> str:
+        """How it proves the bound, e.g. ``"ideal-dp/1"``."""
+        return str(self.document["kind"])
+
+    @property
+    def bound(self) -> int:
+        """The lower bound that it states, in ticks."""
+        return int(self.document["bound"])
+
+    def check(self) -> int:
+        """Let the checker, which has no solver, draw its own conclusion; return the bound.
+
+        Raises
+        ------
+        Error
+            If the checker rejects the certificate.
+        """
+        try:
+            return checker.check_certificate(self.instance.to_json(), dict(self.document))
+        except checker.Rejected as error:
+            raise InvalidInputError(f"the checker rejects the certificate: {error}.") from error
+
+    def save(self, path: str | Path, instance: str | Path | None = None) -> None:
+        """Write the certificate as JSON, and the instance if a path is given for it.
+
+        ``python -m boundmark.bounds.checker INSTANCE CERTIFICATE`` checks the two files.
+
+        Raises
+        ------
+        Error
+            If a file cannot be written.
+        """
+        write_durably(Path(path), canonical_json(self.document).encode())
+        if instance is not None:
+            write_durably(Path(instance), canonical_json(self.instance.to_json()).encode())
+
+    def __repr__(self) -> str:
+        return f"<certificate {self.kind}: no solution costs less than {self.bound:,}>"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ModelAnswer:
+    """The answer of `solve` or `evaluate`: a solution, a certified bound, and the gap between them.
+
+    Costs and bounds are integers in ticks, nanoseconds for models whose costs boundmark computes.
+    They were checked before they came here.
+
+    Attributes
+    ----------
+    record
+        All there is to know, as the command line prints it.
+    folder
+        Results folder with all that was found; None if none was asked for.
+    """
+
+    record: Answer
+    folder: Path | None = None
+
+    @property
+    def cost(self) -> int | None:
+        """Cost of the solution; None if there is none."""
+        return self.record.objective
+
+    @property
+    def bound(self) -> int | None:
+        """Certified lower bound of the cost of any solution; None if there is none."""
+        return self.record.certified_bound
+
+    @property
+    def gap(self) -> float | None:
+        """How far the cost is above the bound at most, ``cost / bound - 1``; None without both."""
+        return 0.0 if self.is_optimal else self.record.gap
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the bound proves that no solution costs less."""
+        return self.record.optimal
+
+    @property
+    def unit(self) -> str:
+        """What costs are counted in, e.g. ``"ns"``; empty if they are no times."""
+        return self._presentation.unit(self.record).strip()
+
+    @property
+    def method(self) -> str | None:
+        """Name of the method that found the solution; ``"given"`` for one of your own."""
+        return self.record.method
+
+    @property
+    def seconds(self) -> float:
+        """Wall time that it took."""
+        return self.record.seconds
+
+    @property
+    def instance(self) -> Instance:
+        """The instance that was solved."""
+        return self.record.source.instance
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was taken for granted, and which methods did not finish, as sentences."""
+        interrupted = ("Ctrl-C ended the search",) if self.record.interrupted else ()
+        return (*self.record.warnings, *interrupted, *self.record.failures)
+
+    @cached_property
+    def solution(self) -> pd.DataFrame:
+        """The solution: a row per operator, by name, such as `operator` and `stage`.
+
+        Without rows if there is no solution. `evaluate` takes it as it is.
+        """
+        table = problems()[self.instance.problem].table
+        columns = table.columns if table else ("field", "value")
+        rows = named_rows(self.record)
+        if rows is None:
+            rows = list((self.record.solution or {}).items()) if table is None else []
+        return pd.DataFrame(rows, columns=list(columns))
+
+    @cached_property
+    def losses(self) -> pd.DataFrame:
+        """What the cost is made of: columns `part`, `ticks`, `share` of the cost, and `where`."""
+        losses = self._presentation.losses(self.record)
+        total = max(1, sum(loss.ticks for loss in losses))
+        rows = [(loss.name, loss.ticks, loss.ticks / total, loss.where) for loss in losses]
+        return pd.DataFrame(rows, columns=["part", "ticks", "share", "where"])
+
+    @property
+    def certificate(self) -> BoundCertificate | None:
+        """The proof of the bound; None if there is no bound."""
+        document = self.record.certificate
+        return None if document is None else BoundCertificate(document, self.instance)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the solution, as reports do, and return the axes.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; new axes of matplotlib.pyplot by default.
+
+        Raises
+        ------
+        Error
+            If there is no solution, or its problem has no drawing.
+        """
+        from boundmark.reports.frame_plots import drawn
+
+        if self.record.solution is None:
+            raise InvalidInputError("there is no solution to draw.")
+        if self._presentation.plot is None:
+            raise InvalidInputError(f"solutions of {self.instance.problem!r} have no drawing.")
+        return drawn(self._presentation.plot(self.record), ax)
+
+    def facts(self) -> dict[str, str | tuple[str, ...]]:
+        """Return cost, bound and gap in words."""
+        unit = f" {self.unit}" if self.unit else ""
+        record, name = self.record, self._presentation.objective_name(self.record)
+        found: dict[str, str | tuple[str, ...]] = {"instance": record.source.label}
+        if record.source.device:
+            found["device"] = record.source.device
+        found[name] = "none" if self.cost is None else f"{self.cost:,}{unit} by {record.method}"
+        if self.bound is None:
+            found["certified bound"] = "none"
+        else:
+            found["certified bound"] = f"{self.bound:,}{unit} by {record.bound_method}"
+        if self.is_optimal:
+            found["gap"] = "0, proven optimal"
+        elif self.gap is not None:
+            found["gap"] = f"at most {percent(self.gap)} %"
+        found["seconds"] = f"{self.seconds:.1f}"
+        return found
+
+    def __repr__(self) -> str:
+        facts = self.facts()
+        label = facts.pop("instance")
+        return f"<{label}: {', '.join(f'{key} {value}' for key, value in facts.items())}>"
+
+    def _repr_html_(self) -> str:
+        table = html_table({**self.facts(), **({"note": self.notes} if self.notes else {})})
+        losses = self.losses
+        if losses.empty:
+            return table
+        formats = {"ticks": "{:,}".format, "share": "{:.1%}".format}
+        return table + str(losses.to_html(index=False, formatters=formats))
+
+    @property
+    def _presentation(self) -> Presentation:
+        return presentation_of(self.instance.problem)
