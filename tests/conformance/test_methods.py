@@ -30,7 +30,7 @@ def run(method: Method, sample: Instance, seed: int = 1) -> Recorder:
 
 
 # Of the tiny instances of a problem, for every change; the others are for `nox -s tests-all`.
-FEW = 40
+FEW = 24
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
