@@ -217,6 +217,7 @@ def _broken_note(store: ResultStore, row: Any) -> None:
     (store.directory / "tables" / "made_from.json").write_text('{"rows": []}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -203,6 +203,7 @@ def test_refuses_broken_environments(tmp_path: Path, make_row: Any, text: str) -
         write_report(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [

@@ -21,6 +21,7 @@ def test_pooling_by_hand() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_gradients_are_difference_quotients() -> None:
     """Of the buffered loss, for all parameters; those of edge scores among them are not 0."""
     found = call(learned_policy.gradients)
