@@ -17,6 +17,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
+from boundmark.datasets.onnx_constants import fold_constants
 from boundmark.datasets.onnx_control_flow import bodies
 from boundmark.datasets.onnx_operators import domain_of, known_tensors, signature
 from boundmark.problems.errors import InvalidInputError, quoted
@@ -60,8 +61,21 @@ def _inferred_model(
 ) -> tuple[ModelProto, tuple[str, ...], set[str]]:
     _check_parts(model)
     notes = fix_dimensions(model.graph, dims)
-    model, assumed = _with_assumed_shapes(_inferred(with_functions_inlined(model)))
-    return model, notes, assumed
+    inferred = _with_folded_constants(_inferred(with_functions_inlined(model)))
+    model, assumed = _with_assumed_shapes(inferred)
+    return (_with_folded_constants(model) if assumed else model), notes, assumed
+
+
+def _with_folded_constants(model: ModelProto) -> ModelProto:
+    """Compute what shapes are computed from, as long as some shape is unknown and that helps."""
+    while _has_unknown_shapes(model.graph) and fold_constants(model.graph):
+        model = _inferred(model)
+    return model
+
+
+def _has_unknown_shapes(graph: GraphProto) -> bool:
+    types = known_tensors(graph).types
+    return any(name and name not in types for node in graph.node for name in node.output)
 
 
 def versions_of(model: ModelProto) -> dict[str, int]:

@@ -29,7 +29,8 @@ def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
     Without --problem, it is the first problem listed by `boundmark problems` that is about such a
     MODEL and has all the parameters given. Options for parameters name the problems that use them.
 
-    Files are ONNX models, CostGraphDef texts, PipeDream's profiles and stored instances. Members
+    Files are ONNX models, programs of torch.export (.pt2), OpenVINO IR, CostGraphDef texts,
+    PipeDream's profiles and stored instances. Members
     are written like onnx-light/resnet50 or shapes/nn-4-train; `boundmark datasets` lists the data
     sets.
 
