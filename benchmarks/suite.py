@@ -143,6 +143,8 @@ class NamedInstance:
         Name of the device or cluster that its costs are for; empty if they came with the source.
     notes
         What was taken for granted when the source was read, as sentences.
+    costs
+        What its costs rest on, in words; empty where nobody knows.
     """
 
     dataset: str
@@ -151,6 +153,7 @@ class NamedInstance:
     methods: tuple[MethodChoice, ...] = ()
     device: str = ""
     notes: tuple[str, ...] = ()
+    costs: str = ""
 
     @property
     def label(self) -> str:

@@ -56,10 +56,11 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         )
     if answer.claimed_bound is not None:
         _print("claimed bound", f"{answer.claimed_bound:,.3f}{unit} (not certified)")
+    costs = f", on {answer.source.costs}" if answer.source.costs else ""
     if answer.optimal:
-        _print("gap", "0 (optimal, certified)")
+        _print_sentence("gap", f"0 (optimal, certified){costs}")
     elif answer.gap is not None:
-        _print("gap", f"at most {answer.gap:.2%} above the optimum")
+        _print_sentence("gap", f"at most {answer.gap:.2%} above the optimum{costs}")
     _print("seconds", f"{answer.seconds:.1f}")
     device = f", device {answer.source.device}" if answer.source.device else ""
     _print("instance", f"{instance.sha256[:12]}{device}")

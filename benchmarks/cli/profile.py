@@ -41,6 +41,8 @@ def profile(
 ) -> None:
     """Run an ONNX MODEL on the processor, and time every operator.
 
+    `boundmark measure --out` times operators while the stages of a partition run together.
+
     Prints how well the roofline model orders the operators: the rank correlation of its times on
     the base device with those measured.
     """

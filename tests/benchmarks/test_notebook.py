@@ -1,4 +1,4 @@
-"""docs/examples/first_model.ipynb: from `import boundmark` to a certified plot, in a real kernel."""
+"""docs/examples/first_model.ipynb: from `import boundmark` to a certified plot, in a kernel."""
 
 import importlib.util
 import json
