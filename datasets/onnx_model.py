@@ -17,6 +17,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
+from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.onnx_constants import fold_constants
 from boundmark.datasets.onnx_control_flow import bodies
 from boundmark.datasets.onnx_operators import domain_of, known_tensors, signature
@@ -191,8 +192,9 @@ def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...
     unknown = [name for name in dims if name not in open_names]
     if unknown:
         known = ", ".join(open_names) or "none: the sizes of all inputs are fixed"
-        raise InvalidInputError(
-            f"there is no open dimension {quoted(unknown[0])}; the model has {known}."
+        raise UnknownDimensionError(
+            f"there is no open dimension {quoted(unknown[0])}; the model has {known}.",
+            (*open_names,),
         )
     for value in (*graph.value_info, *graph.output):
         for dim in value.type.tensor_type.shape.dim:

@@ -21,19 +21,19 @@ def print_json(
     answer: Answer, files: Mapping[str, Path], more: Mapping[str, Any] | None = None
 ) -> None:
     """Print one object: what all problems have in common, and what one adds."""
+    click.echo(json.dumps({**json_of(answer, files), **(more or {})}))
+
+
+def json_of(answer: Answer, files: Mapping[str, Path]) -> dict[str, Any]:
+    """Return the object of an answer."""
     presentation = presentation_of(answer.source.instance.problem)
-    click.echo(
-        json.dumps(
-            {
-                **answer.to_json(),
-                "named_solution": named_solution(answer),
-                "losses": [vars(loss) for loss in presentation.losses(answer)],
-                "files": {name: str(path) for name, path in files.items()},
-                **presentation.facts(answer),
-                **(more or {}),
-            }
-        )
-    )
+    return {
+        **answer.to_json(),
+        "named_solution": named_solution(answer),
+        "losses": [vars(loss) for loss in presentation.losses(answer)],
+        "files": {name: str(path) for name, path in files.items()},
+        **presentation.facts(answer),
+    }
 
 
 def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
