@@ -263,8 +263,11 @@ class Suite:
         for member in members:
             where = f"{group.sources.dataset}/{member}"
             try:
+                source = group.sources.load(member)
                 with naming(f"suite {self.name}: {where}"):
-                    made = self._of_member(group, member)
+                    made = self._of_source(group, member, source)
+            except MissingFileError:
+                raise
             except BoundmarkError as why:
                 if not group.sources.is_pattern:
                     raise
@@ -277,9 +280,8 @@ class Suite:
         for where, reason in refused:
             on_left_out(where, str(reason))
 
-    def _of_member(self, group: InstanceGroup, member: str) -> list[NamedInstance]:
+    def _of_source(self, group: InstanceGroup, member: str, source: Any) -> list[NamedInstance]:
         problem = problems()[self.problem]
-        source = group.sources.load(member)
         # The suite's device is for those that need one.
         usual = self.device if problem.needs_device(source) else None
         device = problem.device_for(source, group.device or usual)

@@ -253,14 +253,14 @@ def _fuses(read: _Reader) -> bool:
 
 def _dims(read: _Reader) -> dict[str, int]:
     """Return sizes of open dimensions: a table of integers by name."""
-    given = read.table.get("dim", {})
+    given: Any = read.table.get("dim", {})
     sizes = given.values() if isinstance(given, dict) else [None]
     if not all(type(size) is int and size > 0 for size in sizes):
         raise InvalidInputError(
             f"{read.where}: dim is {quoted(given)}; expected a table of sizes, such as "
             "{ batch = 8 }."
         )
-    return given
+    return dict(given)
 
 
 def _device(read: _Reader, problem: Problem, folder: Path | None) -> Device | Cluster | None:
