@@ -182,7 +182,7 @@ class Method:
         argv: Sequence[str],
         *,
         name: str = "",
-        problem: str = "pipeline",
+        problem: str = "",
         kind: Kind = "exact",
         summary: str = "",
         version: int = 1,
@@ -203,6 +203,8 @@ class Method:
             stand for the task's.
         name
             By default that of the file.
+        problem
+            Needed to register it; `boundmark.benchmark` takes that of its instances.
         kind
             What it may report; an executable that reports no bounds is a heuristic.
 
