@@ -105,7 +105,11 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
 
 def plot(answer: Answer) -> "Plot":
     """Return the graph with its nodes in the colours of their stages."""
-    from boundmark.reports.pipeline import draw_partition, partition_data, partition_size
+    from boundmark.reports.pipeline.drawings import (
+        draw_partition,
+        partition_data,
+        partition_size,
+    )
     from boundmark.reports.plots.plot import Plot
 
     assert answer.solution is not None
