@@ -1,5 +1,6 @@
 """Compares two runs: gates on facts decide, times and what depends on the clock are advice."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -84,10 +85,24 @@ class Comparison:
         """Return the findings with a verdict."""
         return tuple(finding for finding in self.findings if finding.verdict == verdict)
 
+    @property
+    def sentence(self) -> str:
+        """The outcome and why, in one line: which methods are worse, how often, by which gate."""
+        counts = Counter((one.method or "all", one.gate) for one in self.of("worse"))
+        if not counts:
+            none = f"none of {self.compared:,} compared tasks is worse"
+            return f"NEW is {self.outcome}: {none}." if self.compared else "Nothing compared."
+        by_method: dict[str, list[str]] = {}
+        for (method, gate), number in counts.most_common():
+            by_method.setdefault(method, []).append(f"{gate} {number}")
+        told = "; ".join(f"{method} ({', '.join(gates)})" for method, gates in by_method.items())
+        return f"NEW is worse: {told}."
+
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
         return {
             **vars(self),
+            "sentence": self.sentence,
             "base": self.base.to_json(),
             "new": self.new.to_json(),
             "findings": [finding.to_json() for finding in self.findings],
