@@ -30,8 +30,12 @@ from boundmark.reports.comparison.pairs import Pairs, pair_tasks
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds, default_thresholds
 from boundmark.reports.stored.run_label import RunLabel
+from boundmark.reports.text import count
 
 SAME, WORSE, NOTHING = 0, 1, 3
+
+# Methods in the sentence on what is worse.
+MOST_NAMED = 5
 
 OUTCOMES = {SAME: "same or better", WORSE: "worse", NOTHING: "nothing compared"}
 
@@ -95,8 +99,10 @@ class Comparison:
         by_method: dict[str, list[str]] = {}
         for (method, gate), number in counts.most_common():
             by_method.setdefault(method, []).append(f"{gate} {number}")
-        told = "; ".join(f"{method} ({', '.join(gates)})" for method, gates in by_method.items())
-        return f"NEW is worse: {told}."
+        named = [f"{method} ({', '.join(gates)})" for method, gates in by_method.items()]
+        more = len(named) - MOST_NAMED
+        told = [*named[:MOST_NAMED], *([count(more, "more method")] if more > 0 else [])]
+        return f"NEW is worse: {'; '.join(told)}."
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
