@@ -25,10 +25,9 @@ def solve(model: LinearModel, search: Search) -> Outcome:
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_abs_gap", 0.0)
     if search.start is not None:
-        # As a bound and not as a solution: version 1.16 takes a start to be worth less after
-        # presolve than it is, and ends with that as the optimum.
-        cost = float(floating.scaled(search.start)[model.objective])
-        highs.changeColBounds(model.objective, float(floating.lower[model.objective]), cost)
+        start = highspy.HighsSolution()
+        start.col_value = floating.scaled(search.start).tolist()
+        highs.setSolution(start)
 
     on_bound = Improving(search.on_bound)
     improving = highspy.cb.HighsCallbackType.kCallbackMipImprovingSolution

@@ -32,7 +32,7 @@ class Search:
     seed
         For the solver's random choices.
     start
-        A feasible solution to begin with; some solvers use no more of it than its cost.
+        A feasible solution to begin with.
     on_incumbent
         Called with the columns' values of each better solution; costs may be in the solver's unit.
     on_bound

@@ -155,7 +155,6 @@ EXACT = Method(
     summary="The exact program as printed ([MTPP24], Figure 3).",
     run=Deferred("boundmark.bounds.pipeline.exact:run_exact"),
     params={"solver": "highs"},
-    version=2,
 )
 
 EXACT_STRONG = Method(
