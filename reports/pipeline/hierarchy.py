@@ -174,7 +174,7 @@ def _page_table(results: ProblemResults, table: pd.DataFrame) -> Table:
         parts.append((heading, list(cells.items()), dataset))
     columns = [
         PageColumn("lower bound", lambda row: row[0], is_text=True),
-        PageColumn("", lambda row: row[1]["kind"].iloc[0], is_text=True),
+        PageColumn("kind", lambda row: row[1]["kind"].iloc[0], is_text=True),
         *(
             PageColumn(results.grouping.heading(value), partial(_cell, value=value))
             for value in values
