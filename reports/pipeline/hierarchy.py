@@ -265,9 +265,9 @@ def _over_time(results: ProblemResults) -> Plot:
     return Plot(
         "bounds_over_time",
         "Bounds over time",
-        "Geometric mean, over the instances that a method ran on, of its best bound until then over "
-        "BRKGA's cost, from the simple bound on. Programs claim, certify is checked. For the first, "
-        "the middle and the last number of stages.",
+        "Geometric mean, over the instances that a method ran on, of its best bound until then "
+        "over BRKGA's cost, from the simple bound on. Programs claim, certify is checked. For the "
+        "first, the middle and the last number of stages.",
         data,
         partial(draw_bounds_over_time, looks=looks_of(natural_order(data["method"]))),
         _panels(results),
