@@ -1,6 +1,7 @@
 """Sessions: demo, tests, tests-all, lint; nightly, baseline, asv and others for slow evidence."""
 
 import datetime as dt
+import json
 import subprocess
 from pathlib import Path
 
@@ -130,12 +131,19 @@ def went_well(session: nox.Session, *command: str) -> bool:
     return True
 
 
+def verdict_in(out: Path) -> str:
+    """Return the sentence on what is worse, of the comparison in a folder; empty without one."""
+    file = out / "comparison.json"
+    return str(json.loads(file.read_text())["sentence"]).rstrip(".") if file.exists() else ""
+
+
 @nox.session
 def nightly(session: nox.Session) -> None:
     """Run the nightly suites afresh, verify, report, and compare with the baseline.
 
     Pass a suite, e.g. `-- smoke`, to run another. Fails if anything is worse than the baseline, if
-    a task or the verification fails, or if there was nothing to compare with.
+    a task or the verification fails, or if there was nothing to compare with; the last line says
+    why, with the methods that are worse.
     """
     install(session)
     suite = chosen_suite(session)
@@ -151,7 +159,7 @@ def nightly(session: nox.Session) -> None:
     )  # fmt: skip
     if not compared:
         wrong.append(
-            f"comparison with {base}"
+            verdict_in(out) or f"comparison with {base}"
             if base.exists()
             else f"comparison: {base} is not there, `nox -s baseline -- {out}` makes it"
         )
@@ -214,7 +222,7 @@ def measure(session: nox.Session, commit: str, *options: str, code: str = "") ->
     # It writes its questions down and takes its own answers.
     session.run("asv", "machine", "--yes", silent=True)
     session.run(
-        "asv", "run", "--environment", "existing:python", "--set-commit-hash", commit,
+        "asv", "run", "--environment", "installed:python", "--set-commit-hash", commit,
         "--show-stderr", *options, env={"ASV_PYTHONPATH": code} if code else {},
     )  # fmt: skip
 

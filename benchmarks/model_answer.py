@@ -200,6 +200,7 @@ class ModelAnswer:
         if record.source.device:
             found["device"] = record.source.device
         found[name] = "none" if self.cost is None else f"{self.cost:,}{unit} by {record.method}"
+        found.update({} if self.cost is None else dict(self._presentation.remarks(record)))
         if self.bound is None:
             found["certified bound"] = "none"
         else:

@@ -47,6 +47,8 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         _print(name, "none found")
     else:
         _print(name, f"{answer.objective:,}{unit} (by {answer.method}, verified)")
+        for label, text in presentation.remarks(answer):
+            _print_sentence(label, text)
     if answer.certified_bound is None:
         _print("certified bound", "none found")
     else:
