@@ -193,7 +193,7 @@ def gap_sentence(problem: str, certified: pd.DataFrame) -> str:
     found += f"{optimal or 'none'} proven optimal"
     mean = percent(geometric_mean(1 + known["gap"]) - 1)
     found += f"; best solutions are at most {mean}{space}% above the optimum in the geometric mean"
-    worst = known.loc[known["gap"].idxmax()]
+    worst = known.sort_values("gap", kind="stable").iloc[-1]
     where = f"{worst['dataset']}/{worst['instance']}, {worst['parameters']}".removesuffix(", ")
     return f"{found}, and {percent(worst['gap'])}{space}% at the worst ({where})."
 
