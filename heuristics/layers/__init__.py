@@ -1,0 +1,5 @@
+"""Heuristics for `layers`."""
+
+from boundmark.problems.method import Method
+
+METHODS: tuple[Method, ...] = ()
