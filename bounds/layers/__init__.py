@@ -8,6 +8,7 @@ LAYER_REACH = Method(
     kind="exact",
     summary="A best-first search over the last stages, with prices of devices (after [PINAR08]).",
     run=Deferred("boundmark.bounds.layers.layer_reach:run"),
+    params={"steps": 0},
 )
 
 METHODS: tuple[Method, ...] = (LAYER_REACH,)

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.budget import MOST_STEPS, limited
 from boundmark.bounds.checker.layers.instance import Instance
 from boundmark.bounds.checker.layers.limits import MOST_PRICE
-from boundmark.bounds.checker.layers.reach import NEVER, Rest, Step, cheapest
+from boundmark.bounds.checker.layers.reach import NEVER, Reached, Rest, Step, cheapest, reached
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -34,12 +35,15 @@ class PriceSearch:
     unit
         What prices are multiples of where loads are not added up: one device's share.
     patience
-        Rounds without a better bound after which steps are halved.
+        Rounds in all, with steps half as long each, that may bring no better bound.
+    steps
+        Of one search, as the checker counts them, if nobody says; it counts some two million a second.
     """
 
     rounds: int = 24
     unit: int = 2**20
-    patience: int = 2
+    patience: int = 5
+    steps: int = 12_000_000
 
 
 def run(
@@ -48,28 +52,36 @@ def run(
     seed: int,
     progress: Progress,
     *,
+    steps: int = 0,
     settings: PriceSearch = PriceSearch(),  # noqa: B008
-    **params: Any,
 ) -> None:
-    """Report the optimum and its certificate, or a bound where the time is up."""
+    """Report the optimum and its certificate, or a bound where the time is up.
+
+    Parameters
+    ----------
+    steps
+        Most steps of one search, as the checker counts them; 0 for the number in the settings.
+    """
     read = checker.check_instance(instance.to_json())
     search = _Search(instance, read, budget, settings)
-    largest = search.bottleneck()
-    if largest is None:
+    search.steps = min(steps or settings.steps, MOST_STEPS)
+    if not search.bottleneck():
         most = _more_than_any(instance)
-        payload = search.payload(most)
-        if cheapest(read, most - 1, payload["prices"]) is None:
-            progress.bound(Certificate.of(instance, KIND, most, payload, "layer-reach"))
+        progress.bound(
+            Certificate.of(instance, KIND, most, search.payload(most, most), "layer-reach")
+        )
         raise UnsupportedError(
             "no assignment fits into the memory of the devices, although all of it together would do; "
             "the certified bound is above the cost of any assignment."
         )
     if read.adds:
-        search.added(largest)
+        search.added()
+    else:
+        search.bound = search.largest
     if search.best is not None:
         progress.solution(search.best)
     if search.bound > 0:
-        payload = search.payload(search.bound)
+        payload = search.payload(search.bound, search.largest)
         progress.bound(Certificate.of(instance, KIND, search.bound, payload, "layer-reach"))
 
 
@@ -90,81 +102,88 @@ class _Search:
     ) -> None:
         self.instance, self.read = instance, read
         self.alone = read._replace(adds=0, rounds=1)
-        self.budget, self.settings = budget, settings
+        self.budget, self.settings, self.steps = budget, settings, MOST_STEPS
         self.types = len(read.members)
         self.prices = [0] * self.types
         self.largest_prices = [settings.unit] * self.types
         self.largest = self.bound = 0
         self.best: LayerAssignment | None = None
 
-    def payload(self, bound: int) -> dict[str, Any]:
+    def payload(self, bound: int, largest: int) -> dict[str, Any]:
         """Return what the checker needs to prove a bound."""
-        if self.read.adds:
-            return {
-                "bound": bound, "prices": self.prices,
-                "largest": self.largest, "largest_prices": self.largest_prices,
-            }  # fmt: skip
-        prices = self.largest_prices
-        return {"bound": bound, "prices": prices, "largest": 0, "largest_prices": prices}
+        return {
+            "bound": bound, "prices": self.prices,
+            "largest": largest, "largest_prices": self.largest_prices,
+        }  # fmt: skip
 
-    def assignment(self, step: Step) -> LayerAssignment:
-        """Return the assignment that ends with a step, which is its first stage."""
-        devices: list[int] = []
-        at: Step | None = step
-        while at is not None and at.after is not None:
-            devices += [at.device] * (at.after.start - at.start)
-            at = at.after
-        return LayerAssignment(frozen(devices))
-
-    def bottleneck(self) -> int | None:
-        """Return the smallest largest load; None if nothing fits into memory."""
+    def bottleneck(self) -> bool:
+        """Find the smallest largest load; return whether any assignment fits into memory."""
         most = _more_than_any(replace(self.instance, goal="bottleneck"))
-        low = self._start(most)
-        high, found = most, None
-        # Thresholds below `low` are refuted; `high` is achieved or more than any load.
-        stride = 0
+        low, high = self._start(most), most
+        # Thresholds below `low` are refuted; `high` is achieved, or more than any load.
+        stride, unknown = 0, False
         while low < high and not self.budget.is_spent():
-            middle = low if stride == 0 else min(low + stride, (low + high) // 2)
-            step = self._test(middle)
-            if step is None:
+            middle = min(low + stride, (low + high) // 2)
+            try:
+                with limited("an assignment", self.steps):
+                    found = reached(self.alone, middle, self.largest_prices)
+            except checker.TooLarge:
+                if self.best is not None or middle >= most - 1:
+                    break
+                # Nothing is known of this threshold; what follows is found more easily.
+                unknown, stride = True, max(1 + (low >> 4), 4 * stride)
+                continue
+            if found is None:
+                if unknown:
+                    break
                 low = middle + 1
-                stride = max(1, 4 * stride, low >> 12)
+                stride = max(4 * stride, 1 + (low >> 14))
             else:
-                found = self.assignment(step)
-                loads = self.instance.stage_loads(found)
-                high = max(load.total for load in loads)
-                self.best, stride = found, stride // 4
+                best = traced(*found)
+                high = max(load.total for load in self.instance.stage_loads(best))
+                self.best, stride = best, stride // 8
+                if unknown:
+                    break
         self.largest = low
-        if not self.read.adds:
-            self.bound = low
-        return None if found is None and low >= high else low
+        return self.best is not None or low < high
 
     def _start(self, most: int) -> int:
         """Return a threshold such that the relaxation refutes all below it."""
-        low, high = 0, most
-        while low < high and not self.budget.is_spent():
-            middle = (low + high) // 2
-            if self._refuted(middle):
-                low = middle + 1
-            else:
-                high = middle
+        low, before = 0, -1
+        self.largest_prices = self._speeds()
+        while not self.budget.is_spent():
+            # With the prices at hand, as far up as they reach; then with better ones.
+            refuted, stride = low - 1, max(1, low >> 10)
+            high = most
+            while refuted + 1 < high and not self.budget.is_spent():
+                middle = (refuted + high) // 2 if high < most else min(refuted + stride, most - 1)
+                if self._gain(self.largest_prices, middle)[0] > 0:
+                    refuted, stride = middle, 4 * stride
+                else:
+                    high = middle
+            low = refuted + 1
+            if low >= most or self.types == 1 or low - before <= low >> 10:
+                break
+            before = low
+            value, prices = self._best_prices(
+                self.largest_prices, lambda prices: self._gain(prices, low), until=0
+            )
+            if value <= 0:
+                break
+            self.largest_prices = prices
         return low
 
-    def _refuted(self, threshold: int) -> bool:
-        """Whether some prices show that no assignment has so small a largest load."""
+    def _gain(self, prices: list[int], cap: int) -> tuple[int, Rest]:
+        """Return by how much covering all layers costs more than all devices, if loads are small."""
+        rest = Rest(self.alone, prices, cap)
+        return rest.root - self._total(prices), rest
 
-        def gain(prices: list[int]) -> tuple[int, Rest]:
-            rest = Rest(self.alone, prices, threshold)
-            return rest.root - self._total(prices), rest
+    def _speeds(self) -> list[int]:
+        """Return prices in proportion to how fast devices are."""
+        sums = [max(1, sum(row)) for row in self.read.time]
+        return [max(1, self.settings.unit * min(sums) // one) for one in sums]
 
-        value, prices = self._best_prices(self.largest_prices, gain, until=0)
-        self.largest_prices = prices
-        return value > 0
-
-    def _test(self, threshold: int) -> Step | None:
-        return cheapest(self.alone, threshold, self.largest_prices)
-
-    def added(self, largest: int) -> None:
+    def added(self) -> None:
         """Find the least sum of loads, or the least makespan."""
         rounds, target = self.read.rounds, _more_than_any(self.instance)
         if self.best is not None:
@@ -175,9 +194,15 @@ class _Search:
             return rest.root - self._total(prices), rest
 
         value, self.prices = self._best_prices(self.prices, gain, until=NEVER)
-        step = cheapest(self.read, target - 1, self.prices, self.largest)
+        # What the relaxation proves by itself, in case that the search becomes too large.
+        self.bound = min(target, max(value, 0) + rounds * self.largest)
+        try:
+            with limited("an assignment", self.steps):
+                step = cheapest(self.read, target - 1, self.prices, self.largest)
+        except checker.TooLarge:
+            return
         if step is not None:
-            self.best = self.assignment(step)
+            self.best = assignment(step)
         assert self.best is not None
         self.bound = self.instance.objective(self.best)
 
@@ -218,7 +243,34 @@ class _Search:
             else:
                 misses += 1
                 scale /= 2
+                if misses > self.settings.patience:
+                    break
         return top, best
+
+
+def traced(rest: Rest, found: Reached) -> LayerAssignment:
+    """Return the assignment whose first stage was reached last."""
+    devices: list[int] = []
+    start, at, behind = 0, found, found.after
+    while behind is not None:
+        over = rest.instance.link[at.kind][behind.kind] if behind.kind >= 0 else -1
+        ends = [end for end in range(start + 1, len(rest.instance.weights) + 1) if behind.starts >> end & 1]
+        end = next(
+            end for end in ends if rest.starts(behind.held, at.kind, over, 1 << end) >> start & 1
+        )
+        devices += [at.device] * (end - start)
+        start, at, behind = end, behind, behind.after
+    return LayerAssignment(frozen(devices))
+
+
+def assignment(step: Step) -> LayerAssignment:
+    """Return the assignment whose first stage a step is."""
+    devices: list[int] = []
+    at: Step | None = step
+    while at is not None and at.after is not None:
+        devices += [at.device] * (at.after.start - at.start)
+        at = at.after
+    return LayerAssignment(frozen(devices))
 
 
 def _used(rest: Rest) -> list[int]:

@@ -50,6 +50,7 @@ class Rest:
     def __init__(self, instance: Instance, prices: list[int], cap: int) -> None:
         self.instance, self.prices, self.cap = instance, prices, cap
         self._spans: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        self._starts: dict[tuple[int, int, int, int], int] = {}
         self._size = 0
         n, types, most = len(instance.weights), len(prices), instance.in_flight
         hold(100 * n * types * most)
@@ -80,20 +81,42 @@ class Rest:
             return known
         one, time, size = self.instance, 0, 0
         found = []
-        for start in range(end - 1, -1, -1):
-            spend(1)
-            time += one.time[kind][start]
+        times, capacity, start = one.time[kind], one.capacity[kind], end
+        while start > 0:
+            start -= 1
+            time += times[start]
             size += one.weights[start] + held * one.held[start]
-            partner = one.partner.get(start)
-            if partner is not None and partner[0] < end:
-                size -= partner[1]
-            if size > one.capacity[kind] or time > self.cap:
+            if start in one.partner and one.partner[start][0] < end:
+                size -= one.partner[start][1]
+            if size > capacity or time > self.cap:
                 break
             if one.apart[start]:
                 found.append((start, time))
-        self._size += 4 + len(found)
+        self._size += 4 + end - start
+        spend(2 + end - start)
         hold(SPAN_BYTES * self._size)
         self._spans[held, kind, end] = found
+        return found
+
+    def starts(self, held: int, kind: int, over: int, ends: int) -> int:
+        """Return where stages up to any of `ends` may begin, as bits; `over` is the kind of link."""
+        found, one = 0, self.instance
+        spend(2 + 3 * ends.bit_count())
+        while ends:
+            bit = ends & -ends
+            ends ^= bit
+            end = bit.bit_length() - 1
+            known = self._starts.get((held, kind, over, end))
+            if known is None:
+                known, limit = 0, self.cap - (one.transfer[over][end - 1] if over >= 0 else 0)
+                spans = self.spans(held, kind, end)
+                spend(4 + len(spans))
+                for start, time in spans:
+                    if time > limit:
+                        break
+                    known |= 1 << start
+                self._starts[held, kind, over, end] = known
+            found |= known
         return found
 
     def _over_links(self, held: int, sender: int, end: int, behind: list[int]) -> dict[int, int]:
@@ -103,8 +126,9 @@ class Rest:
         ticks = {kind: one.transfer[kind][end - 1] for kind in set(one.link[sender])}
         waiting = sorted(ticks, key=lambda kind: ticks[kind])
         found, smallest = {}, NEVER
-        for start, time in self.spans(held, sender, end):
-            spend(1)
+        spans = self.spans(held, sender, end)
+        spend(len(spans))
+        for start, time in spans:
             while waiting and time + ticks[waiting[-1]] > self.cap:
                 found[waiting.pop()] = smallest
             smallest = min(smallest, behind[start] + one.adds * time)
@@ -115,64 +139,112 @@ class Rest:
         }
 
 
+class Reached(NamedTuple):
+    """Layers that a stage on a device may begin at, as bits, and what comes after it."""
+
+    starts: int
+    device: int
+    kind: int
+    held: int
+    unused: Any
+    left: int
+    after: "Reached | None"
+
+
+def reached(instance: Instance, cap: int, prices: list[int]) -> tuple[Rest, Reached] | None:
+    """Return a way to cover all layers with loads of at most `cap`; None if there is none.
+
+    States that differ in nothing but the layers before them are expanded together.
+    """
+    n, most = len(instance.weights), instance.in_flight
+    rest = Rest(instance._replace(adds=0), prices, cap)
+    total = sum(map(int.__mul__, prices, map(len, instance.members)))
+    if rest.root > total:
+        return None
+    stack = [Reached(1 << n, -1, -1, 1, _all_devices(instance), total, None)]
+    seen: dict[tuple[Any, int, int], int] = {}
+    while stack:
+        state = stack.pop()
+        later = min(state.held + 1, most)
+        found = []
+        for kind, fewer, device, paid in _choices(instance, state.unused, prices):
+            over = instance.link[kind][state.kind] if state.kind >= 0 else -1
+            starts = rest.starts(state.held, kind, over, state.starts)
+            new, key = starts & ~seen.get((fewer, kind, later), 0), (fewer, kind, later)
+            left, kept, slack = state.left - paid, new & 1, -1
+            least, waiting = rest.least[later][kind], new & ~1
+            if kept:
+                return rest, Reached(1, device, kind, later, fewer, left, state)
+            while waiting:
+                bit = waiting & -waiting
+                waiting ^= bit
+                spare = left - least[bit.bit_length() - 1]
+                if spare >= 0:
+                    kept |= bit
+                    slack = max(slack, spare)
+            spend(8 + 2 * new.bit_count() + new.bit_length() // 64)
+            if kept:
+                seen[key] = seen.get(key, 0) | kept
+                found.append((slack, Reached(kept, device, kind, later, fewer, left, state)))
+        stack += [one for _, one in sorted(found, key=lambda pair: pair[0])]
+        hold((STATE_BYTES + n // 4) * (len(stack) + len(seen)))
+    return None
+
+
 def cheapest(
     instance: Instance, target: int, prices: list[int], largest_at_least: int = 0
 ) -> Step | None:
-    """Return the cheapest assignment that costs at most the target, None if there is none.
-
-    If only the largest load counts, it is any that costs at most the target.
+    """Return the assignment with the least sum or makespan up to the target, None if there is none.
 
     Parameters
     ----------
     largest_at_least
         What is known of the largest load of all assignments.
     """
-    n, most, adds, rounds = len(instance.weights), instance.in_flight, instance.adds, 0
-    counts = [len(devices) for devices in instance.members]
-    total = sum(price * count for price, count in zip(prices, counts, strict=True))
-    cap, budget, floor = target, 0, 0
-    if adds:
-        rounds = instance.rounds
-        floor = rounds * largest_at_least
-        cap, budget = target // (1 + rounds), target
+    n, most, rounds = len(instance.weights), instance.in_flight, instance.rounds
+    total = sum(map(int.__mul__, prices, map(len, instance.members)))
+    floor, cap = rounds * largest_at_least, target // (1 + rounds)
     rest = Rest(instance, prices, cap)
-    if rounds and rest.root - total + floor <= budget:
+    if rounds and rest.root - total + floor <= target:
         # The largest load may be what the sum of all leaves to it.
         rest = Rest(instance, prices, min(cap, (target - rest.root + total) // rounds))
-    if rest.root - total + floor > budget:
+    if rest.root - total + floor > target:
         return None
-    unused = tuple(counts) if instance.is_free else len(instance.devices)
     # Least cost, a number that breaks ties, layers left, devices left, receiver, held, price, step.
-    queue: list[Any] = [(0, 0, n, unused, -1, 1, total, Step(n, -1, 0, 0, None))]
+    queue: list[Any] = [(0, 0, n, _all_devices(instance), -1, 1, total, Step(n, -1, 0, 0, None))]
     seen: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
     pushed = 0
     while queue:
         _, _, end, unused, receiver, held, left, step = heapq.heappop(queue)
         if end == 0:
             return step
-        known = seen.setdefault((end, unused, receiver, held), [])
-        if any(cost <= step.cost and largest <= step.largest for cost, largest in known):
+        if (step.cost, step.largest) not in seen.get((end, unused, receiver, held), [(0, 0)]):
+            # A better one came after it.
             continue
-        known.append((step.cost, step.largest))
         later = min(held + 1, most)
         for sender, fewer, device, paid in _choices(instance, unused, prices):
             sending = 0
             if receiver >= 0:
                 sending = instance.transfer[instance.link[sender][receiver]][end - 1]
-            spans = rest.spans(held, sender, end)
-            least = rest.least[later][sender]
-            spend(8 + 4 * len(spans) + len(known))
+            spans, least = rest.spans(held, sender, end), rest.least[later][sender]
+            spend(8 + 4 * len(spans))
             for start, time in spans:
                 load = time + sending
                 if load > rest.cap:
                     break
-                cost = step.cost + adds * load
+                cost = step.cost + load
                 largest = max(step.largest, load) if rounds else 0
                 bound = cost + max(rounds * largest, floor) + least[start]
                 if start:
                     bound -= left - paid
-                if bound > budget:
+                if bound > target:
                     continue
+                known = seen.setdefault((start, fewer, sender, later), [])
+                spend(len(known))
+                if any(c <= cost and most_ <= largest for c, most_ in known):
+                    continue
+                known[:] = [pair for pair in known if pair[0] < cost or pair[1] < largest]
+                known.append((cost, largest))
                 pushed += 1
                 after = Step(start, device, cost, largest, step)
                 heapq.heappush(
@@ -180,6 +252,13 @@ def cheapest(
                 )
         hold(STATE_BYTES * pushed)
     return None
+
+
+def _all_devices(instance: Instance) -> Any:
+    """Return what no device is taken of: how many there are of each type, or the end of the order."""
+    if instance.is_free:
+        return tuple(map(len, instance.members))
+    return len(instance.devices)
 
 
 def _choices(
@@ -223,9 +302,10 @@ def layer_reach(instance: Instance, payload: Any) -> int:
     )
     if not len(prices) == len(others) == len(instance.members):
         raise Rejected("prices of the payload are not one for each type of device")
-    alone = instance._replace(adds=0, rounds=1)
-    if largest and cheapest(alone, largest - 1, others) is not None:
+    if largest and reached(instance, largest - 1, others) is not None:
         raise Rejected("an assignment has a smaller largest load than the payload says")
+    if not instance.adds:
+        return largest
     if bound and cheapest(instance, bound - 1, prices, largest) is not None:
         raise Rejected("an assignment costs less than the bound of the payload")
     return bound
