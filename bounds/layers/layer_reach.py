@@ -43,7 +43,7 @@ class PriceSearch:
     rounds: int = 24
     unit: int = 2**20
     patience: int = 5
-    steps: int = 12_000_000
+    steps: int = 30_000_000
 
 
 def run(
