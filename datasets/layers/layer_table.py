@@ -107,7 +107,8 @@ def _layers(rows: list[dict[str, str | float]]) -> ListedLayers:
         facts.append(
             LayerFacts(
                 str(row["layer"]), (Operation(number["flops"], number["bytes"]),),
-                round(number["weights"]), round(number["held"]), round(number["output"]), seconds,
+                round(number["weights"]), round(number["held"]), round(number["output"]),
+                round(number["weights"]), seconds,
             )  # fmt: skip
         )
     joined = tuple(at for at, row in enumerate(rows) if at and row.get("joined"))

@@ -176,6 +176,11 @@ class Transformer(LayerModel):
     sizes: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def outer(self) -> tuple[int, int]:
+        """The embedding and the scores."""
+        return (1, 1)
+
     def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:
         """Return the embedding, the blocks, and the scores."""
         workload.require(needs_context=not self.context)
@@ -236,7 +241,8 @@ class Transformer(LayerModel):
             scores = parameters // width if number else 0
             held = tokens * (ACTIVATION_BYTES * width + 4 * scores)
         weights = self._weights(number, parameters, workload)
-        return LayerFacts(name, (operation,), weights, held, ways * through)
+        alone = round(self._read(number, parameters, workload))
+        return LayerFacts(name, (operation,), weights, held, ways * through, alone)
 
     def _block(
         self, block: Block, number: int, workload: Workload, tokens: int, context: int
@@ -281,6 +287,7 @@ class Transformer(LayerModel):
             weights,
             held,
             round(output),
+            round(self._read(number, block.parameters, workload)),
         )
 
 

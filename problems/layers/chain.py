@@ -44,6 +44,11 @@ class LayerChain:
         Type of each device, in the order in which they stand.
     capacity
         Bytes of memory of each type, shape (T,).
+    sizes
+        Bytes of each layer's parameters alone, which tools go by, shape (n,).
+    outer
+        How many layers at the beginning and at the end are none of the repeated ones: an embedding,
+        and scores of words.
     training
         Whether a stage holds several micro-batches in flight, as many as there are stages from it to
         the end (1F1B), and at most all.
@@ -64,6 +69,8 @@ class LayerChain:
     link: IntArray
     devices: tuple[int, ...]
     capacity: IntArray
+    sizes: IntArray
+    outer: tuple[int, int]
     training: bool
     names: tuple[str, ...]
     device_names: tuple[str, ...]
@@ -77,7 +84,7 @@ class LayerChain:
             raise InvalidInputError(
                 f"there are {len(self.devices)} devices; expected 1 to {MOST_DEVICES}."
             )
-        for name in ("weights", "held"):
+        for name in ("weights", "held", "sizes"):
             values = non_negative_integers(getattr(self, name), name, self.names)
             object.__setattr__(self, name, values)
         for name in ("time", "transfer", "link", "capacity"):
@@ -159,6 +166,11 @@ class LayerChain:
             raise InvalidInputError(f"link names kinds beyond the {links} of transfer.")
 
     def _check_groups(self) -> None:
+        if len(self.outer) != 2 or min(self.outer) < 0 or sum(self.outer) > self.layers:
+            raise InvalidInputError(
+                f"outer is {quoted(self.outer)}; expected how many layers are at both ends, at most "
+                f"{self.layers}."
+            )
         if any(not 0 < at < self.layers for at in self.joined) or list(self.joined) != sorted(
             set(self.joined)
         ):

@@ -59,6 +59,8 @@ def chain_of(
         link=frozen(links),
         devices=fleet.types,
         capacity=frozen([d.memory_bytes * memory_percent // 100 for d in fleet.kinds]),
+        sizes=frozen([layer.parameters for layer in layers]),
+        outer=model.outer,
         training=workload.phase == TRAINING,
         names=tuple(layer.name for layer in layers),
         device_names=fleet.names,

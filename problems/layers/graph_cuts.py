@@ -66,4 +66,4 @@ class GraphLayers(LayerModel):
             if graph.op_types[v] not in FREE_OP_TYPES
         )
         weights = sum(int(graph.param_bytes[v]) for v in nodes)
-        return LayerFacts(name, operations, weights, 0, output)
+        return LayerFacts(name, operations, weights, 0, output, weights)

@@ -20,11 +20,11 @@ FREE, GIVEN = ORDERS = ("free", "given")
 
 FIELDS = (
     "goal", "device_order", "micro_batches", "made_of", "training", "time", "weights", "held",
-    "tied", "joined", "transfer", "link", "devices", "capacity",
+    "tied", "joined", "transfer", "link", "devices", "capacity", "sizes", "outer",
 )  # fmt: skip
 
 # Fields that are one integer for each layer, type or device, and those that are tables.
-_LISTS = ("weights", "held", "joined", "devices", "capacity")
+_LISTS = ("weights", "held", "joined", "devices", "capacity", "sizes", "outer")
 _TABLES = ("time", "transfer", "link")
 
 
@@ -239,6 +239,8 @@ class LayersInstance(StoredInstance):
             "link": chain.link.tolist(),
             "devices": list(chain.devices),
             "capacity": chain.capacity.tolist(),
+            "sizes": chain.sizes.tolist(),
+            "outer": list(chain.outer),
         }
 
     @classmethod
@@ -272,6 +274,8 @@ class LayersInstance(StoredInstance):
             link=value["link"],
             devices=tuple(value["devices"]),
             capacity=frozen(value["capacity"], "capacity"),
+            sizes=value["sizes"],
+            outer=tuple(value["outer"]),
             training=bool(value["training"]),
             names=numbers_as_names(len(value["weights"])),
             device_names=numbers_as_names(len(value["devices"])),

@@ -78,6 +78,8 @@ class LayerFacts:
         Bytes for each micro-batch in flight.
     output
         Bytes that go to the next layer, in all directions together.
+    parameters
+        Bytes of its parameters alone, as a tool that loads it counts them.
     seconds
         By name of a device: measured times, which count instead of operations.
     """
@@ -87,6 +89,7 @@ class LayerFacts:
     weights: int
     held: int
     output: int
+    parameters: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -103,6 +106,11 @@ class LayerModel(ABC):
 
     dtype: str = "float16"
     notes: tuple[str, ...] = ()
+
+    @property
+    def outer(self) -> tuple[int, int]:
+        """How many layers at both ends are none of the repeated ones."""
+        return (0, 0)
 
     @abstractmethod
     def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:

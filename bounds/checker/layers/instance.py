@@ -8,7 +8,7 @@ from .limits import MOST_DEVICES, MOST_LAYERS
 
 FIELDS = {
     "goal", "device_order", "micro_batches", "made_of", "training", "time", "weights", "held",
-    "tied", "joined", "transfer", "link", "devices", "capacity",
+    "tied", "joined", "transfer", "link", "devices", "capacity", "sizes", "outer",
 }  # fmt: skip
 
 MOST_MICRO_BATCHES = 2**20
@@ -73,6 +73,9 @@ def read_instance(document: dict[str, Any]) -> Instance:
     devices = integers(document["devices"], "devices of the instance", 0, types - 1)
     if not 1 <= len(devices) <= MOST_DEVICES or set(devices) != set(range(types)):
         raise Rejected("the instance has no devices, too many, or none of some type")
+    # What tools go by; the optimum does not depend on it.
+    for name, high in (("sizes", LARGEST_COST), ("outer", n)):
+        integers(document[name], f"{name} of the instance", 0, high)
     transfer = _rows(document, "transfer", None, n - 1, LARGEST_COST)
     time = _rows(document, "time", types, n, LARGEST_COST)
     link = _rows(document, "link", types, types, len(transfer) - 1)
