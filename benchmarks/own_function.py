@@ -148,7 +148,8 @@ def benchmark(
                 on_finish(task, outcome)
 
             for mine, task in own:
-                finished(task, run_here(task.task, mine, task.source.instance))
+                instance = task.source.instance
+                finished(task, run_here(task.task, mine, instance, is_limited=False))
                 for cheap in _cheap_bounds(task.source, settings):
                     table.add_bound(cheap)
             if others:

@@ -155,8 +155,8 @@ class InstanceRun:
         Locked for the time.
     on_finish
         Called after each stored task.
-    told
-        Returns an outcome as it is stored, for what only the caller knows.
+    amended
+        Returns an outcome as it is stored, with what only the caller knows.
     """
 
     def __init__(
@@ -164,12 +164,12 @@ class InstanceRun:
         store: ResultStore,
         instance: Instance,
         on_finish: Callable[[PlannedTask, Outcome], None],
-        told: Callable[[Outcome], Outcome],
+        amended: Callable[[Outcome], Outcome],
     ) -> None:
         self._store = store
         self._instance = instance
         self._on_finish = on_finish
-        self._told = told
+        self._amended = amended
         self._writer = RowWriter(store)
 
     def here(self, planned: Iterable[PlannedTask]) -> None:
@@ -218,7 +218,7 @@ class InstanceRun:
         engine.run(tasks(), partial(read_instance, self._store), keep)
 
     def _keep(self, ended: Sequence[tuple[PlannedTask, Outcome]]) -> None:
-        items = [(item, self._told(outcome)) for item, outcome in ended]
+        items = [(item, self._amended(outcome)) for item, outcome in ended]
         self._writer.write(items)
         for item, outcome in items:
             self._on_finish(item, outcome)
@@ -229,7 +229,7 @@ def storing(
     source: NamedInstance,
     directory: Path,
     on_finish: Callable[[PlannedTask, Outcome], None],
-    told: Callable[[Outcome], Outcome] = lambda outcome: outcome,
+    amended: Callable[[Outcome], Outcome] = lambda outcome: outcome,
 ) -> Iterator[InstanceRun]:
     """Yield what runs tasks about one instance and stores them in a folder; see `InstanceRun`.
 
@@ -242,7 +242,7 @@ def storing(
         store.remove_partial_files()
         _store_beforehand(store, [source])
         try:
-            yield InstanceRun(store, source.instance, on_finish, told)
+            yield InstanceRun(store, source.instance, on_finish, amended)
         finally:
             store.compact()
 

@@ -1,6 +1,5 @@
 """One instance: the best solution and the best certified bound that the methods find."""
 
-import itertools
 import signal
 from collections.abc import Collection
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -106,7 +105,7 @@ def _run(
 ) -> str:
     """Run all methods; return why results were left unchecked, empty if none were."""
 
-    def told(outcome: Outcome) -> Outcome:
+    def amended(outcome: Outcome) -> Outcome:
         if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
             detail = _ended_because(going.why_stopped)
             return replace(outcome, status="timeout", status_detail=detail)
@@ -121,21 +120,19 @@ def _run(
     try:
         with (
             ending_gently(going.stop) as set_clock,
-            storing(source, directory, finished, told) as run,
+            storing(source, directory, finished, amended) as run,
         ):
             going.on_begin = set_clock
             run.here(going.immediate_tasks())
-            if going.is_proven or going.why_stopped:
+            if going.is_proven or going.why_stopped or not going.to_come:
                 return ""
             shown: AbstractContextManager[None] = nullcontext()
             if console is not None:
                 compile_kernels(console, source.instance.problem)
                 shown = live_lines(console, going)
             # No more processes than there are methods to run in them.
-            methods = [choice.method.name for choice in itertools.chain(*options.plan.rounds)]
-            engine = local_engine(min(options.workers, max(1, len(methods))))
-            first = [choice.method.name for choice in options.plan.rounds[0]]
-            engine.start(source.instance.problem, first)
+            engine = local_engine(min(options.workers, sum(map(len, going.to_come))))
+            engine.start(source.instance.problem, going.to_come[0])
             with closing(engine), shown:
                 run.on_engine(
                     engine, going.tasks(), lambda: going.stop("an outcome could not be stored")
@@ -198,7 +195,8 @@ def _failures(rows: pd.DataFrame, tried_first: Collection[str]) -> tuple[str, ..
     That an immediate method does not suit an instance is no failure: it is tried on all.
     """
     latest = rows.sort_values("started_at").drop_duplicates("method", keep="last")
-    latest = latest[~(latest["method"].isin(tried_first) & (latest["status"] == "unsupported"))]
+    is_unsuitable = latest["status"].isin(("unsupported", "timeout"))
+    latest = latest[~(latest["method"].isin(tried_first) & is_unsuitable)]
     is_failed = (latest["status"] != "ok") & (latest["status_detail"] != _ended_because(PROVEN))
     failed = latest[is_failed]
     return tuple(

@@ -127,8 +127,9 @@ class Problem:
         Makes an instance, from what `adapt` returned and all parameters by name.
     immediate
         Methods that `boundmark solve` runs first, in its own process, each with the parameters that
-        differ from its defaults. They must end within a second on any instance and import nothing
-        that takes long: no solver and nothing compiled.
+        differ from its defaults. They end within a second on usual instances, and import nothing
+        that takes long: no solver and nothing compiled. One that takes longer is ended, and runs
+        again in the first round.
     rounds
         Names of the methods that `boundmark solve` runs if none is asked for, round by round until
         the best solution is proven optimal. Without any, all methods of the problem in one round.

@@ -27,7 +27,6 @@ from boundmark.reports.pages.table_files import FOLDER as PAGE_TABLES
 from boundmark.reports.pages.table_files import csv_files, latex_files
 from boundmark.reports.problem_part import ProblemPart, part_of
 from boundmark.reports.sections.best_known import best_known_section
-from boundmark.reports.sections.comparisons import ANSWER
 from boundmark.reports.sections.failures import DRAFT, check_section, failure_section
 from boundmark.reports.stored.checked_results import Checks, ignore
 from boundmark.reports.stored.durable import write_durably
@@ -156,12 +155,16 @@ def _page(
 ) -> Page:
     # What readers ask first, of all problems, before anything else.
     ordered = sorted(
-        ((part, section) for part in parts for section in part.sections),
-        key=lambda pair: pair[1].title != ANSWER,
+        (
+            (part.problem, section, section.is_headline or (at == 0))
+            for part in parts
+            for at, section in enumerate(part.sections)
+        ),
+        key=lambda one: not one[2],
     )
     sections = [
-        replace(section, problem=part.problem) if len(parts) > 1 else section
-        for part, section in ordered
+        replace(section, problem=problem if len(parts) > 1 else "", is_open=is_open)
+        for problem, section, is_open in ordered
     ]
     checked = check_section(folder.checks, folder.unsupported)
     against = best_known_section(shipped(), found)
@@ -179,7 +182,7 @@ def _page(
             *(said for part in parts for said in part.limitations),
         ),
         sections=(
-            *([checked] if len(folder.unsupported) else []),
+            *([replace(checked, is_open=True)] if len(folder.unsupported) else []),
             *sections,
             *filter(None, [against]),
             *([] if len(folder.unsupported) else [checked]),

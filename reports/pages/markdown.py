@@ -36,11 +36,9 @@ def _section(section: Section) -> list[str]:
     lines = [f"## {escaped(section.heading)}", ""]
     for paragraph in section.paragraphs:
         lines += [escaped(paragraph), ""]
-    for table in section.tables:
-        lines += _table(table)
-    for plot in section.plots:
-        lines += _plot(plot)
-    return lines
+    plots = [line for plot in section.plots for line in _plot(plot)]
+    tables = [line for table in section.tables for line in _table(table)]
+    return [*lines, *plots, *tables] if section.is_headline else [*lines, *tables, *plots]
 
 
 def _plot(plot: Plot) -> list[str]:

@@ -149,7 +149,7 @@ NOTES = (
 
 
 def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return the gap table by data set and value, and its plots; None without instances in it."""
+    """Return the gaps by data set and value, and their distribution; None without instances."""
     grouping = results.grouping
     gaps = tables[grouping.named("gap")]
     if len(gaps) == 0:
@@ -169,7 +169,7 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
     ]
     title = "Gap between best solution and best certified bound"
     table = page_table(title, columns, groups, NOTES)
-    return Section("Gaps", (table,), (_mean_plot(results, tables), _distribution_plot(results)))
+    return Section("Gaps", (table,), (_distribution_plot(results),))
 
 
 def mean_gap(results: ProblemResults, tables: Tables) -> str:
@@ -188,9 +188,12 @@ def _interval(row: Any) -> str:
     return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
 
 
-def _mean_plot(results: ProblemResults, tables: Tables) -> Plot:
+def mean_gap_plot(results: ProblemResults, tables: Tables) -> Plot | None:
+    """Return the plot of mean gaps by the grouping's parameter; None without one, or its table."""
     grouping = results.grouping
     name = grouping.named("gap")
+    if grouping.parameter is None or name not in tables:
+        return None
     return Plot(
         name,
         grouping.titled("Mean gap"),

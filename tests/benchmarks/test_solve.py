@@ -2,8 +2,14 @@ import json
 from pathlib import Path
 
 import pytest
+from chains import chain
 from command_line import Boundmark
 
+from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
+from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.solve import solve
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.reports.stored.store import ResultStore
 
 KEYS = {
@@ -241,3 +247,28 @@ def test_an_answer_comes_before_any_process(
     answer = json.loads(done.stdout)
     assert answer["certified_bound"] < answer["objective"]
     assert not any("down-sets" in sentence for sentence in answer["failures"])
+
+
+def test_immediate_methods_alone_answer(tmp_path: Path) -> None:
+    """Where a problem, of a plug-in say, has no other methods."""
+    options = SolvingOptions(
+        MethodPlan((MethodChoice.of("balanced-work"), MethodChoice.of("max-work")), ()),
+        RunSettings(5.0, 2**30),
+        WallClock(5.0),
+        workers=1,
+    )
+    answer = solve(NamedInstance("file", "chain", chain(20, 4)), options, tmp_path / "out")
+    assert (answer.objective, answer.certified_bound) == (58, 20)
+    assert answer.failures == ()
+
+
+@pytest.mark.slow
+def test_immediate_methods_that_take_long_leave_no_false_rows(
+    boundmark: Boundmark, tmp_path: Path
+) -> None:
+    """With 65,536 micro-batches they need more than a second, and the limit holds."""
+    out = tmp_path / "out"
+    many = ("shapes/k-8-train", "--micro-batches", 65536, "--time-limit", 10)
+    answer = json.loads(boundmark("solve", *many, "--json", "--out", out).stdout)
+    assert answer["certified_bound"] == 393_228
+    boundmark("verify", out)
