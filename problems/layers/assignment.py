@@ -75,12 +75,19 @@ def _renamed(instance: "LayersInstance", names: Sequence[str], tick: str) -> "La
     return replace(instance, chain=replace(instance.chain, names=tuple(names), tick=tick))
 
 
+def _of_text(text: str, instance: "LayersInstance") -> LayerAssignment | None:
+    from boundmark.problems.layers.tool_formats import read_text
+
+    return read_text(text, instance)
+
+
 TABLE = SolutionTable(
     columns=("layer", "device"),
     largest=MOST_DEVICES,
     solution=_assignment,
     rows=lambda solution: enumerate(solution.devices.tolist()),
     value_names=lambda instance: {"device": instance.chain.device_names},
+    of_text=_of_text,
 )
 
 NAMING = Naming(
