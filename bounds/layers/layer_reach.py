@@ -1,13 +1,14 @@
 """`layer-reach`: the optimum by the checker's own search, with prices of devices that shorten it.
 
-Chains on chains, with processors of equal speed, are solved by testing thresholds ([PINAR04]), and so are
-those with processors in a given order ([PINAR08]). Where the order is free, devices come in types,
-memory is limited and tensors differ, a furthest end is not enough: all states are kept, and a
-Lagrangian relaxation, in which devices have prices instead of numbers, leaves out most.
+Chains on chains, with processors of equal speed, are solved by testing thresholds ([PINAR04]), and
+so are those with processors in a given order ([PINAR08]). Where the order is free, devices come in
+types, memory is limited and tensors differ, a furthest end is not enough: all states are kept, and
+a Lagrangian relaxation, in which devices have prices instead of numbers, leaves out most.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from boundmark.bounds import checker
@@ -37,7 +38,8 @@ class PriceSearch:
     patience
         Rounds in all, with steps half as long each, that may bring no better bound.
     steps
-        Of one search, as the checker counts them, if nobody says; it counts some two million a second.
+        Of one search, as the checker counts them, if nobody says; it counts some two million a
+        second.
     """
 
     rounds: int = 24
@@ -53,7 +55,7 @@ def run(
     progress: Progress,
     *,
     steps: int = 0,
-    settings: PriceSearch = PriceSearch(),  # noqa: B008
+    settings: PriceSearch = PriceSearch(),
 ) -> None:
     """Report the optimum and its certificate, or a bound where the time is up.
 
@@ -71,7 +73,8 @@ def run(
             Certificate.of(instance, KIND, most, search.payload(most, most), "layer-reach")
         )
         raise UnsupportedError(
-            "no assignment fits into the memory of the devices, although all of it together would do; "
+            "no assignment fits into the memory of the devices, although all of it together "
+            "would do; "
             "the certified bound is above the cost of any assignment."
         )
     if read.adds:
@@ -166,7 +169,7 @@ class _Search:
                 break
             before = low
             value, prices = self._best_prices(
-                self.largest_prices, lambda prices: self._gain(prices, low), until=0
+                self.largest_prices, partial(self._gain, cap=low), until=0
             )
             if value <= 0:
                 break
@@ -174,7 +177,7 @@ class _Search:
         return low
 
     def _gain(self, prices: list[int], cap: int) -> tuple[int, Rest]:
-        """Return by how much covering all layers costs more than all devices, if loads are small."""
+        """Return by how much all layers cost more than all devices, if loads are small."""
         rest = Rest(self.alone, prices, cap)
         return rest.root - self._total(prices), rest
 
@@ -235,7 +238,8 @@ class _Search:
             typical = max(prices) or max(1, rest.root // max(1, sum(used)))
             step = scale * typical / sum(s * s for s in slope) ** 0.5
             prices = [
-                min(MOST_PRICE, max(0, round(p + step * s))) for p, s in zip(best, slope, strict=True)
+                min(MOST_PRICE, max(0, round(p + step * s)))
+                for p, s in zip(best, slope, strict=True)
             ]
             value, rest = gain(prices)
             if value > top:
@@ -254,7 +258,11 @@ def traced(rest: Rest, found: Reached) -> LayerAssignment:
     start, at, behind = 0, found, found.after
     while behind is not None:
         over = rest.instance.link[at.kind][behind.kind] if behind.kind >= 0 else -1
-        ends = [end for end in range(start + 1, len(rest.instance.weights) + 1) if behind.starts >> end & 1]
+        ends = [
+            end
+            for end in range(start + 1, len(rest.instance.weights) + 1)
+            if behind.starts >> end & 1
+        ]
         end = next(
             end for end in ends if rest.starts(behind.held, at.kind, over, 1 << end) >> start & 1
         )

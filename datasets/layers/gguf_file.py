@@ -21,7 +21,19 @@ MAGIC = b"GGUF"
 MOST_ENTRIES = 2**20
 LONGEST = 2**26
 
-_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_SCALARS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 _TEXT, _ARRAY = 8, 9
 
 # Elements and bytes of a block, by number of the type.
@@ -71,7 +83,9 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, int]]:
         name = _text(file)
         (rank,) = _unpack(file, "<I")
         if rank > 8:
-            raise InvalidInputError(f"tensor {quoted(name)} has {rank} dimensions; expected at most 8.")
+            raise InvalidInputError(
+                f"tensor {quoted(name)} has {rank} dimensions; expected at most 8."
+            )
         elements = 1
         for size in _unpack(file, f"<{rank}Q"):
             elements *= size

@@ -65,7 +65,8 @@ def transformer(document: Mapping[str, Any]) -> Transformer:
     else:
         read = ", ".join(sorted(name for name in document if name.startswith(("num_", "hidden_"))))
         raise InvalidInputError(
-            f"model_type is {quoted(kind)}, with the fields {read or 'none that are known'}; expected "
+            f"model_type is {quoted(kind)}, with the fields {read or 'none that are known'}; "
+            "expected "
             f"one of {', '.join(KNOWN)}, or a table of layers (.csv)."
         )
     return found if not notes else _with_notes(found, notes)
@@ -88,7 +89,8 @@ def _number(document: Mapping[str, Any], *names: str, default: int | None = None
         return value
     if default is None:
         raise InvalidInputError(
-            f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing; expected an integer."
+            f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing; expected an "
+            "integer."
         )
     return default
 
@@ -116,7 +118,8 @@ def _dtype(document: Mapping[str, Any]) -> tuple[str, float, tuple[str, ...]]:
             bits = float(quantised["bits"])
         else:
             raise InvalidInputError(
-                f"quantization_config has the method {quoted(method)} and no bits; expected bits, or "
+                f"quantization_config has the method {quoted(method)} and no bits; expected "
+                "bits, or "
                 "--weight-bits and a configuration without it."
             )
     return dtype, bits, notes
@@ -177,9 +180,7 @@ def _language(
 ) -> Transformer:
     dtype, bits, notes = _dtype(document)
     size = words * blocks[0].width
-    return Transformer(
-        tuple(blocks), first, last, size, size, tied, bits, dtype, notes=notes
-    )
+    return Transformer(tuple(blocks), first, last, size, size, tied, bits, dtype, notes=notes)
 
 
 def _gpt2(document: Mapping[str, Any]) -> Transformer:
@@ -222,9 +223,15 @@ def _encoder(document: Mapping[str, Any], is_vision: bool) -> Transformer:
     prefix = "vit.encoder.layer" if is_vision else "bert.encoder.layer"
     blocks = tuple(
         Block(
-            f"{prefix}.{at}", width, heads, heads, width // heads, inner, is_gated=False,
+            f"{prefix}.{at}",
+            width,
+            heads,
+            heads,
+            width // heads,
+            inner,
+            is_gated=False,
             is_causal=False,
-        )  # fmt: skip
+        )
         for at in range(_number(document, "num_hidden_layers"))
     )
     dtype, bits, notes = _dtype(document)

@@ -1,10 +1,10 @@
 """A CSV table of layers, a row for each: ``layer,weights,held,output`` and either work or times.
 
 Columns are ``layer`` (its name); ``weights`` and ``held`` (bytes that stay, and bytes for each
-micro-batch in flight); ``output`` (bytes to the next layer); and ``flops`` and ``bytes`` (arithmetic
-and memory traffic, for the roofline of any device), or ``seconds:DEVICE`` for each kind of device,
-measured. ``joined`` may say 1 for layers that have to be with the one before. Those left out but
-``layer`` are 0.
+micro-batch in flight); ``output`` (bytes to the next layer); and ``flops`` and ``bytes``
+(arithmetic and memory traffic, for the roofline of any device), or ``seconds:DEVICE`` for each
+kind of device, measured. ``joined`` may say 1 for layers that have to be with the one before.
+Those left out but ``layer`` are 0.
 """
 
 import csv
@@ -68,7 +68,9 @@ def load(path: str | Path) -> ListedLayers:
                     "seconds:DEVICE."
                 )
         if "layer" not in header or len(set(header)) < len(header) or len(rows) < 2:
-            raise InvalidInputError("expected a header with layer, each column once, and rows below.")
+            raise InvalidInputError(
+                "expected a header with layer, each column once, and rows below."
+            )
         return _layers([_row(header, row, at) for at, row in enumerate(rows[1:], 2)])
 
 
@@ -106,10 +108,14 @@ def _layers(rows: list[dict[str, str | float]]) -> ListedLayers:
         }
         facts.append(
             LayerFacts(
-                str(row["layer"]), (Operation(number["flops"], number["bytes"]),),
-                round(number["weights"]), round(number["held"]), round(number["output"]),
-                round(number["weights"]), seconds,
-            )  # fmt: skip
+                str(row["layer"]),
+                (Operation(number["flops"], number["bytes"]),),
+                round(number["weights"]),
+                round(number["held"]),
+                round(number["output"]),
+                round(number["weights"]),
+                seconds,
+            )
         )
     joined = tuple(at for at, row in enumerate(rows) if at and row.get("joined"))
     return ListedLayers(tuple(facts), joined)

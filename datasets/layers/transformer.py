@@ -3,10 +3,11 @@
 Arithmetic is 2 operations for each parameter that a token meets, and 4 for each pair of a token and
 one that it attends to, in each dimension of the heads; a causal prompt attends to half of itself.
 Memory traffic is all parameters that are met, the cache that is read or written, and what passes
-between operations, in 16 bits. Each layer launches three operations: projections, attention, and the
-rest. In training, backward passes take twice the arithmetic and traffic; each parameter keeps 16
-bytes (mixed precision with Adam, [ZERO20], Section 3.1), and each token of a layer 34 bytes per
-dimension for the backward pass, without the attention matrix ([KORTHIKANTI23], Section 4, Equation 1).
+between operations, in 16 bits. Each layer launches three operations: projections, attention, and
+the rest. In training, backward passes take twice the arithmetic and traffic; each parameter keeps
+16 bytes (mixed precision with Adam, [ZERO20], Section 3.1), and each token of a layer 34 bytes per
+dimension for the backward pass, without the attention matrix ([KORTHIKANTI23], Section 4, Equation
+1).
 """
 
 from collections.abc import Mapping
@@ -186,7 +187,8 @@ class Transformer(LayerModel):
         workload.require(needs_context=not self.context)
         if workload.phase == DECODE and not self.has_cache:
             raise InvalidInputError(
-                "phase is 'decode', and the model generates no tokens; expected prefill or training."
+                "phase is 'decode', and the model generates no tokens; expected prefill or "
+                "training."
             )
         context = workload.context or self.context
         tokens = workload.batch * (1 if workload.phase == DECODE else context)

@@ -14,7 +14,9 @@ def _default(name: str, summary: str, function: str) -> Method:
 
 
 METHODS: tuple[Method, ...] = (
-    _default("vllm-even", "Even counts of layers, the rest from the last stage but one on.", "vllm"),
+    _default(
+        "vllm-even", "Even counts of layers, the rest from the last stage but one on.", "vllm"
+    ),
     _default(
         "accelerate-sequential",
         "Devices filled one after the other, as device_map='sequential' does.",
@@ -37,9 +39,15 @@ METHODS: tuple[Method, ...] = (
         "Equal counts, where embedding and loss count as a layer each.",
         "megatron_outer",
     ),
-    _default("deepspeed-uniform", "Equal counts of all layers, the first ones one more.", "uniform"),
     _default(
-        "deepspeed-parameters", "Counts that balance parameters, as they are by default.", "parameters"
+        "deepspeed-uniform", "Equal counts of all layers, the first ones one more.", "uniform"
     ),
-    _default("torchtitan-weighted", "Even counts, embedding and output as a layer each.", "torchtitan"),
+    _default(
+        "deepspeed-parameters",
+        "Counts that balance parameters, as they are by default.",
+        "parameters",
+    ),
+    _default(
+        "torchtitan-weighted", "Even counts, embedding and output as a layer each.", "torchtitan"
+    ),
 )

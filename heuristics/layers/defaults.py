@@ -1,31 +1,34 @@
 """The rules by which tools cut layers, each written from what its source says.
 
-All go through the devices in their given order, and none looks at time. Layers before and behind the
-repeated ones (`outer`: an embedding, scores of words) are with the first and the last device, unless a
-rule says otherwise. Sources, as of the commits:
+All go through the devices in their given order, and none looks at time. Layers before and behind
+the repeated ones (`outer`: an embedding, scores of words) are with the first and the last device,
+unless a rule says otherwise. Sources, as of the commits:
 
 vLLM
-    `get_pp_indices` in vllm/distributed/utils.py, vllm-project/vllm at 5a6541db. Of L mod k layers that
-    remain, the last stage gets none: they go to the stages before it, from behind.
+    `get_pp_indices` in vllm/distributed/utils.py, vllm-project/vllm at 5a6541db. Of L mod k layers
+    that remain, the last stage gets none: they go to the stages before it, from behind.
 accelerate
     `infer_auto_device_map` and `get_balanced_memory` in src/accelerate/utils/modeling.py,
     huggingface/accelerate at 00cfd46a. Here, what is free is the capacity; the first device keeps
     room for the largest layer; the buffer is 1.25 times the largest repeated layer. The mean
     of all leaf modules, which may be larger than that in small models, and names of modules within
-    layers are not known here; layers are never split. What does not fit goes to the CPU there, and is
-    refused here.
+    layers are not known here; layers are never split. What does not fit goes to the CPU there, and
+    is refused here.
 llama.cpp
-    `load_tensors` in src/llama-model.cpp, ggml-org/llama.cpp at a5410f04, with `-ngl 99` and without
-    `-ts`: layer i of L, and the output as layer L, go to the first device whose share of free memory,
-    with those before, is above i / (L + 1). The input layer, on the CPU there, is with layer 0.
+    `load_tensors` in src/llama-model.cpp, ggml-org/llama.cpp at a5410f04, with `-ngl 99` and
+    without `-ts`: layer i of L, and the output as layer L, go to the first device whose share of
+    free memory, with those before, is above i / (L + 1). The input layer, on the CPU there, is with
+    layer 0.
 Megatron-LM
-    `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py, NVIDIA/Megatron-LM at
-    767a8a81: counts are equal or refused; with `--account-for-embedding-in-pipeline-split` and
+    `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py, NVIDIA/Megatron-LM
+    at 767a8a81: counts are equal or refused; with `--account-for-embedding-in-pipeline-split` and
     `--account-for-loss-in-pipeline-split`, embedding and loss are a layer each.
 DeepSpeed
-    `partition_uniform` and `partition_balanced` in deepspeed/runtime/utils.py, deepspeedai/DeepSpeed at
-    e466bd53, as `PipelineModule(partition_method="uniform" | "parameters")` calls them. Of several
-    partitions with the least largest weight, the one that fills stages from the front is taken here.
+    `partition_uniform` and `partition_balanced` in deepspeed/runtime/utils.py,
+    deepspeedai/DeepSpeed at e466bd53, as `PipelineModule(partition_method="uniform" |
+    "parameters")` calls them. Of several partitions with the least largest weight, the one that "
+    "fills stages from the front is taken
+    here.
 torchtitan
     `generate_llm_fqn_per_model_part` in torchtitan/distributed/pipeline_parallel.py,
     pytorch/torchtitan at fb3b230e, with input and output weight 1, and one stage per device.
@@ -198,7 +201,9 @@ def megatron_uniform(
     """Report equal counts, with embedding and loss on the first and the last stage."""
     layers, stages = _repeated(instance), len(instance.chain.devices)
     if layers % stages or layers == 0:
-        raise UnsupportedError(f"{layers} layers do not divide by {stages} stages, as the tool asks.")
+        raise UnsupportedError(
+            f"{layers} layers do not divide by {stages} stages, as the tool asks."
+        )
     report(instance, with_outer(instance, [layers // stages] * stages), progress)
 
 
@@ -208,7 +213,9 @@ def megatron_outer(
     """Report equal counts of all layers, embedding and loss among them."""
     layers, stages = instance.chain.layers, len(instance.chain.devices)
     if layers % stages:
-        raise UnsupportedError(f"{layers} layers do not divide by {stages} stages, as the tool asks.")
+        raise UnsupportedError(
+            f"{layers} layers do not divide by {stages} stages, as the tool asks."
+        )
     report(instance, [layers // stages] * stages, progress)
 
 

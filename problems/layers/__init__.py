@@ -56,7 +56,7 @@ def _instance(
     cache_bits: int,
 ) -> LayersInstance:  # fmt: skip
     """Return an instance; what the chain was made of is kept with it, as far as it was given."""
-    given = {
+    given: dict[str, int | str] = {
         "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
         "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits,
     }  # fmt: skip
@@ -87,7 +87,10 @@ PROBLEM = Problem(
             GOALS[0],
         ),
         ChoiceParameter(
-            "device_order", "whether stages have to follow the order of the devices", ORDERS, ORDERS[0]
+            "device_order",
+            "whether stages have to follow the order of the devices",
+            ORDERS,
+            ORDERS[0],
         ),
         IntegerParameter(
             "micro_batches",

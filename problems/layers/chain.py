@@ -27,8 +27,8 @@ class LayerChain:
     time
         Ticks of each layer on each type, forward and, in training, backward pass, shape (T, n).
     weights
-        Bytes that each layer keeps on its device: parameters, state of an optimiser, a cache of keys
-        and values, shape (n,).
+        Bytes that each layer keeps on its device: parameters, state of an optimiser, a cache of
+        keys and values, shape (n,).
     held
         Bytes that each layer keeps for each micro-batch in flight, shape (n,).
     tied
@@ -37,9 +37,11 @@ class LayerChain:
     joined
         Layers that share a device with the layer before them, ascending.
     transfer
-        Ticks to move what each layer but the last hands on, over each kind of link, shape (L, n - 1).
+        Ticks to move what each layer but the last hands on, over each kind of link, shape (L, n -
+        1).
     link
-        Kind of the link from a device of the row's type to another one of the column's, shape (T, T).
+        Kind of the link from a device of the row's type to another one of the column's, shape (T,
+        T).
     devices
         Type of each device, in the order in which they stand.
     capacity
@@ -50,8 +52,8 @@ class LayerChain:
         How many layers at the beginning and at the end are none of the repeated ones: an embedding,
         and scores of words.
     training
-        Whether a stage holds several micro-batches in flight, as many as there are stages from it to
-        the end (1F1B), and at most all.
+        Whether a stage holds several micro-batches in flight, as many as there are stages from it
+        to the end (1F1B), and at most all.
     names
         One name per layer, for people; not part of an instance's identity.
     device_names
@@ -79,7 +81,9 @@ class LayerChain:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.names) <= MOST_LAYERS:
-            raise InvalidInputError(f"there are {len(self.names)} layers; expected 1 to {MOST_LAYERS}.")
+            raise InvalidInputError(
+                f"there are {len(self.names)} layers; expected 1 to {MOST_LAYERS}."
+            )
         if not 1 <= len(self.devices) <= MOST_DEVICES:
             raise InvalidInputError(
                 f"there are {len(self.devices)} devices; expected 1 to {MOST_DEVICES}."
@@ -134,14 +138,16 @@ class LayerChain:
             needed = self.memory(at, at + 1, 1)
             if needed > largest:
                 raise InvalidInputError(
-                    f"layer {quoted(name)} takes {needed:,} bytes, {needed - largest:,} more than the "
+                    f"layer {quoted(name)} takes {needed:,} bytes, {needed - largest:,} more "
+                    "than the "
                     f"largest device has; expected devices with more memory."
                 )
         needed = self.memory(0, self.layers, 1)
         total = sum(int(self.capacity[kind]) for kind in self.devices)
         if needed > total:
             raise InvalidInputError(
-                f"the {self.layers} layers take {needed:,} bytes, and the {len(self.devices)} devices "
+                f"the {self.layers} layers take {needed:,} bytes, and the {len(self.devices)} "
+                "devices "
                 f"have {total:,}: {needed - total:,} are missing; expected more memory."
             )
 
@@ -168,7 +174,8 @@ class LayerChain:
     def _check_groups(self) -> None:
         if len(self.outer) != 2 or min(self.outer) < 0 or sum(self.outer) > self.layers:
             raise InvalidInputError(
-                f"outer is {quoted(self.outer)}; expected how many layers are at both ends, at most "
+                f"outer is {quoted(self.outer)}; expected how many layers are at both ends, at "
+                "most "
                 f"{self.layers}."
             )
         if any(not 0 < at < self.layers for at in self.joined) or list(self.joined) != sorted(

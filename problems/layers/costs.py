@@ -19,8 +19,9 @@ def chain_of(
 ) -> LayerChain:
     """Return a model's layers with their times in nanoseconds, each rounded once.
 
-    A layer takes the longer of arithmetic and memory traffic of each operation, and the time to launch
-    it ([ROOFLINE09]); a tensor the latency of the link, and its bytes at the link's bandwidth.
+    A layer takes the longer of arithmetic and memory traffic of each operation, and the time to
+    launch it ([ROOFLINE09]); a tensor the latency of the link, and its bytes at the link's
+    bandwidth.
 
     Parameters
     ----------

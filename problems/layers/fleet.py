@@ -39,8 +39,8 @@ class Fleet:
 def read_fleet(text: str) -> Fleet:
     """Return the devices that a text lists, or those of a cluster, by name or file.
 
-    Devices of one kind are joined by that kind's usual link, devices of two kinds by the slower one of
-    theirs, or at the rate behind ``@``.
+    Devices of one kind are joined by that kind's usual link, devices of two kinds by the slower
+    one of theirs, or at the rate behind ``@``.
 
     Raises
     ------
@@ -105,9 +105,7 @@ def of_cluster(cluster: Cluster) -> Fleet:
                     float(cluster.latency[at, other]),
                     cluster.source,
                 )
-    return Fleet(
-        tuple(cluster.devices[at] for at in first), tuple(types), cluster.members, links
-    )
+    return Fleet(tuple(cluster.devices[at] for at in first), tuple(types), cluster.members, links)
 
 
 def _are_twins(cluster: Cluster, a: int, b: int) -> bool:
@@ -139,9 +137,7 @@ def _device(name: str, memory: str | None) -> Device:
         device = devices[f"nvidia-{lower}"]
     if memory is None or int(memory) * _GIB == device.memory_bytes:
         return device
-    return replace(
-        device, name=f"{device.name}-{memory}gb", memory_bytes=int(memory) * _GIB
-    )
+    return replace(device, name=f"{device.name}-{memory}gb", memory_bytes=int(memory) * _GIB)
 
 
 def _link(one: Device, other: Device, between: float | None) -> Link:
@@ -150,7 +146,8 @@ def _link(one: Device, other: Device, between: float | None) -> Link:
     if one.link is None or other.link is None:
         bare = one if one.link is None else other
         raise InvalidInputError(
-            f"device {bare.name!r} has no usual link; expected '@' and GB/s behind the devices, or a "
+            f"device {bare.name!r} has no usual link; expected '@' and GB/s behind the devices, "
+            "or a "
             "cluster."
         )
     return min(one.link, other.link, key=lambda link: link.bandwidth)

@@ -39,7 +39,7 @@ class GraphLayers(LayerModel):
         graph = self.graph
         order = graph.dag.topological_order.tolist()
         place = {node: at for at, node in enumerate(order)}
-        last = [at for at in range(len(order))]
+        last = list(range(len(order)))
         for u, w in graph.dag.edge_pairs().tolist():
             last[place[u]] = max(last[place[u]], place[w])
         found, first = [], 0

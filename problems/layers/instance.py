@@ -217,7 +217,8 @@ class LayersInstance(StoredInstance):
         for stage in stages[1:]:
             if stage.first in chain.joined:
                 raise InvalidInputError(
-                    f"layer {chain.names[stage.first]!r} is on another device than the layer before "
+                    f"layer {chain.names[stage.first]!r} is on another device than the layer "
+                    "before "
                     "it; expected them together."
                 )
 

@@ -1,4 +1,4 @@
-"""Models as chains of layers before a device gives them times: what each computes, moves and keeps."""
+"""Models as chains of layers: what each computes, moves and keeps, before a device is chosen."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -49,7 +49,8 @@ class Workload:
         """
         if self.phase == AS_GIVEN:
             raise InvalidInputError(
-                "phase is not given; expected prefill, decode or training for a model's configuration."
+                "phase is not given; expected prefill, decode or training for a model's "
+                "configuration."
             )
         if self.batch == 0:
             raise InvalidInputError("batch is not given; expected the sequences of a micro-batch.")

@@ -1,8 +1,8 @@
 """Assignments in the words of tools: what one pastes there, and what one has there.
 
 Stages are counted in the order of the layers; where they are not on devices 0, 1, ... in turn,
-``CUDA_VISIBLE_DEVICES`` says on which. Formats, as of the commits that `heuristics/layers/defaults.py`
-names:
+``CUDA_VISIBLE_DEVICES`` says on which. Formats, as of the commits that
+`heuristics/layers/defaults.py` names:
 
 vllm
     ``VLLM_PP_LAYER_PARTITION=21,20,20,19``: repeated layers of each stage.
@@ -11,7 +11,8 @@ device-map
 llama.cpp
     ``-ts 21,20,20,19``: shares of the repeated layers and the output.
 megatron
-    ``--pipeline-model-parallel-layout "Et*20|t*21|t*20|t*19L"``: E the embedding, t a layer, L the loss.
+    ``--pipeline-model-parallel-layout "Et*20|t*21|t*20|t*19L"``: E the embedding, t a layer, L the
+    loss.
 torch
     ``pipeline_parallel_split_points``: the first module of each stage but the first one.
 deepspeed
@@ -20,6 +21,7 @@ onnxruntime
     A JSON object with the names of layers for each device.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -167,7 +169,7 @@ def _integers(text: str, what: str) -> list[int]:
 def _on_devices(
     instance: LayersInstance, counts: Sequence[int], devices: Sequence[int] | None
 ) -> LayerAssignment:
-    """Return the assignment with so many layers of each stage, on the first devices or those given."""
+    """Return the assignment with stages of so many layers, on the first devices or those given."""
     known = len(instance.chain.devices)
     used = list(range(len(counts))) if devices is None else list(devices)
     if len(counts) > len(used) or len(counts) > known:
@@ -207,7 +209,8 @@ def _read_llama(text: str, instance: LayersInstance) -> list[int]:
         raise InvalidInputError(f"-ts is {quoted(text)}; expected shares with commas, e.g. 3,1.")
     before, _ = instance.chain.outer
     slots, total = instance.chain.layers - before, sum(shares)
-    counts, ends = [0] * len(shares), []
+    counts = [0] * len(shares)
+    ends: list[float] = []
     for share in shares:
         ends.append((ends[-1] if ends else 0.0) + share)
     for at in range(slots):
@@ -222,7 +225,8 @@ def _read_megatron(text: str, instance: LayersInstance) -> list[int]:
     expanded = _expanded(layout)
     if not re.fullmatch("E?[t|]*L?", expanded):
         raise InvalidInputError(
-            f"the layout is {quoted(text)}; expected E, t and L in this order, with | between stages."
+            f"the layout is {quoted(text)}; expected E, t and L in this order, with | between "
+            "stages."
         )
     before, behind = instance.chain.outer
     if expanded.count("E") != before or expanded.count("L") != behind:
@@ -241,7 +245,9 @@ def _expanded(layout: str) -> str:
             return layout
         unit, times = (match[1], match[2]) if match[2] else (match[3], match[4])
         if len(unit) * int(times) > 2 * MOST_LAYERS or len(layout) > 4 * MOST_LAYERS:
-            raise InvalidInputError(f"the layout repeats {quoted(unit)} {times} times; expected less.")
+            raise InvalidInputError(
+                f"the layout repeats {quoted(unit)} {times} times; expected less."
+            )
         layout = layout[: match.start()] + unit * int(times) + layout[match.end() :]
     raise InvalidInputError("the layout has more than 100 repetitions; expected fewer.")
 
@@ -266,7 +272,7 @@ def _read_deepspeed(text: str, instance: LayersInstance) -> list[int]:
 
 
 def _differences(ends: list[int]) -> list[int]:
-    counts = [b - a for a, b in zip(ends, ends[1:], strict=False)]
+    counts = [b - a for a, b in itertools.pairwise(ends)]
     if not counts or min(counts) < 0 or ends[0] != 0:
         raise InvalidInputError(f"the parts are {quoted(ends)}; expected 0 and then ascending.")
     return counts

@@ -21,14 +21,12 @@ def assignments(sample: LayersInstance) -> Iterator[tuple[list[int], list[int]]]
 
 
 def cost(sample: LayersInstance, ends: list[int], used: list[int]) -> int | None:
-    """Return what an assignment costs, written down from the definition; None if it does not fit."""
+    """Return what an assignment costs, from the definition; None if it does not fit."""
     chain, loads = sample.chain, []
     for s, (end, device) in enumerate(zip(ends, used, strict=True)):
         first, kind = ends[s - 1] if s else 0, chain.devices[device]
         flights = min(sample.micro_batches, len(ends) - s) if chain.training else 1
-        taken = sum(
-            int(chain.weights[i]) + flights * int(chain.held[i]) for i in range(first, end)
-        )
+        taken = sum(int(chain.weights[i]) + flights * int(chain.held[i]) for i in range(first, end))
         for i, j, shared in chain.tied:
             if first <= i < end and first <= j < end:
                 taken -= shared

@@ -32,7 +32,8 @@ class Instance(NamedTuple):
     apart
         Whether a stage may begin at each layer.
     transfer, link
-        Ticks over each kind of link behind each layer but the last; the kind for each pair of types.
+        Ticks over each kind of link behind each layer but the last; the kind for each pair of
+        types.
     devices
         The type of each device in order, if stages have to follow it.
     members
@@ -104,9 +105,7 @@ def memory(instance: Instance, first: int, end: int, in_flight: int) -> int:
         for at in range(first, end)
         if at in instance.partner and instance.partner[at][0] < end
     )
-    return (
-        sum(instance.weights[first:end]) - shared + in_flight * sum(instance.held[first:end])
-    )
+    return sum(instance.weights[first:end]) - shared + in_flight * sum(instance.held[first:end])
 
 
 def _apart(joined: list[int], n: int) -> list[bool]:

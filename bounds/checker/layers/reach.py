@@ -1,14 +1,14 @@
 """Searches all assignments of `layers` that cost little enough, from the last stage to the first.
 
-A state is what is left to do: the layers before `start`, the devices that are not taken yet, the type
-of the device that receives what these layers hand on, and how many micro-batches the next stage
-holds. If devices may have any order, those of a type that are left count only by their number; if
-not, it is the position up to which they are taken.
+A state is what is left to do: the layers before `start`, the devices that are not taken yet, the
+type of the device that receives what these layers hand on, and how many micro-batches the next
+stage holds. If devices may have any order, those of a type that are left count only by their
+number; if not, it is the position up to which they are taken.
 
-The rest costs at least `Rest.least`, less the prices of all devices that are left: the cheapest way to
-cover these layers where every device costs its price more, and any number of each may be used. The
-way that does so with the devices that are left pays for no more than all of them. So states whose
-cost so far and least rest are above the target lead nowhere, whatever the prices are.
+The rest costs at least `Rest.least`, less the prices of all devices that are left: the cheapest
+way to cover these layers where every device costs its price more, and any number of each may be
+used. The way that does so with the devices that are left pays for no more than all of them. So
+states whose cost so far and least rest are above the target lead nowhere, whatever the prices are.
 """
 
 import heapq
@@ -75,7 +75,7 @@ class Rest:
                 self.root = min(self.root, value)
 
     def spans(self, held: int, kind: int, end: int) -> list[tuple[int, int]]:
-        """Return where a stage up to `end` may begin on a type of device, nearest first, and its ticks."""
+        """Return where a stage up to `end` may begin on a type, nearest first, and its ticks."""
         known = self._spans.get((held, kind, end))
         if known is not None:
             return known
@@ -99,7 +99,7 @@ class Rest:
         return found
 
     def starts(self, held: int, kind: int, over: int, ends: int) -> int:
-        """Return where stages up to any of `ends` may begin, as bits; `over` is the kind of link."""
+        """Return where stages up to any of `ends` may begin, as bits; `over` is their link."""
         found, one = 0, self.instance
         spend(2 + 3 * ends.bit_count())
         while ends:
@@ -216,6 +216,7 @@ def cheapest(
     pushed = 0
     while queue:
         _, _, end, unused, receiver, held, left, step = heapq.heappop(queue)
+        assert isinstance(step, Step)
         if end == 0:
             return step
         if (step.cost, step.largest) not in seen.get((end, unused, receiver, held), [(0, 0)]):
@@ -255,16 +256,15 @@ def cheapest(
 
 
 def _all_devices(instance: Instance) -> Any:
-    """Return what no device is taken of: how many there are of each type, or the end of the order."""
+    """Return all devices: how many there are of each type, or the end of the order."""
     if instance.is_free:
         return tuple(map(len, instance.members))
     return len(instance.devices)
 
 
-def _choices(
-    instance: Instance, unused: Any, prices: list[int]
-) -> list[tuple[int, Any, int, int]]:
-    """Return the types that the next stage may have, what is then left, its device, and what is paid.
+def _choices(instance: Instance, unused: Any, prices: list[int]) -> list[tuple[int, Any, int, int]]:
+    """Return the types that the next stage may have, what is then left, its device, and what is
+    paid.
 
     In a given order, the last device of a type is taken, and those behind it stay empty.
     """
@@ -280,7 +280,8 @@ def _choices(
             for kind, count in enumerate(unused)
             if count
         ]
-    found, paid = {}, 0
+    found: dict[int, tuple[int, Any, int, int]] = {}
+    paid = 0
     for place in range(unused - 1, -1, -1):
         spend(1)
         kind = instance.devices[place]
