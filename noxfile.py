@@ -82,6 +82,16 @@ def tests_all(session: nox.Session) -> None:
 
 
 @nox.session
+def torch(session: nox.Session) -> None:
+    """Run what needs PyTorch: modules, exported programs, and what its exporters of today write."""
+    install(session, "test", "torch")
+    session.run(
+        "pytest", "tests/datasets/test_torch_exports.py", "tests/datasets/test_torch_file.py",
+        "tests/benchmarks/test_api.py", *session.posargs,
+    )  # fmt: skip
+
+
+@nox.session
 def properties(session: nox.Session) -> None:
     """Run all tests with new random examples of their properties, more of them than `tests`."""
     install(session, "test")

@@ -82,10 +82,13 @@ class Wanted:
         Statuses whose stored rows do not count as finished.
     pattern
         Shell pattern that a task's label has to match; None for all tasks.
+    rerun
+        Methods whose stored rows do not count as finished.
     """
 
     retry: Collection[str] = ()
     pattern: str | None = None
+    rerun: Collection[str] = ()
 
     def matches(self, planned: PlannedTask) -> bool:
         """Whether a task's label matches the pattern."""
@@ -134,10 +137,7 @@ def run_planned(
                 f"no task matches {wanted.pattern!r}; "
                 "labels look like 'onnx-light/resnet50 k=8 share'."
             )
-        finished = {
-            task_id for task_id, status in store.finished().items() if status not in wanted.retry
-        }
-        to_do = [item for task_id, item in by_id.items() if task_id not in finished]
+        to_do = lacking(store, by_id, wanted)
         summary = RunSummary(len(by_id), len(by_id) - len(to_do))
         on_start(summary.planned, len(to_do))
         if to_do:
@@ -149,6 +149,20 @@ def run_planned(
         ended = store.finished()
         summary.stored = Counter(ended[task_id] for task_id in by_id if task_id in ended)
     return summary
+
+
+def lacking(
+    store: ResultStore, by_id: Mapping[str, PlannedTask], wanted: Wanted
+) -> list[PlannedTask]:
+    """Return the planned tasks that a folder lacks, or that are wanted again."""
+    finished = {
+        task_id for task_id, status in store.finished().items() if status not in wanted.retry
+    }
+    return [
+        item
+        for task_id, item in by_id.items()
+        if task_id not in finished or item.task.method in wanted.rerun
+    ]
 
 
 class InstanceRun:

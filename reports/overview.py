@@ -7,6 +7,7 @@ import pandas as pd
 
 from boundmark.reports.folder_results import FolderResults
 from boundmark.reports.pages.page import Section
+from boundmark.reports.stored.notes import read_notes
 from boundmark.reports.tables.parameters import (
     parameter_column,
     parameter_names,
@@ -141,6 +142,31 @@ def _value(key: str, value: Any) -> str:
     return str(value)
 
 
+# Names in a sentence.
+MOST_NAMED = 5
+
+
+def _left_out(folder: FolderResults) -> list[str]:
+    """Return what runs noted of files that they left out, and of what they took for granted."""
+    notes = read_notes(folder.store)
+    found = []
+    if notes.left_out:
+        reasons = [f"{name} ({why.rstrip('.')})" for name, why in notes.left_out.items()]
+        found.append(
+            f"{count(len(reasons), 'file')} of the suite could not be read or treated: "
+            f"{_some(reasons)}."
+        )
+    if notes.assumptions:
+        texts = [f"{name}: {'; '.join(texts)}" for name, texts in notes.assumptions.items()]
+        found.append(f"Taken for granted of models: {_some(texts)}.")
+    return found
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = f"; and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
+    return "; ".join(texts[:MOST_NAMED]) + more
+
+
 def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tuple[str, ...]:
     """Return what does not depend on the problem.
 
@@ -151,6 +177,7 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
     """
     certified, record = folder.certified, folder.environment
     found = [
+        *_left_out(folder),
         "A gap bounds the distance from the optimum: the solution may be better, or the bound "
         "weaker, than it suggests.",
         "Costs and bounds count if their documents are in the folder, unchanged, about the same "
