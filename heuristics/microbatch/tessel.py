@@ -35,11 +35,14 @@ class TesselSettings:
         some are still undecided.
     most_steps
         Decisions after which nothing more is tried.
+    first_precision
+        The first bisections end when what is left between the bounds is this part of the period.
     """
 
     first_steps: int = 1_000
     growth: int = 8
     most_steps: int = 1_000_000
+    first_precision: float = 1 / 64
 
 
 def run(
@@ -116,24 +119,24 @@ def shorter_repetends(
 ) -> Iterator[TimedRepetend]:
     """Yield repetends with ever shorter periods.
 
-    A number of micro-batches is asked for a period below the best one, since most have none; then
-    follows bisection (Section V). One that was refuted is not asked again.
+    A number of micro-batches is asked for the load of a device, below which there is nothing, then
+    for less than the best period, since most have none; then follows bisection (Section V). A
+    number that was refuted is not asked again.
 
     Raises
     ------
     OutOfTimeError
         If the budget is spent.
     """
-    layout = instance.layout
-    shortest = max(layout.loads)
-    best = int(layout.durations.sum()) + 1
-    left, steps = list(sizes), settings.first_steps
-    searcher = RepetendSearch(layout, instance.capacity)
+    shortest = max(instance.layout.loads)
+    best = int(instance.layout.durations.sum()) + 1
+    left, steps, precision = list(sizes), settings.first_steps, settings.first_precision
+    searcher = RepetendSearch(instance.layout, instance.capacity)
     while left and best > shortest and steps <= settings.most_steps:
         undecided = []
         for size in left:
-            least, period, is_refuted = shortest, best - 1, False
-            while least <= period < best and best > shortest:
+            least, period, is_refuted, is_first = shortest, shortest, False, True
+            while period < best:
                 if budget.is_spent():
                     raise OutOfTimeError
                 verdict, repetend = searcher.find(size, period, steps)
@@ -143,10 +146,13 @@ def shorter_repetends(
                 else:
                     best = repetend.period
                     yield repetend
-                period = (least + best - 1) // 2
+                if best - least <= precision * best:
+                    break
+                period = best - 1 if is_first else (least + best - 1) // 2
+                is_first = False
             if not is_refuted:
                 undecided.append(size)
-        left, steps = undecided, steps * settings.growth
+        left, steps, precision = undecided, steps * settings.growth, 0.0
 
 
 @dataclass(frozen=True)
