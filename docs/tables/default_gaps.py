@@ -101,32 +101,35 @@ def _cell(gap: float | None) -> str:
 
 
 def draw(data: pd.DataFrame, path: Path) -> None:
-    """Draw a point for each instance, in a row for each tool; splits that do not fit at the right."""
+    """Draw a point for each instance, in a row for each tool; those without split at the right."""
     import matplotlib as mpl
 
     mpl.use("svg")
     import matplotlib.pyplot as plt
 
-    mpl.rcParams["svg.hashsalt"] = "boundmark"
+    mpl.rcParams |= {"svg.hashsalt": "boundmark", "svg.fonttype": "none"}
     tools = [tool for tool in TOOLS if tool in set(data["tool"])]
     largest = float(data["gap"].astype("float64").max())
     figure, axes = plt.subplots(figsize=(8, 0.45 * len(tools) + 1.2))
     colours = {"prefill": "#3b6ea5", "decode": "#c8553d", "training": "#5b8c5a"}
-    for at, tool in enumerate(tools):
-        own = data[data["tool"] == tool].reset_index(drop=True)
-        for number, row in own.iterrows():
-            missing = row["gap"] is None or pd.isna(row["gap"])
-            x = largest * 1.12 if missing else row["gap"]
-            y = at + (int(number) / max(1, len(own) - 1) - 0.5) * 0.6
-            axes.plot(
-                x, y, "x" if missing else "o", color=colours[row["phase"]], markersize=4, alpha=0.8
-            )
+    place = {tool: at for at, tool in enumerate(tools)}
+    number = data.groupby("tool").cumcount()
+    count = data.groupby("tool")["tool"].transform("size")
+    points = data.assign(
+        y=data["tool"].map(place) + (number / (count - 1).clip(lower=1) - 0.5) * 0.6,
+        x=data["gap"].astype("float64").fillna(1.12 * largest),
+    )
+    for phase, colour in colours.items():
+        own = points[points["phase"] == phase]
+        for fits, marker in ((own["gap"].notna(), "o"), (own["gap"].isna(), "x")):
+            axes.scatter(
+                own["x"][fits], own["y"][fits], 14, colour, marker=marker, alpha=0.8, linewidths=0.8,
+                label=phase if marker == "o" else None,
+            )  # fmt: skip
     axes.set_yticks(range(len(tools)), [TOOLS[tool] for tool in tools])
     axes.invert_yaxis()
     axes.set_xlabel("above the certified optimum (%); crosses: no split that fits")
     axes.axvline(largest * 1.06, color="0.8", linewidth=0.8)
-    for phase, colour in colours.items():
-        axes.plot([], [], "o", color=colour, label=phase)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=3, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
