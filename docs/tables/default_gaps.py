@@ -123,8 +123,8 @@ def draw(data: pd.DataFrame, path: Path) -> None:
         own = points[points["phase"] == phase]
         for fits, marker in ((own["gap"].notna(), "o"), (own["gap"].isna(), "x")):
             axes.scatter(
-                own["x"][fits], own["y"][fits], 14, colour, marker=marker, alpha=0.8, linewidths=0.8,
-                label=phase if marker == "o" else None,
+                own["x"][fits], own["y"][fits], 14, colour, marker=marker, alpha=0.8,
+                linewidths=0.8, label=phase if marker == "o" else None,
             )  # fmt: skip
     axes.set_yticks(range(len(tools)), [TOOLS[tool] for tool in tools])
     axes.invert_yaxis()
