@@ -66,8 +66,8 @@ class Find:
 
     @property
     def words(self) -> str:
-        """Value, method and day in words."""
-        return f"{self.value:,} by {self.method} {self.method_version} ({self.date}, {self.by})"
+        """Value, method and day."""
+        return f"{self.value:,} by {self.method} {self.method_version} ({self.date})"
 
     @property
     def documents(self) -> tuple[str, ...]:
