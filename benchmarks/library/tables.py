@@ -1,6 +1,7 @@
 """The library's pages: a table of all instances that sorts by any column, and their history."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,10 +56,11 @@ def library_page(library: Library, entries: Sequence[Entry]) -> Page:
     found = sum(entry.status == "optimal" for entry in entries)
     summary = (
         f"{count(len(entries), 'instance')}, {found:,} of them proven optimal, in "
-        f"{size(library.size)}: solutions and certificates that `boundmark library verify` checks. "
+        f"{size(library.size)}: solutions and certificates for anybody to check. "
         f"All of it is under {library.facts.licence}."
     )
-    problems = sorted({entry.problem for entry in entries})
+    counts = Counter(entry.problem for entry in entries)
+    problems = sorted(counts, key=lambda name: (-counts[name], name))
     return Page(
         title="Best-known results",
         summary=summary,
