@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,9 @@ BASELINES = Path("benchmarks/baselines")
 
 # A folder for each night, and the history of all.
 NIGHTS = Path("results/nights")
+
+# Each night checks one of so many parts of the library.
+LIBRARY_PARTS = 7
 
 LAYERS = ("problems", "datasets", "heuristics", "bounds", "benchmarks", "reports")
 
@@ -160,6 +164,9 @@ def nightly(session: nox.Session) -> None:
     out, wrong = run_afresh(session, suite, "runs")
     base = BASELINES / f"{name_of(suite)}.parquet"
     history = NIGHTS / f"{base.stem}-history.parquet"
+    part = f"{dt.date.today().toordinal() % LIBRARY_PARTS + 1}/{LIBRARY_PARTS}"
+    if not went_well(session, "library", "verify", "--afresh", "--quiet", "--part", part):
+        wrong.append(f"part {part} of the library")
     if not went_well(session, "report", str(out), "--history", str(history)):
         wrong.append("report")
     thresholds = BASELINES / "thresholds.toml"
@@ -199,6 +206,28 @@ def baseline(session: nox.Session) -> None:
     if base.exists():
         went_well(session, "compare", str(base), str(out))
     session.run("boundmark", "baseline", str(out), str(base))
+
+
+@nox.session
+def viprchk(session: nox.Session) -> None:
+    """Let viprchk, which others wrote, confirm exported trees; skipped where it is not found.
+
+    It is the program of github.com/scipopt/vipr; pass its path, `-- path/to/viprchk`, if it is not
+    on the PATH.
+    """
+    path = session.posargs[0] if session.posargs else "viprchk"
+    found = shutil.which(path)
+    if found is None:
+        session.skip(f"there is no program {path!r}")
+    install(session, "test")
+    session.run("pytest", "tests/bounds/pipeline/test_viprchk.py", env={"VIPRCHK": found})
+
+
+@nox.session
+def library(session: nox.Session) -> None:
+    """Let the checker see the library, all of it or a part: `-- --part 3/7`; see `--help`."""
+    install(session)
+    session.run("boundmark", "library", "verify", *(session.posargs or ["--sources"]))
 
 
 @nox.session
