@@ -185,7 +185,7 @@ def test_warm_up_that_is_run_into_after_a_while(repetitions: int) -> None:
 
 
 def test_one_repetition_may_be_the_only_one_that_fails() -> None:
-    """What ends a plan with one repetition runs where its warm-up does; with more it comes later."""
+    """What ends a plan with one repetition runs into its warm-up; with more it comes later."""
     pair = layout([("F", 1, 0, (0,)), ("S", 1, 0, (0,))], [(0, 1)], 1)
     sample = MicrobatchInstance.of(pair, memory=1)
     starts, members = [[0, 4], [1, 5]], [0, 1]
