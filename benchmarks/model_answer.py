@@ -134,7 +134,10 @@ class ModelAnswer:
 
     @property
     def method(self) -> str | None:
-        """Name of the method that found the solution; ``"given"`` for one of your own."""
+        """Name of the method that found the solution.
+
+        ``"given"`` for one of your own, ``"library"`` for one that the library has.
+        """
         return self.record.method
 
     @property
@@ -149,9 +152,10 @@ class ModelAnswer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was taken for granted, and which methods did not finish, as sentences."""
+        """What the library knew, what was taken for granted, and which methods did not finish."""
         interrupted = ("Ctrl-C ended the search",) if self.record.interrupted else ()
-        return (*self.record.warnings, *interrupted, *self.record.failures)
+        library = (f"from the library: {self.record.start}",) if self.record.start else ()
+        return (*library, *self.record.warnings, *interrupted, *self.record.failures)
 
     @cached_property
     def solution(self) -> pd.DataFrame:
@@ -209,6 +213,7 @@ class ModelAnswer:
         if record.source.device:
             found["device"] = record.source.device
         found[name] = "none" if self.cost is None else f"{self.cost:,}{unit} by {record.method}"
+        found.update({} if self.cost is None else dict(self._presentation.remarks(record)))
         if self.bound is None:
             found["certified bound"] = "none"
         else:

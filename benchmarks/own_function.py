@@ -172,8 +172,6 @@ def own_method(function: Callable[..., Any] | Method, problem: str) -> Method:
         If it takes neither an instance nor what a streaming function takes.
     """
     if isinstance(function, Method):
-        if not function.problem:
-            return replace(function, problem=problem)
         if function.problem != problem:
             raise InvalidInputError(
                 f"method {function.name!r} treats {function.problem!r}; expected one for "

@@ -50,21 +50,26 @@ class RunSummary:
         How often each status came up among the others.
     stored
         How often each status stands in the folder, of all planned tasks.
+    unsupported
+        Method and reason of each task that its method did not support.
     """
 
     planned: int
     reused: int
     statuses: dict[str, int] = field(default_factory=dict)
     stored: Mapping[str, int] = field(default_factory=dict)
+    unsupported: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def done(self) -> int:
         """Number of tasks that were run."""
         return sum(self.statuses.values())
 
-    def count(self, status: str) -> None:
+    def count(self, outcome: Outcome) -> None:
         """Note that a task has ended."""
-        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.statuses[outcome.status] = self.statuses.get(outcome.status, 0) + 1
+        if outcome.status == "unsupported":
+            self.unsupported.append((outcome.task.method, outcome.status_detail or ""))
 
 
 @dataclass(frozen=True)
@@ -286,7 +291,7 @@ def _execute(
         compactions = summary.done // ROWS_A_COMPACTION
         writer.write(items)
         for outcome in outcomes:
-            summary.count(outcome.status)
+            summary.count(outcome)
             speed.after(outcome)
         if summary.done // ROWS_A_COMPACTION > compactions:
             store.compact()

@@ -204,7 +204,7 @@ class Method:
         name
             By default that of the file.
         problem
-            Needed to register it; `boundmark.benchmark` takes that of its instances.
+            By default the one that comes first where a model suits several.
         kind
             What it may report; an executable that reports no bounds is a heuristic.
 
@@ -220,8 +220,11 @@ class Method:
         """
         from pathlib import Path
 
+        from boundmark.problems.catalog import problems
         from boundmark.problems.command_method import CommandRun
 
+        if not problem:
+            problem = min(problems().values(), key=lambda one: (one.precedence, one.name)).name
         texts = argv if isinstance(argv, list | tuple) else ()
         if not texts or not all(isinstance(text, str) and text for text in texts):
             raise InvalidInputError(

@@ -24,8 +24,13 @@ def title(folder: FolderResults) -> str:
 
 def summary(folder: FolderResults, headlines: Sequence[str]) -> str:
     """Return what was found: over all, of each problem, and how many tasks failed."""
-    failed = int((folder.tasks["status"] != "ok").sum())
+    statuses = folder.tasks["status"]
+    unsupported = int((statuses == "unsupported").sum())
+    failed = int((statuses != "ok").sum()) - unsupported
     ended = f"{count(failed, 'task')} did not end ok." if failed else "Every task ended ok."
+    if unsupported:
+        ended = f"{count(failed, 'task') if failed else 'No task'} failed; the methods of "
+        ended += f"{count(unsupported, 'task')} do not support the instance, or cannot here."
     return " ".join(text for text in (_known(folder), *headlines, ended) if text)
 
 

@@ -13,6 +13,7 @@ from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.graphs import export_graph, show
+from boundmark.benchmarks.cli.library import library
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
 from boundmark.benchmarks.cli.merge import merge
 from boundmark.benchmarks.cli.profile import profile
@@ -96,6 +97,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
         merge,
         query,
         export,
+        library,
         solve,
         evaluate,
         profile,

@@ -47,6 +47,8 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         _print(name, "none found")
     else:
         _print(name, f"{answer.objective:,}{unit} (by {answer.method}, verified)")
+        for label, text in presentation.remarks(answer):
+            _print_sentence(label, text)
     if answer.certified_bound is None:
         _print("certified bound", "none found")
     else:
@@ -64,6 +66,8 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     _print("seconds", f"{answer.seconds:.1f}")
     device = f", device {answer.source.device}" if answer.source.device else ""
     _print("instance", f"{instance.sha256[:12]}{device}")
+    if answer.start:
+        _print_sentence("library", answer.start)
     for warning in answer.warnings:
         _print_sentence("warning", warning)
     for failure in answer.failures:

@@ -11,7 +11,7 @@ import click
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.options import fail_on_option, fail_over, statuses
 from boundmark.benchmarks.cli.solving import INTERRUPTED
-from boundmark.reports.stored.statuses import FAILURES
+from boundmark.reports.stored.statuses import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.runner import Wanted
@@ -122,6 +122,8 @@ def run(
     text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
     text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
     click.echo(printable(text))
+    for reason in unsupported_by_reason(summary.unsupported):
+        click.echo(printable(reason.sentence))
     for line in _records(out, update_best, quiet):
         click.echo(printable(line))
     fail_over(fail_on, summary.stored)

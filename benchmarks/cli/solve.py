@@ -23,7 +23,12 @@ from boundmark.benchmarks.cli.solving import (
     "--solution", "given", metavar="FILE", type=click.Path(path_type=Path),
     help="Begin with a solution of your own, in a form that `boundmark evaluate` reads.",
 )  # fmt: skip
-def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
+@click.option(
+    "--as", "tool", metavar="TOOL",
+    help="Print the solution alone, as this tool takes it: vllm, device-map, llama.cpp, megatron, "
+    "torch, deepspeed or onnxruntime for chains of repeated blocks.",
+)  # fmt: skip
+def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequest) -> None:
     """Solve one instance: MODEL is a file or a data set's member.
 
     Without --problem, it is the first problem listed by `boundmark problems` that is about such a
@@ -43,12 +48,15 @@ def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.instance_choice import named_instance
     from boundmark.benchmarks.method_rounds import MethodPlan
+    from boundmark.benchmarks.presentation import presentation_of
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.catalog import problems
 
     settings = request.settings()
     if len(request.several()) > 1:
+        if tool is not None:
+            raise click.UsageError("--as prints one solution; expected one value per parameter.")
         _solve_several(model, given, request)
         return
     clock = WallClock.of_command(settings.time_limit_seconds)
@@ -56,9 +64,13 @@ def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
     if given is not None:
         own = instance_and_solution(model, given, *request.source)
     source = own.source if own else named_instance(model, *request.source)
+    if tool is not None:
+        _check_tool(tool, source.instance.problem)
     plan = MethodPlan.of(problems()[source.instance.problem], request.methods)
     answer, files = search(source, plan, request, clock, given=own)
-    if request.as_json:
+    if tool is not None and answer.solution is not None:
+        click.echo(presentation_of(source.instance.problem).as_tool(answer, tool))
+    elif request.as_json:
         print_json(answer, files)
     else:
         with wide_tables(request.wide):
@@ -70,6 +82,16 @@ def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
     if answer.objective is None and answer.certified_bound is None:
         click.echo("No method found a solution or a bound; the notes say why.", err=True)
         sys.exit(NOTHING_FOUND)
+
+
+def _check_tool(tool: str, problem: str) -> None:
+    """Refuse a tool in whose words no solution of the problem can be written."""
+    from boundmark.benchmarks.presentation import presentation_of
+
+    known = presentation_of(problem).tools
+    if tool not in known:
+        expected = f"one of {', '.join(known)}" if known else "no --as"
+        raise click.UsageError(f"--as is {tool!r}; for problem {problem!r}, expected {expected}.")
 
 
 def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> None:
