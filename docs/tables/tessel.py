@@ -98,7 +98,7 @@ def table_2(small: Results) -> None:
             own = "×" if row is None else bubble(shapes.load(name), int(row["objective"]))
             cells.append(f"{own} ({printed})")
         lines.append((f"{model} ({shape.upper()})", *cells))
-    table("### Table II", ("model", "1F1B", "Chimera-direct", "1F1B+", "Tessel"), lines)
+    table("### Table II: bubble rate (%), the paper's in brackets", ("model", "1F1B", "Chimera-direct", "1F1B+", "Tessel"), lines)
 
 
 FOUR = ("v", "x", "m", "nn", "k")
