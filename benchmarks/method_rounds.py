@@ -131,7 +131,9 @@ class MethodRounds:
         Rows of the results folder about this instance. A method is not run again if it ended by
         itself, or had about as much time as it would get.
     target
-        Cost of a solution that the user has; methods may stop once that is proven optimal.
+        Cost of a solution that is known; methods may stop once that is proven optimal.
+    floor
+        Certified bound that is known.
     on_change
         Called in any thread whenever there is news.
 
@@ -160,10 +162,13 @@ class MethodRounds:
         *,
         stored: pd.DataFrame,
         target: int | None = None,
+        floor: int | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
         self._immediate, self._rounds = options.plan.immediate, options.plan.rounds
+        self._done: list[MethodChoice] = []
+        self._immediate_seconds = 0.0
         self._settings = options.settings
         self.clock = options.clock
         self.on_begin: Callable[[WallClock], None] = lambda clock: None
@@ -173,7 +178,7 @@ class MethodRounds:
         self._changed = threading.Condition(threading.RLock())
         self._waiting: list[MethodChoice] = []
         self.objective = target
-        self.bound: int | None = None
+        self.bound = floor
         self.round = 0
         self.running: list[str] = []
         self.tried: list[str] = []
@@ -185,17 +190,28 @@ class MethodRounds:
         return len(self._rounds)
 
     @property
+    def to_come(self) -> list[list[str]]:
+        """Names of the methods of each round that has not begun."""
+        return [[one.method.name for one in round_] for round_ in self._rounds[self.round :]]
+
+    @property
     def is_proven(self) -> bool:
         """Whether the best solution is proven optimal."""
         return self.objective is not None and self.objective == self.bound
 
     def immediate_tasks(self) -> Iterator[PlannedTask]:
-        """Yield the tasks that need no processes of their own, one after the other."""
+        """Yield the tasks that need no processes of their own, one after the other.
+
+        Those that are not begun before the others have used a second wait for the first round, as
+        those that were ended.
+        """
         for choice in self._immediate:
             limit = min(IMMEDIATE_SECONDS, self.clock.seconds)
             if self.is_proven or self.why_stopped:
                 return
-            if not self._is_known(choice, limit):
+            if self._immediate_seconds >= IMMEDIATE_SECONDS:
+                self._postpone(choice)
+            elif not self._is_known(choice, limit):
                 self.tried.append(choice.method.name)
                 yield self._planned(choice, limit)
 
@@ -218,7 +234,15 @@ class MethodRounds:
         self._on_change()
 
     def finished(self, planned: PlannedTask, outcome: Outcome) -> None:
-        """Note an outcome."""
+        """Note an outcome; an immediate method whose time was too short gets more in round 1."""
+        if self.round == 0:
+            self._immediate_seconds += outcome.wall_seconds
+            for choice in self._immediate:
+                if choice.method.name == planned.task.method:
+                    if outcome.status == "timeout":
+                        self._postpone(choice)
+                    else:
+                        self._done.append(choice)
         self.take(planned.task.method, outcome.objective, outcome.bound_certified)
 
     def not_run(self) -> list[tuple[str, str]]:
@@ -237,6 +261,11 @@ class MethodRounds:
             self.why_stopped = self.why_stopped or why
             self._changed.notify_all()
 
+    def _postpone(self, immediate: MethodChoice) -> None:
+        """Add a method to the first round."""
+        first, *others = self._rounds or ((),)
+        self._rounds = ((*first, immediate), *others)
+
     def _next(self) -> PlannedTask | None:
         with self._changed:
             if self.round == 0 and not self.why_stopped:
@@ -246,7 +275,7 @@ class MethodRounds:
                 if self._waiting:
                     choice = self._waiting.pop(0)
                     limit = self._share()
-                    if self._is_known(choice, limit):
+                    if choice in self._done or self._is_known(choice, limit):
                         continue
                     if self.clock.for_methods() == 0.0:
                         continue

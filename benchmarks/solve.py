@@ -1,6 +1,5 @@
 """One instance: the best solution and the best certified bound that the methods find."""
 
-import itertools
 import signal
 from collections.abc import Collection
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import GIVEN, Answer
+from boundmark.benchmarks.answer import GIVEN, LIBRARY, Answer
 from boundmark.benchmarks.engines import local_engine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
@@ -22,6 +21,7 @@ from boundmark.benchmarks.interruption import (
     ending_gently,
 )
 from boundmark.benchmarks.kernels import compile_kernels
+from boundmark.benchmarks.library.known import KnownResults
 from boundmark.benchmarks.method_rounds import MethodRounds, SolvingOptions
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.progress import live_lines
@@ -52,6 +52,7 @@ def solve(
     directory: Path,
     *,
     given: GivenSolution | None = None,
+    known: KnownResults | None = None,
     console: "Console | None" = None,
 ) -> Answer:
     """Run methods on an instance and return the best of what was verified.
@@ -70,6 +71,8 @@ def solve(
         Results folder; methods that have had about as much time there are not run again.
     given
         A solution that the user has, which is as good as one that a method has found.
+    known
+        What the library has, which is as good as well.
     console
         Where progress is shown; None for nowhere.
     """
@@ -78,7 +81,8 @@ def solve(
         source,
         options,
         stored=stored[stored["instance_sha256"] == source.instance.sha256],
-        target=given.objective if given else None,
+        target=min(_costs(given, known), default=None),
+        floor=known.bound if known else None,
     )
     late = _run(going, source, directory, options, console)
     rows = ResultStore.open(directory).results()
@@ -87,6 +91,7 @@ def solve(
     ]
     tried_first = [choice.method.name for choice in options.plan.immediate]
     answer = _best(source, rows, directory, going.clock.spent(), given, tried_first)
+    answer = _with_known(answer, known) if known else answer
     unfinished = [f"{name}: not run, because {why}" for name, why in going.not_run()]
     if late:
         unfinished += [f"{name}: {late}" for name in going.running]
@@ -106,7 +111,7 @@ def _run(
 ) -> str:
     """Run all methods; return why results were left unchecked, empty if none were."""
 
-    def told(outcome: Outcome) -> Outcome:
+    def amended(outcome: Outcome) -> Outcome:
         if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
             detail = _ended_because(going.why_stopped)
             return replace(outcome, status="timeout", status_detail=detail)
@@ -121,21 +126,19 @@ def _run(
     try:
         with (
             ending_gently(going.stop) as set_clock,
-            storing(source, directory, finished, told) as run,
+            storing(source, directory, finished, amended) as run,
         ):
             going.on_begin = set_clock
             run.here(going.immediate_tasks())
-            if going.is_proven or going.why_stopped:
+            if going.is_proven or going.why_stopped or not going.to_come:
                 return ""
             shown: AbstractContextManager[None] = nullcontext()
             if console is not None:
                 compile_kernels(console, source.instance.problem)
                 shown = live_lines(console, going)
             # No more processes than there are methods to run in them.
-            methods = [choice.method.name for choice in itertools.chain(*options.plan.rounds)]
-            engine = local_engine(min(options.workers, max(1, len(methods))))
-            first = [choice.method.name for choice in options.plan.rounds[0]]
-            engine.start(source.instance.problem, first)
+            engine = local_engine(min(options.workers, sum(map(len, going.to_come))))
+            engine.start(source.instance.problem, going.to_come[0])
             with closing(engine), shown:
                 run.on_engine(
                     engine, going.tasks(), lambda: going.stop("an outcome could not be stored")
@@ -188,6 +191,37 @@ def _best(
     )
 
 
+def _costs(given: GivenSolution | None, known: KnownResults | None) -> list[int]:
+    """Return the costs of the solutions that a search begins with."""
+    costs = [given.objective] if given else []
+    if known is not None and known.objective is not None:
+        costs.append(known.objective)
+    return costs
+
+
+def _with_known(answer: Answer, known: KnownResults) -> Answer:
+    """Return the answer with the library's solution and bound where nothing better was found."""
+    start = known.words
+    if known.objective is not None:
+        if answer.objective is None or known.objective < answer.objective:
+            answer = replace(
+                answer, objective=known.objective, solution=known.solution, method=LIBRARY
+            )
+        elif answer.objective < known.objective:
+            start += "; the solution found is better"
+    if known.bound is not None:
+        if answer.certified_bound is None or known.bound > answer.certified_bound:
+            answer = replace(
+                answer,
+                certified_bound=known.bound,
+                certificate=known.certificate,
+                bound_method=LIBRARY,
+            )
+        elif known.bound < answer.certified_bound:
+            start += "; the bound found is better"
+    return replace(answer, start=start)
+
+
 def _ended_because(why: str) -> str:
     return f"ended because {why}"
 
@@ -198,7 +232,8 @@ def _failures(rows: pd.DataFrame, tried_first: Collection[str]) -> tuple[str, ..
     That an immediate method does not suit an instance is no failure: it is tried on all.
     """
     latest = rows.sort_values("started_at").drop_duplicates("method", keep="last")
-    latest = latest[~(latest["method"].isin(tried_first) & (latest["status"] == "unsupported"))]
+    is_unsuitable = latest["status"].isin(("unsupported", "timeout"))
+    latest = latest[~(latest["method"].isin(tried_first) & is_unsuitable)]
     is_failed = (latest["status"] != "ok") & (latest["status_detail"] != _ended_because(PROVEN))
     failed = latest[is_failed]
     return tuple(

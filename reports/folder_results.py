@@ -64,8 +64,9 @@ class FolderResults:
 
     @property
     def problems(self) -> list[str]:
-        """The problems that there are results of, by name."""
-        return sorted(set(self.tasks["problem"]))
+        """The problems that there are results of, those with the most instances first."""
+        sizes = self.certified.groupby("problem").size()
+        return sorted(map(str, sizes.index), key=lambda name: (-int(sizes[name]), name))
 
     def of_problem(self, problem: str, grouping: Grouping | None) -> ProblemResults:
         """Return the results of one problem.

@@ -16,12 +16,18 @@ from boundmark.reports.folder_results import FolderResults
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.drawing import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
-from boundmark.reports.sections.comparisons import answer_section, statistics_section
+from boundmark.reports.sections.answer import answer_section, dataset_section
+from boundmark.reports.sections.comparisons import statistics_section
 from boundmark.reports.sections.instances import MOST_BYTES, detail_section
 from boundmark.reports.sections.methods import speedup_section
 from boundmark.reports.sections.trends import trend_section
 from boundmark.reports.stored.parquet import parquet_bytes
-from boundmark.reports.tables.comparisons import method_gaps, method_pairs, method_statistics
+from boundmark.reports.tables.comparisons import (
+    instance_gaps,
+    method_gaps,
+    method_pairs,
+    method_statistics,
+)
 from boundmark.reports.tables.methods import speedup_table
 from boundmark.reports.text import count, file_name
 
@@ -81,9 +87,9 @@ def _computed(
 ) -> ProblemPart:
     results = folder.of_problem(problem, report.grouping)
     most_bytes = MOST_BYTES * len(results.tasks) // len(folder.tasks)
-    gaps = method_gaps(results.tasks, results.certified)
     tables: dict[str, pd.DataFrame] = {
-        "method_gaps": gaps,
+        "method_gaps": method_gaps(results.tasks, results.certified),
+        "instance_gaps": instance_gaps(results.tasks, results.certified),
         "method_statistics": method_statistics(results.tasks, results.traces, results.certified),
         "pairs": method_pairs(results.tasks),
         **report.tables(results),
@@ -93,9 +99,10 @@ def _computed(
     if speedups is not None:
         tables["speedups"] = speedups
     made = [
-        answer_section(results, gaps),
+        answer_section(results, tables),
         None if speedups is None else speedup_section(speedups),
         *(make(results, tables) for make in report.sections),
+        dataset_section(results, tables),
         statistics_section(tables),
         trend_section(results),
     ]

@@ -1,44 +1,53 @@
 """Runs a task in the calling process, for methods that need a fraction of a second.
 
 The processes that enforce limits take longer to start than such a method to run. What it reports is
-judged as anywhere else: by the checker, which depends on nothing and is no part of any method. Only
-the limits are not enforced, and the peak of memory is the whole process's.
+judged as anywhere else: by the checker, which depends on nothing and is no part of any method. A
+method that takes too long is ended between two steps of Python; its memory is not limited, and the
+peak that is reported is the whole process's.
 """
 
 import resource
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
+from types import FrameType
 from typing import Any
 
 from boundmark.benchmarks.execution import verification, verification_job
 from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL, describe_error
 from boundmark.benchmarks.execution.ending import Ending
 from boundmark.benchmarks.execution.frames import Frame, printable
-from boundmark.benchmarks.execution.method_job import StreamedProgress
+from boundmark.benchmarks.execution.method_job import StreamedProgress, check_method
 from boundmark.benchmarks.execution.reports import Reports
-from boundmark.benchmarks.execution.supervisor import outcome_of
+from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS, outcome_of
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.bounds import checker
-from boundmark.problems.canonical import canonical_json
-from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.statuses import Status
 
 
-def run_here(task: Task, method: Method, instance: Instance) -> Outcome:
+def run_here(task: Task, method: Method, instance: Instance, *, is_limited: bool = True) -> Outcome:
     """Run a task in this process and verify what it reports.
 
     Parameters
     ----------
     method, instance
         Those that the task names.
+    is_limited
+        Whether the method is ended a second after its limit. That takes the signals of the main
+        thread; in others nothing ends it.
     """
     reports = Reports()
     started_at = datetime.now(UTC).isoformat()
-    ending = _run(task, method, instance, reports)
+    # Before the method runs: it may change the instance, but not what it is judged by.
     document = instance.to_json()
+    ending = _run(task, method, instance, document, reports, is_limited)
 
     def refusals(candidates: Sequence[verification.Candidate]) -> list[str | None]:
         return [
@@ -65,26 +74,46 @@ class _Receiver:
         self._reports.take(Frame(header, body))
 
 
-def _run(task: Task, method: Method, instance: Instance, reports: Reports) -> Ending:
+class _LimitReachedError(BaseException):
+    """The method's time is up; methods that catch every `Exception` do not catch this."""
+
+
+def _run(
+    task: Task,
+    method: Method,
+    instance: Instance,
+    document: dict[str, Any],
+    reports: Reports,
+    is_limited: bool,
+) -> Ending:
     """Run the method and return how it ended."""
     progress = StreamedProgress(instance, _Receiver(reports))
-    # Needed by every report, and not the method's time.
-    canonical_json(instance.to_json())
-    run = method.load()
-    began, cpu_began = time.monotonic(), time.process_time()
+    longest = task.time_limit_seconds + GRACE_SECONDS
+    limit: AbstractContextManager[None] = _limit(longest) if is_limited else nullcontext()
     status: Status = "ok"
     detail = ""
+    began, cpu_began = time.monotonic(), time.process_time()
     try:
+        check_method(task, method)
+        if sha256_hex(canonical_json(document)) != task.instance_sha256:
+            raise InvalidInputError("the instance has been changed since the task was planned.")
+        run = method.load()
+        # Hashing and importing are not the method's time.
+        began, cpu_began = time.monotonic(), time.process_time()
         budget = Budget(task.time_limit_seconds, task.memory_limit_bytes, task.threads, began)
-        run(instance, budget, task.seed, progress, **task.params)
+        with limit:
+            run(instance, budget, task.seed, progress, **task.params)
+    except _LimitReachedError:
+        status, detail = "timeout", f"ended after {longest:g} s"
     except UnsupportedError as error:
         status, detail = "unsupported", str(error)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         status, detail = "error", describe_error(error)
     return Ending(
         status=status,
         detail=printable(detail, LONGEST_DETAIL),
-        exit_code=0 if status == "ok" else 1,
+        # A method that is ended here has no process that could exit.
+        exit_code={"ok": 0, "timeout": None}.get(status, 1),
         exit_signal=None,
         output_tail="",
         started=began,
@@ -92,3 +121,30 @@ def _run(task: Task, method: Method, instance: Instance, reports: Reports) -> En
         cpu_seconds=time.process_time() - cpu_began,
         peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     )
+
+
+@contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """Raise `_LimitReachedError` in the block after some seconds; only in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise _LimitReachedError
+
+    handler = signal.signal(signal.SIGALRM, ring)
+    try:
+        left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, handler or signal.SIG_DFL)
+    if left:
+        # The caller's own timer goes on; one of 0 seconds would never ring.
+        signal.setitimer(
+            signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - began)), interval
+        )

@@ -89,7 +89,7 @@ def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
         If the method needs a module that is not installed.
     """
     method = find("method", task.method, methods)
-    _check(task, method)
+    check_method(task, method)
     instance = _load(task, channel.documents())
     progress = StreamedProgress(instance, channel)
     budget = Budget(task.time_limit_seconds, task.memory_limit_bytes, task.threads, channel.start())
@@ -164,7 +164,16 @@ def _methods_at(path: str) -> Mapping[str, Method]:
     return {method.name: method for method in items}
 
 
-def _check(task: Task, method: Method) -> None:
+def check_method(task: Task, method: Method) -> None:
+    """Raise an error unless a method is the one that a task names, and can run here.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is another one, or has another version.
+    UnsupportedError
+        If it needs a module that is not installed.
+    """
     if method.problem != task.problem:
         raise InvalidInputError(
             f"method {method.name!r} treats {method.problem!r}; the task's problem is "

@@ -16,6 +16,9 @@ def render_markdown(page: Page) -> str:
     lines = [f"# {escaped(page.title)}", ""]
     if page.warning:
         lines += [f"> **{escaped(page.warning)}**", ""]
+    if page.verdict:
+        lines += [f"**{escaped(page.verdict[0])}**", ""]
+        lines += [*(f"- {escaped(line)}" for line in page.verdict[1:]), ""]
     lines += [escaped(page.summary), ""]
     if page.findings:
         lines += [*(f"- {escaped(finding)}" for finding in page.findings), ""]
@@ -36,11 +39,9 @@ def _section(section: Section) -> list[str]:
     lines = [f"## {escaped(section.heading)}", ""]
     for paragraph in section.paragraphs:
         lines += [escaped(paragraph), ""]
-    for table in section.tables:
-        lines += _table(table)
-    for plot in section.plots:
-        lines += _plot(plot)
-    return lines
+    plots = [line for plot in section.plots for line in _plot(plot)]
+    tables = [line for table in section.tables for line in _table(table)]
+    return [*lines, *plots, *tables] if section.is_headline else [*lines, *tables, *plots]
 
 
 def _plot(plot: Plot) -> list[str]:

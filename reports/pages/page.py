@@ -112,6 +112,10 @@ class Section:
     ----------
     problem
         Whose section it is, on pages about several problems; empty otherwise.
+    is_headline
+        Whether it answers what readers ask first: its plots come before its tables.
+    is_open
+        Whether readers see it at once; pages may fold the others away.
     """
 
     title: str
@@ -120,6 +124,8 @@ class Section:
     paragraphs: tuple[str, ...] = ()
     details: tuple[Detail, ...] = ()
     problem: str = ""
+    is_headline: bool = False
+    is_open: bool = False
 
     @property
     def heading(self) -> str:
@@ -139,6 +145,9 @@ class Page:
         A sentence for each problem, where there are several; the summary says it otherwise.
     svg
         Each plot of a section as SVG text, by the plot's name.
+    verdict
+        How the run compares with an earlier one, and a line for each of the worst differences;
+        empty if it was not compared.
     """
 
     title: str
@@ -150,11 +159,18 @@ class Page:
     sections: tuple[Section, ...]
     svg: Mapping[str, str]
     warning: str = ""
+    verdict: tuple[str, ...] = ()
 
     @property
-    def contents(self) -> Mapping[str, Mapping[int, str]]:
-        """Titles of sections by problem and number; sections without a problem come last."""
-        found: dict[str, dict[int, str]] = {section.problem: {} for section in self.sections}
+    def open(self) -> Mapping[int, Section]:
+        """The sections that readers see at once, by number."""
+        return {at: one for at, one in enumerate(self.sections, 1) if one.is_open}
+
+    @property
+    def folded(self) -> Mapping[str, Mapping[int, Section]]:
+        """The others by problem and number; those without a problem come last."""
+        found: dict[str, dict[int, Section]] = {}
         for number, section in enumerate(self.sections, 1):
-            found[section.problem][number] = section.title
+            if not section.is_open:
+                found.setdefault(section.problem, {})[number] = section
         return {problem: found[problem] for problem in sorted(found, key=lambda name: not name)}

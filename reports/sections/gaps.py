@@ -149,7 +149,7 @@ NOTES = (
 
 
 def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return the gap table by data set and value, and its plots; None without instances in it."""
+    """Return the gaps by data set and value, and their distribution; None without instances."""
     grouping = results.grouping
     gaps = tables[grouping.named("gap")]
     if len(gaps) == 0:
@@ -169,17 +169,33 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
     ]
     title = "Gap between best solution and best certified bound"
     table = page_table(title, columns, groups, NOTES)
-    return Section("Gaps", (table,), (_mean_plot(results, tables), _distribution_plot(results)))
+    return Section("Gaps", (table,), (_distribution_plot(results),))
 
 
 def mean_gap(results: ProblemResults, tables: Tables) -> str:
     """Return a sentence with the mean gap over all instances; empty if there is none."""
-    gaps = results.certified["gap"].dropna()
-    if len(gaps) == 0:
+    return gap_sentence(results.problem, results.certified)
+
+
+def gap_sentence(problem: str, certified: pd.DataFrame) -> str:
+    """Return a sentence on how far the best solutions of a problem are from optimal, at most.
+
+    It is empty where no instance has a gap.
+    """
+    known = certified[certified["gap"].notna()]
+    if len(known) == 0:
         return ""
-    mean = percent(geometric_mean(1 + gaps) - 1)
-    over = f"{count(len(gaps), 'instance')} of {results.problem}"
-    return f"The mean gap, GM(UB/LB) - 1, is {mean}\N{NO-BREAK SPACE}% over {over}."
+    space = "\N{NO-BREAK SPACE}"
+    optimal = int(known["optimal"].sum())
+    found = f"{problem}: {count(len(known), 'instance')}, "
+    if optimal == len(known):
+        return f"{found}{'all' if optimal > 1 else 'it is'} proven optimal."
+    found += f"{optimal or 'none'} proven optimal"
+    mean = percent(geometric_mean(1 + known["gap"]) - 1)
+    found += f"; best solutions are at most {mean}{space}% above the optimum in the geometric mean"
+    worst = known.sort_values("gap", kind="stable").iloc[-1]
+    where = f"{worst['dataset']}/{worst['instance']}, {worst['parameters']}".removesuffix(", ")
+    return f"{found}, and {percent(worst['gap'])}{space}% at the worst ({where})."
 
 
 def _interval(row: Any) -> str:
@@ -188,9 +204,12 @@ def _interval(row: Any) -> str:
     return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
 
 
-def _mean_plot(results: ProblemResults, tables: Tables) -> Plot:
+def mean_gap_plot(results: ProblemResults, tables: Tables) -> Plot | None:
+    """Return the plot of mean gaps by the grouping's parameter; None without one, or its table."""
     grouping = results.grouping
     name = grouping.named("gap")
+    if grouping.parameter is None or name not in tables:
+        return None
     return Plot(
         name,
         grouping.titled("Mean gap"),

@@ -26,6 +26,7 @@ from boundmark.reports.statistics.methods import (
     signed_rank_p,
     wins_and_ties,
 )
+from boundmark.reports.tables.certified import is_tenable
 from boundmark.reports.tables.parameters import per_instance, with_all
 from boundmark.reports.tables.rows import is_among, places_of_tasks, values_of
 from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
@@ -76,12 +77,14 @@ ROLES = {
 # Of tasks; to choose rows takes long where there are forty columns.
 NEEDED = [
     "dataset",
+    "instance",
     "method",
     "method_kind",
     "instance_sha256",
     "status",
     "objective",
     "bound_certified",
+    "bound_claimed",
     "wall_seconds",
     "time_limit_seconds",
 ]
@@ -121,6 +124,37 @@ def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns_of("*/method_gaps"))
 
 
+def instance_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per role, method and instance that have a gap, of the largest comparisons.
+
+    That is of methods that were given all instances that any method of the problem was given.
+    Seeds are averaged.
+    """
+    known = certified.set_index("instance_sha256")
+    found = []
+    for role, (kinds, column) in ROLES.items():
+        chosen = tasks.loc[tasks["method_kind"].isin(kinds), NEEDED]
+        largest = next(comparisons(chosen), None)
+        if largest is None:
+            continue
+        own = chosen[is_among(chosen["method"], largest.methods)]
+        values = per_instance(own, column).reindex(largest.instances)
+        values = values.where(values > 0)
+        upward = column == "objective"
+        other = known["bound" if upward else "objective"].astype("float64").reindex(values.index)
+        other = other.where(other > 0)
+        ratios = values.div(other, axis=0) if upward else 1 / values.div(other, axis=0)
+        long = ratios.rename_axis("instance_sha256").reset_index()
+        found.append(
+            long.melt("instance_sha256", var_name="method", value_name="ratio").assign(role=role)
+        )
+    columns = columns_of("*/instance_gaps")
+    if not found:
+        return pd.DataFrame(columns=columns)
+    table = pd.concat(found).dropna(subset=["ratio"])
+    return table.assign(gap=table["ratio"] - 1)[columns].reset_index(drop=True)
+
+
 def _compared(
     tasks: pd.DataFrame, comparison: Comparison, column: str, best: dict[str, "pd.Series[float]"]
 ) -> Iterator[dict[str, Any]]:
@@ -144,13 +178,17 @@ def _compared(
     seconds = per_instance(own.assign(seconds=charged_seconds(own)), "seconds")
     proven = own[(own[column] == own["instance_sha256"].map(other)).fillna(False).astype(bool)]
     common, common_to_best = gaps.loc[shared], to_best.loc[shared]
+    claims = _claims(own, best["objective"], upward).reindex(columns=sorted(comparison.methods))
+    graphs = _members(own["instance"])
     for method in sorted(comparison.methods):
         delivered = common[method].notna()
         ratios = common.loc[delivered, method]
         low, high = intervals.get(method, (float("nan"), float("nan")))
         statuses = own.loc[own["method"] == method, "status"]
+        claimed = claims[method].dropna()
         yield {
             "method": method,
+            "members": graphs,
             "instances": len(places),
             "delivered": int(values[method].notna().sum()),
             "common": len(ratios),
@@ -158,12 +196,36 @@ def _compared(
             "mean_gap_low": low - 1,
             "mean_gap_high": high - 1,
             "mean_gap_to_best": geometric_mean(common_to_best.loc[delivered, method]) - 1,
+            "claiming": len(claimed),
+            "mean_claimed_gap": geometric_mean(1 / claimed) - 1,
             "optimal": proven.loc[proven["method"] == method, "instance_sha256"].nunique(),
             "wins": int(counts["wins"][method]),
             "ties": int(counts["ties"][method]),
             "mean_seconds": geometric_mean(seconds[method].dropna(), SHIFT_SECONDS),
             "failed": int((statuses != "ok").sum()),
         }
+
+
+def _claims(
+    tasks: pd.DataFrame, objective: "pd.Series[float]", are_solutions: bool
+) -> pd.DataFrame:
+    """Return claimed bounds as fractions of the best objective, by instance and method."""
+    tenable = tasks.assign(claim=tasks["bound_claimed"].where(is_tenable(tasks, objective)))
+    fractions = per_instance(tenable.iloc[:0] if are_solutions else tenable, "claim")
+    fractions = fractions.div(objective.where(objective > 0).reindex(fractions.index), axis=0)
+    return fractions.where(fractions > 0)
+
+
+# Names of graphs that say what a set of instances is.
+MOST_NAMED = 4
+
+
+def _members(names: "pd.Series[Any]") -> str:
+    """Return which graphs a set of instances is of, in a few words."""
+    known = natural_order(set(map(str, names)))
+    if len(known) <= MOST_NAMED:
+        return ", ".join(known)
+    return f"{', '.join(known[: MOST_NAMED - 1])} and {len(known) - MOST_NAMED + 1} more"
 
 
 # Values that differ by a thousandth count as equal.

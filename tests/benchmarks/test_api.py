@@ -518,10 +518,10 @@ def test_ctrl_c_keeps_the_rows_until_then(monkeypatch: pytest.MonkeyPatch) -> No
     """A comparison that is ended returns what it knows."""
     run_here = own_function.run_here
 
-    def interrupted(task: Any, method: Any, instance: Any) -> Outcome:
+    def interrupted(task: Any, method: Any, instance: Any, **more: Any) -> Outcome:
         if method.name == "halves" and instance.k == 3:
             raise KeyboardInterrupt
-        return run_here(task, method, instance)
+        return run_here(task, method, instance, **more)
 
     monkeypatch.setattr(own_function, "run_here", interrupted)
     found = boundmark.benchmark(halves, digraph(), k=(2, 3), quiet=True)

@@ -2,17 +2,20 @@
 
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import pytest
 from chains import chain
 
+from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.method_rounds import MethodPlan, MethodRounds, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.reports.stored.schema import RESULTS
+from boundmark.reports.stored.statuses import Status
 
 NOTHING = pd.DataFrame(columns=RESULTS.names)
 NAMES = (("mean-work", "max-work", "share"), ("certify", "memetic"))
@@ -90,6 +93,36 @@ def test_nothing_starts_late() -> None:
     assert list(going.tasks()) == []
     names = ["mean-work", "max-work", "share", "certify", "memetic"]
     assert going.not_run() == [(name, "the time was up") for name in names]
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "limits"),
+    [
+        ("timeout", 2.0, {"share": 30.0, "max-work": 45.0, "mean-work": 90.0}),
+        ("ok", 1.5, {"share": 45.0, "mean-work": 90.0}),
+        ("ok", 0.1, {"share": 90.0}),
+    ],
+)
+def test_immediate_methods_get_more_time_if_they_need_it(
+    status: Status, seconds: float, limits: dict[str, float]
+) -> None:
+    """In the first round; what has ended by itself is not run again."""
+    immediate = (MethodChoice.of("max-work"), MethodChoice.of("mean-work"))
+    plan = MethodPlan(immediate, ((MethodChoice.of("share"),),))
+    going = MethodRounds(
+        NamedInstance("file", "chain", chain(5, 2)),
+        SolvingOptions(plan, RunSettings(100.0, 2**30), StoppedClock(100.0), 1),
+        stored=NOTHING,
+    )
+    for planned in going.immediate_tasks():
+        method = MethodChoice.of(planned.task.method).method
+        outcome = run_here(planned.task, method, chain(5, 2))
+        going.finished(planned, replace(outcome, status=status, wall_seconds=seconds))
+    found = {}
+    for one in going.tasks():
+        found[one.task.method] = one.task.time_limit_seconds
+        going.take(one.task.method, None, None)
+    assert found == limits
 
 
 def test_stopping_wakes_who_waits() -> None:

@@ -2,8 +2,14 @@ import json
 from pathlib import Path
 
 import pytest
+from chains import chain
 from command_line import Boundmark
 
+from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
+from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.solve import solve
+from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.reports.stored.store import ResultStore
 
 KEYS = {
@@ -40,6 +46,34 @@ def test_answer_for_people(boundmark: Boundmark) -> None:
     assert [line.split()[0] for line in lines[2:6]] == ["0", "1", "2", "3"]
     for word in ("cost ", "certified bound", "gap "):
         assert any(line.startswith(word) for line in lines)
+
+
+def test_throughput_and_latency_stand_beside_the_bottleneck(boundmark: Boundmark) -> None:
+    """A partition's cost is the time between inputs; an input passes all stages with nodes."""
+    one = ("solve", "onnx-light/vgg19", "-k", 4, "--method", "slicegraph", "--quiet")
+    answer = json.loads(boundmark(*one, "--json").stdout)
+    stages = len(set(answer["solution"]["stages"]))
+    assert answer["input_latency"] == stages * answer["objective"]
+    assert answer["throughput_per_second"] == 1e9 / answer["objective"]
+    text = boundmark(*one).stdout
+    assert f"throughput       {answer['throughput_per_second']:,.0f} inputs a second" in text
+    assert (
+        f"latency          {answer['input_latency'] / 1e6:.3f} ms for one input (4 stages" in text
+    )
+    assert "cache " not in text
+
+
+def test_where_parameters_overflow_the_cache_is_stated(boundmark: Boundmark) -> None:
+    """It is the same for each stage; ticks without a unit are no seconds."""
+    one = ("solve", "zoo/gpt-3-13b", "--device", "raspberry-pi-5", "-k", 2, "--quiet")
+    done = boundmark(*one, "--method", "uniform", "--json")
+    answer = json.loads(done.stdout)
+    text = " ".join(boundmark(*one, "--method", "uniform").stdout.split())
+    assert f"cache parameters of {answer['cache']:,} ns in each stage" in text
+    random = ("solve", "regal-style/erdos-renyi-1", "-k", 2, "--method", "uniform", "--quiet")
+    answer = json.loads(boundmark(*random, "--json").stdout)
+    assert answer["throughput_per_second"] is None
+    assert f"1 input in {answer['objective']:,} ticks" in boundmark(*random).stdout
 
 
 def test_devices_change_costs(boundmark: Boundmark, tmp_path: Path) -> None:
@@ -241,3 +275,28 @@ def test_an_answer_comes_before_any_process(
     answer = json.loads(done.stdout)
     assert answer["certified_bound"] < answer["objective"]
     assert not any("down-sets" in sentence for sentence in answer["failures"])
+
+
+def test_immediate_methods_alone_answer(tmp_path: Path) -> None:
+    """Where a problem, of a plug-in say, has no other methods."""
+    options = SolvingOptions(
+        MethodPlan((MethodChoice.of("balanced-work"), MethodChoice.of("max-work")), ()),
+        RunSettings(5.0, 2**30),
+        WallClock(5.0),
+        workers=1,
+    )
+    answer = solve(NamedInstance("file", "chain", chain(20, 4)), options, tmp_path / "out")
+    assert (answer.objective, answer.certified_bound) == (58, 20)
+    assert answer.failures == ()
+
+
+@pytest.mark.slow
+def test_immediate_methods_that_take_long_leave_no_false_rows(
+    boundmark: Boundmark, tmp_path: Path
+) -> None:
+    """With 65,536 micro-batches they need more than a second, and the limit holds."""
+    out = tmp_path / "out"
+    many = ("shapes/k-8-train", "--micro-batches", 65536, "--time-limit", 10)
+    answer = json.loads(boundmark("solve", *many, "--json", "--out", out).stdout)
+    assert answer["certified_bound"] == 393_228
+    boundmark("verify", out)

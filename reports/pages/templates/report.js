@@ -70,11 +70,15 @@
 
   const unfold = () => {
     const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (place instanceof HTMLDetailsElement) {
-      place.open = true;
-      place.scrollIntoView();
+    if (!place) return;
+    for (let part = place; part; part = part.parentElement) {
+      if (part instanceof HTMLDetailsElement) part.open = true;
     }
+    place.scrollIntoView();
   };
   addEventListener("hashchange", unfold);
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details.more").forEach((part) => { part.open = true; });
+  });
   unfold();
 })();

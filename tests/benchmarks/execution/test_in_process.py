@@ -1,5 +1,7 @@
 """Tasks in the calling process: judged by the checker like all others, whatever a method does."""
 
+import signal
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,11 +10,12 @@ import numpy as np
 import pytest
 from chains import chain
 
+from boundmark.benchmarks.execution import in_process
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Method, Progress
+from boundmark.problems.method import Budget, Deferred, Method, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 MakeTask = Callable[..., Task]
@@ -108,3 +111,87 @@ def test_what_came_before_an_error_counts(
     outcome = run(act)
     assert (outcome.status, outcome.status_detail, outcome.exit_code) == (status, detail, 1)
     assert outcome.bound_certified == 6
+
+
+def test_a_method_that_never_returns_is_ended(
+    make_task: MakeTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it reported counts, and the signals of the process are as they were."""
+    monkeypatch.setattr(in_process, "GRACE_SECONDS", 0.1)
+    before = signal.getsignal(signal.SIGALRM)
+
+    def never(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+        progress.bound(largest_work(instance))
+        while True:
+            try:
+                time.sleep(0.01)
+            except Exception:
+                continue
+
+    about = Method("act", "pipeline", "bound", "Never ends.", never)
+    outcome = run_here(replace(make_task("act"), time_limit_seconds=0.1), about, chain(6, 2))
+    assert (outcome.status, outcome.exit_code, outcome.exit_signal) == ("timeout", None, None)
+    assert outcome.status_detail == "ended after 0.2 s"
+    assert outcome.bound_certified == 6
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_timer_of_the_caller_goes_on(run: Callable[[Act], Outcome]) -> None:
+    """With what is left of its time."""
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 60.0)
+        assert run(lambda instance, progress: None).status == "ok"
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+        assert 0.0 < left <= 60.0
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        time.sleep(0.1)
+        assert rung == [signal.SIGALRM]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_an_instance_that_the_method_changes_judges_as_before(
+    run: Callable[[Act], Outcome],
+) -> None:
+    """A cost that is right for the changed instance only is rejected."""
+
+    def act(instance: Any, progress: Progress) -> None:
+        work = instance.graph.work.copy()
+        work[:] = 1
+        object.__setattr__(instance.graph, "work", work)
+        progress.solution(everything_in_one_stage(instance))
+
+    outcome = run(act)
+    assert (outcome.status, outcome.objective) == ("error", None)
+    assert outcome.status_detail.startswith("rejected: solution")
+
+
+def test_an_instance_that_was_changed_before_is_no_instance(make_task: MakeTask) -> None:
+    """It is not the one that the task names."""
+    about = Method("act", "pipeline", "bound", "Acts.", lambda *arguments: None)
+    outcome = run_here(make_task("act"), about, chain(7, 2))
+    assert outcome.status == "error"
+    assert outcome.status_detail == "the instance has been changed since the task was planned."
+
+
+def test_a_method_that_cannot_run_is_a_row(make_task: MakeTask) -> None:
+    """Whether it cannot be imported, lacks a package, is another version or ends the process."""
+
+    def leaves(*arguments: Any) -> None:
+        raise SystemExit(3)
+
+    method = Method("act", "pipeline", "bound", "Acts.", leaves)
+    wanting = {
+        "SystemExit: 3": method,
+        "needs no_such_module": replace(method, requires=("no_such_module",)),
+        "has version 2": replace(method, version=2),
+        "No module named": replace(method, run=Deferred("no_such_module:run")),
+    }
+    for detail, about in wanting.items():
+        outcome = run_here(make_task("act"), about, chain(6, 2))
+        assert outcome.status in ("error", "unsupported")
+        assert detail in outcome.status_detail

@@ -175,10 +175,22 @@ def test_instances_unfold(shown: Any) -> None:
     assert shown.execute_script("return !!document.querySelector('details[open] svg.curve');")
 
 
+def test_details_are_folded_until_a_link_leads_there(shown: Any) -> None:
+    """What stands open is short; the contents' links unfold the rest."""
+    assert shown.execute_script("return document.documentElement.scrollHeight;") < 3000
+    shown.execute_script("""
+      [...document.querySelectorAll("nav a")].find((a) => a.textContent.endsWith("else")).click();
+    """)
+    shown.execute_async_script("setTimeout(arguments[0], 100);")
+    script = "return [...document.querySelectorAll('details.more[open]')].map((d) => d.id);"
+    assert len(shown.execute_script(script)) == 1
+
+
 def test_plots_tell_what_one_points_at(shown: Any) -> None:
     """Some mark of the plot of times is what lies below the pointer, and says what it is."""
     script = """
       const plot = document.getElementById("plot-pipeline/runtime_scatter");
+      plot.closest("details").open = true;
       plot.scrollIntoView();
       return [...plot.querySelectorAll("use > title")].map((title) => {
         const box = title.parentElement.getBoundingClientRect();

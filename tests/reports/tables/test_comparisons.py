@@ -9,6 +9,7 @@ from one_row import BOUND, one_row
 from boundmark.reports.sections.comparisons import statistics_section
 from boundmark.reports.tables.comparisons import (
     comparisons,
+    instance_gaps,
     method_gaps,
     method_pairs,
     method_statistics,
@@ -44,6 +45,35 @@ def test_bounds_are_measured_against_the_best_solutions(gaps: Any) -> None:
     assert weak["mean_gap"] == pytest.approx((20 / 3 * 2) ** 0.5 - 1)
     assert weak["mean_gap_to_best"] == pytest.approx((10 / 3 * 2) ** 0.5 - 1)
     assert (share["optimal"], weak["optimal"]) == (1, 0)
+
+
+def test_gaps_of_each_instance(rows: Any, known: Any) -> None:
+    """The gaps that means are of; a method that was given fewer instances has none."""
+    table = instance_gaps(*known(rows))
+    own = table[table["role"] == "solutions"].groupby("method")["gap"].apply(sorted)
+    assert own["uniform"] == pytest.approx([1.0])
+    assert own["brkga"] == pytest.approx([0.0, 1.5])
+    assert set(table.loc[table["role"] == "bounds", "method"]) == {"share", "max-work", "mean-work"}
+
+
+def test_claims_have_a_gap_of_their_own(make_row: Any, known: Any) -> None:
+    """Over instances with a claim that no solution contradicts."""
+    bounds = {"a": (4, 5.0), "b": (4, 50.0), "c": (4, None)}
+    made = [
+        row
+        for name, (bound, claim) in bounds.items()
+        for row in (
+            make_row(f"{name}1", instance=name, method="search", objective=10),
+            make_row(
+                f"{name}2", instance=name, method="program", bound_certified=bound,
+                bound_claimed=claim, **BOUND,
+            ),
+        )
+    ]  # fmt: skip
+    program = one_row(method_gaps(*known(made)), method="program", dataset="all data sets")
+    assert (program["claiming"], program["mean_claimed_gap"]) == (1, pytest.approx(1.0))
+    assert program["mean_gap"] == pytest.approx(1.5)
+    assert program["members"] == "a, b, c"
 
 
 def test_methods_of_disjoint_instances_never_meet(make_row: Any, known: Any) -> None:

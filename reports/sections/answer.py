@@ -1,0 +1,294 @@
+"""How far from optimal: the first section of each problem, a picture and a table on equal terms."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from boundmark.reports.pages.page import Cell, Section, Table
+from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots.style import COLOURS, INK
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.gaps import mean_gap_plot
+from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
+from boundmark.reports.tables.parameters import ALL
+from boundmark.reports.tables.rows import rows
+from boundmark.reports.text import MISSING, count, integer, percent, seconds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ANSWER = "How far from optimal"
+
+TITLES = {
+    "solutions": "How far are solutions from optimal, at most?",
+    "bounds": "How far are bounds from optimal, at most?",
+}
+REFERENCES = {
+    "solutions": 'the best certified bound of the instance, and of "to best" the best verified '
+    "solution of all methods",
+    "bounds": 'the best verified solution of the instance, and of "to best" the best certified '
+    "bound of all methods",
+}
+GAP_NOTES = (
+    "The first rows compare methods on equal terms: over the instances that all of them were "
+    "given. A method that was given fewer stands below, over its own instances; best above: the "
+    "smallest gap of the methods above on the same instances. n: instances on which all methods "
+    "of the comparison delivered, without methods that never did; the small number: on how many "
+    "of the comparison's instances the method itself delivered.",
+    "Gap: geometric mean of UB/LB, minus 1, over these n instances, with seeds averaged within an "
+    "instance first and a percentile bootstrap interval over instances. Optimal: instances on "
+    "which a seed is proven optimal. Wins and ties: over all instances of the comparison. "
+    "Seconds: geometric mean of wall-clock time, shifted by 1 s, failed tasks with their limit. "
+    "Not ok: tasks that failed.",
+)
+CLAIMED_NOTE = (
+    "Claimed: the same gap of what solvers report without a certificate, over the instances on "
+    "which the method claims a bound that no solution contradicts. Claims enter no other number."
+)
+
+# Comparisons of one data set on the page; the table that is stored has all.
+MOST_COMPARISONS = 4
+
+# Methods of the picture; the table has all.
+MOST_DRAWN = 14
+
+
+def answer_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the certified gaps by method, drawn and as tables; None where no method has any.
+
+    Parameters
+    ----------
+    tables
+        With `method_gaps` and `instance_gaps`.
+    """
+    gaps = tables["method_gaps"]
+    found = [
+        _table(role, _of_all(gaps[gaps["role"] == role]), results.highlight)
+        for role in TITLES
+        if (gaps["role"] == role).any()
+    ]
+    if not found:
+        return None
+    plots = (_method_plot(gaps, tables["instance_gaps"]), mean_gap_plot(results, tables))
+    shown = tuple(replace(plot, width=DRAWN_WIDTH) for plot in plots if plot is not None)
+    return Section(ANSWER, tuple(found), shown, is_headline=True)
+
+
+def dataset_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the gaps by method for each data set and each set of instances; None for one of them.
+
+    Parameters
+    ----------
+    tables
+        With `method_gaps`.
+    """
+    gaps = tables["method_gaps"]
+    found = [
+        _dataset_table(role, gaps[gaps["role"] == role], results.highlight)
+        for role in TITLES
+        if len(gaps[gaps["role"] == role].groupby(["dataset", "comparison"])) > 1
+    ]
+    return Section("Gaps by data set", tuple(found)) if found else None
+
+
+def _of_all(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the comparisons of all data sets together."""
+    return gaps[gaps["dataset"] == ALL]
+
+
+def _table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
+    together = gaps[gaps["comparison"] == 0]
+    n = int(together["instances"].iloc[0])
+    groups: list[tuple[str, Iterable[Any], str]] = [
+        (f"given all of {count(n, 'instance')}", rows(_ordered(together, highlight)), "")
+    ]
+    others = list(_others(gaps, set(together["method"])))
+    if others:
+        groups.append(("given fewer", others, ""))
+    notes: tuple[str, ...] = (f"The gap is that to {REFERENCES[role]}.", *GAP_NOTES)
+    columns: tuple[PageColumn, ...] = GAP_COLUMNS
+    if others:
+        best = PageColumn("best above (%)", _best_above)
+        columns = (*columns[:3], best, *columns[3:])
+    if not gaps["failed"].any():
+        columns = tuple(column for column in columns if column is not NOT_OK)
+    if gaps["mean_claimed_gap"].notna().any():
+        columns = (*columns, PageColumn("claimed (%)", _claimed))
+        notes = (*notes, CLAIMED_NOTE)
+    return page_table(TITLES[role], columns, groups, notes)
+
+
+@dataclass(frozen=True)
+class _Fewer:
+    """The row of a method that was given fewer instances than others.
+
+    Attributes
+    ----------
+    best_above
+        Smallest gap, on these instances, of the methods that were given all.
+    """
+
+    row: Any
+    best_above: float
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.row, name)
+
+
+def _others(gaps: pd.DataFrame, compared: set[str]) -> Iterator[_Fewer]:
+    """Yield the methods that were given fewer instances, each over the most that it was given."""
+    left = gaps[~gaps["method"].isin(compared)].sort_values("comparison", kind="stable")
+    own = left.drop_duplicates("method")
+    for row in rows(own.assign(is_smallest=False, is_asked_for=False).sort_values("method")):
+        there = gaps[(gaps["comparison"] == row.comparison) & gaps["method"].isin(compared)]
+        yield _Fewer(row, float(there["mean_gap"].min()))
+
+
+def _ordered(part: pd.DataFrame, highlight: Sequence[str]) -> pd.DataFrame:
+    """Return the methods of a comparison, those that were asked for first, then by gap."""
+    is_smallest = (part["mean_gap"] == part["mean_gap"].min()) & (len(part) > 1)
+    marked = part.assign(is_smallest=is_smallest, is_asked_for=part["method"].isin(highlight))
+    ordered = marked.assign(
+        behind=~marked["is_asked_for"], gap=part["mean_gap"].fillna(float("inf"))
+    )
+    return ordered.sort_values(["behind", "gap", "method"], kind="stable")
+
+
+def _dataset_table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
+    groups = []
+    for dataset in datasets_of(gaps):
+        own = gaps[gaps["dataset"] == dataset]
+        parts = list(own.groupby("comparison"))
+        for _, part in parts[:MOST_COMPARISONS]:
+            heading = f"{dataset}: {count(int(part['instances'].iloc[0]), 'instance')}"
+            if len(parts) > 1:
+                heading += f" of {part['members'].iloc[0]}"
+            groups.append((heading, rows(_ordered(part, highlight)), dataset))
+    notes: tuple[str, ...] = ("As in the first table, for each set of instances by itself.",)
+    left_out = int((gaps["comparison"] >= MOST_COMPARISONS).sum())
+    if left_out:
+        notes += (
+            f"Comparisons over fewer instances ({count(left_out, 'row')}): method_gaps.parquet.",
+        )
+    return page_table(TITLES[role], GAP_COLUMNS, groups, notes)
+
+
+def _delivered(row: Any) -> str:
+    return f"{row.delivered}/{row.instances}" if row.delivered < row.instances else ""
+
+
+def _interval(row: Any) -> str:
+    if row.mean_gap_low != row.mean_gap_low:
+        return MISSING
+    return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
+
+
+def _best_above(row: Any) -> str:
+    return percent(row.best_above) if isinstance(row, _Fewer) else ""
+
+
+def _claimed(row: Any) -> Cell:
+    if not row.claiming:
+        return Cell("")
+    return Cell(percent(row.mean_claimed_gap), f"{row.claiming}/{row.instances}")
+
+
+NOT_OK = PageColumn("not ok", lambda row: integer(row.failed))
+GAP_COLUMNS = (
+    PageColumn("method", lambda row: Cell(row.method, best=row.is_asked_for), is_text=True),
+    PageColumn("n", lambda row: Cell(integer(row.common), _delivered(row))),
+    PageColumn("gap (%)", lambda row: Cell(percent(row.mean_gap), best=row.is_smallest)),
+    PageColumn("95 % interval", _interval),
+    PageColumn("to best (%)", lambda row: percent(row.mean_gap_to_best)),
+    PageColumn("optimal", lambda row: integer(row.optimal)),
+    PageColumn("wins", lambda row: integer(row.wins)),
+    PageColumn("ties", lambda row: integer(row.ties)),
+    PageColumn("seconds", lambda row: seconds(row.mean_seconds)),
+    NOT_OK,
+)
+
+# Of the headline's plots, of which two stand side by side; in inches.
+DRAWN_WIDTH = 5.4
+
+
+def _method_plot(gaps: pd.DataFrame, instance_gaps: pd.DataFrame) -> Plot | None:
+    """Return the plot of the gaps that methods' solutions have; of bounds' where there are none."""
+    for role in TITLES:
+        data = method_gap_data(gaps, instance_gaps, role)
+        if len(data):
+            return Plot(
+                "gap_by_method",
+                f"Certified gaps of {role}",
+                f"A dot for each of {count(data['instance_sha256'].nunique(), 'instance')}; a bar "
+                "from the first to the third quartile, and a stroke at the median. Beside each "
+                "method its mean time. Left is better, 0 is proven optimal.",
+                data,
+                draw_method_gaps,
+                height=0.9 + 0.24 * data["method"].nunique(),
+            )
+    return None
+
+
+def method_gap_data(gaps: pd.DataFrame, instance_gaps: pd.DataFrame, role: str) -> pd.DataFrame:
+    """Return the gaps of the methods that were given all instances, those with smaller ones first.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `seconds`, `instance_sha256` and `gap`, of at most `MOST_DRAWN` methods.
+    """
+    own = _of_all(gaps[(gaps["role"] == role) & (gaps["comparison"] == 0)])
+    own = own[own["mean_gap"].notna()].sort_values(["mean_gap", "method"], kind="stable")
+    chosen = own.head(MOST_DRAWN)[["method", "mean_seconds"]]
+    drawn = instance_gaps[instance_gaps["role"] == role]
+    return chosen.merge(drawn, on="method").rename(columns={"mean_seconds": "seconds"})[
+        ["method", "seconds", "instance_sha256", "gap"]
+    ]
+
+
+# Where ticks may stand, in percent.
+TICKS = (0, 1, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000, 2000, 5000, 10000)
+
+# Ticks that are nearer to each other, as a share of the axis, are left out.
+LEAST_DISTANCE = 0.07
+
+
+def draw_method_gaps(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw a row of dots for each method, on a logarithmic axis of UB/LB labelled with gaps."""
+    methods = list(dict.fromkeys(data["method"]))
+    largest = max(1.02, 1.05 * (1 + float(data["gap"].max())))
+    for at, method in enumerate(methods):
+        ratios = 1 + data.loc[data["method"] == method, "gap"].to_numpy(np.float64)
+        colour = COLOURS[at % len(COLOURS)]
+        low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
+        axes.plot([low, high], [at, at], color=colour, linewidth=7, alpha=0.35)
+        axes.plot(
+            ratios, np.full(len(ratios), at), color=colour, linestyle="none", marker="o",
+            markersize=3, alpha=0.6,
+        )  # fmt: skip
+        axes.plot([middle], [at], color=INK, linestyle="none", marker="|", markersize=11)
+    labels = [
+        f"{method} ({seconds(float(data.loc[data['method'] == method, 'seconds'].iloc[0]))} s)"
+        for method in methods
+    ]
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(methods)), labels)
+    axes.set_ylim(len(methods) - 0.4, -0.6)
+    axes.set_xlim(largest**-0.015, largest)
+    axes.set_xlabel("gap, at most (%)")
+    ticks = list(_ticks(largest))
+    axes.set_xticks([1 + tick / 100 for tick in ticks], [f"{tick}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.grid(visible=False, axis="y")
+
+
+def _ticks(largest: float) -> Iterator[int]:
+    last = -1.0
+    for tick in TICKS:
+        place = float(np.log1p(tick / 100) / np.log(largest))
+        if place <= 1 and place - last >= LEAST_DISTANCE:
+            last = place
+            yield tick

@@ -1,0 +1,84 @@
+"""The first section of each problem: who is compared on equal terms, and who is not."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from documented import append
+from matplotlib.figure import Figure
+
+from boundmark.reports.folder_results import read_folder
+from boundmark.reports.problem_part import part_of
+from boundmark.reports.sections.answer import (
+    draw_method_gaps,
+)
+from boundmark.reports.stored.store import ResultStore
+
+
+@pytest.fixture
+def answer(tmp_path: Any, make_row: Any) -> Any:
+    """Return the section of three instances, of which one method was given the first only."""
+    store = ResultStore.create_or_open(tmp_path)
+    for at, name in enumerate(("a", "b", "c")):
+        for method, cost in (("plain", 30), ("quick", 40)):
+            append(
+                store, make_row(f"{name}{method}", instance=name, method=method, objective=cost), []
+            )
+        append(
+            store,
+            make_row(
+                f"{name}bound",
+                instance=name,
+                method="bound",
+                method_kind="bound",
+                objective=None,
+                bound_certified=20,
+            ),
+            [],
+        )
+        if at == 0:
+            append(store, make_row("few", instance=name, method="few", objective=22), [])
+    (part,) = [part_of(read_folder(store), "pipeline")]
+    return part.sections[0]
+
+
+def test_methods_on_equal_terms_come_first(answer: Any) -> None:
+    """The method of one instance stands below, beside the best of the others there."""
+    table = answer.tables[0]
+    heads = list(table.columns)
+    first, second = table.groups
+    assert [group.heading[0].text for group in table.groups] == [
+        "given all of 3 instances", "given fewer",
+    ]  # fmt: skip
+    assert [row[0].text for row in first.rows] == ["plain", "quick"]
+    gap, above = heads.index("gap (%)"), heads.index("best above (%)")
+    assert [(row[gap].text, row[gap].best) for row in first.rows] == [
+        ("50.0", True), ("100.0", False),
+    ]  # fmt: skip
+    (few,) = second.rows
+    assert (few[0].text, few[gap].text, few[above].text) == ("few", "10.0", "50.0")
+    assert not few[gap].best
+    assert "not ok" not in heads
+
+
+def test_the_picture_comes_first(answer: Any) -> None:
+    """With a dot for each instance of the methods on equal terms."""
+    assert answer.is_headline
+    plot = answer.plots[0]
+    assert plot.name == "pipeline/gap_by_method"
+    assert set(plot.data["method"]) == {"plain", "quick"}
+    assert plot.data.groupby("method")["gap"].count().tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("largest", [0.0, 0.004, 3.0, 500.0])
+def test_axes_of_any_range_have_few_ticks(largest: float) -> None:
+    """Tick labels are gaps in percent; 0 is always among them."""
+    axes = Figure().subplots()
+    data = pd.DataFrame(
+        {"method": "m", "seconds": 0.5, "instance_sha256": ["a", "b"], "gap": [0.0, largest]}
+    )
+    draw_method_gaps(data, axes)
+    labels = [text.get_text() for text in axes.get_xticklabels()]
+    assert labels[0] == "0"
+    assert 1 <= len(labels) <= 15
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["m (0.500 s)"]
