@@ -43,7 +43,8 @@ def install(session: nox.Session, *groups: str) -> None:
         session.log("using what is installed")
         return
     extra = [name for group in groups for name in nox.project.dependency_groups(PROJECT, group)]
-    session.install("-e", ".", *extra)
+    # Suites of every night have methods that need Z3.
+    session.install("-e", ".[z3]", *extra)
 
 
 def has_no_environment(session: nox.Session) -> bool:
@@ -86,6 +87,28 @@ def tests_all(session: nox.Session) -> None:
     """Run all tests; pass e.g. `-- -m slow` for those only that `tests` leaves out."""
     install(session, "test")
     session.run("pytest", *ON_ALL_CPUS, *session.posargs)
+
+
+@nox.session(reuse_venv=False)
+def package(session: nox.Session) -> None:
+    """Build sdist and wheel, install each in an environment with nothing else, and try them."""
+    folder = Path(session.create_tmp())
+    session.install(*nox.project.dependency_groups(PROJECT, "package"))
+    session.run("python", "-m", "build", "--outdir", str(folder), ".")
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    for built in (wheel, sdist):
+        place = folder / f"from-{built.suffix.lstrip('.')}"
+        session.run("python", "-m", "venv", "--clear", str(place))
+        python = place / "bin" / "python"
+        session.run(str(python), "-m", "pip", "install", "--quiet", str(built), external=True)
+        command = (str(place / "bin" / "boundmark"),)
+        with session.chdir(place):
+            session.run(*command, "--version", external=True)
+            session.run(*command, "solve", "onnx-light/squeezenet", "-k", "4", external=True)
+            session.run(*command, "conformance", "max-work", external=True)
+            session.run(str(python), "-c", "import boundmark; boundmark.solve", external=True)
+    size = sum(path.lstat().st_size for path in (folder / "from-whl" / "lib").rglob("*"))
+    session.log(f"wheel {wheel.stat().st_size / 1e6:.1f} MB, installed {size / 1e6:,.0f} MB")
 
 
 @nox.session

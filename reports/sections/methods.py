@@ -25,6 +25,12 @@ NOTES = (
     "task reported before it failed counts.",
 )
 
+ACCEPTED_NOTE = (
+    "accepted/UB: as claimed, of bounds with a certificate of a kind that only an installed "
+    "package checks; the kind of a task's bound names the package. They are not certified by "
+    "boundmark."
+)
+
 CPU_NOTE = (
     "CPU seconds: the same mean of the processor time of all threads and processes of a task, also "
     "of tasks that failed. On a busy machine it is more reliable than seconds, which are "
@@ -40,8 +46,10 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
     by_name = methods.set_index("method")
     lines: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
     with_claims = bool((methods["claiming"] > 0).any())
+    with_accepted = bool((methods["accepting"] > 0).any())
     with_cpu = bool(methods["mean_cpu_seconds"].notna().any())
     claimed = PageColumn("claimed/UB", lambda row: _mean(row, "claimed", "claiming"))
+    accepted = PageColumn("accepted/UB", lambda row: _mean(row, "accepted", "accepting"))
     cpu = PageColumn("CPU seconds", lambda row: seconds(row.mean_cpu_seconds))
     columns = (
         PageColumn("method", lambda row: str(row.name), is_text=True),
@@ -51,6 +59,7 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
         PageColumn("UB/LB, shared", lambda row: _mean(row, "shared_upper", "shared", "shared")),
         PageColumn("LB/UB", lambda row: _mean(row, "lower", "bounded")),
         *([claimed] if with_claims else []),
+        *([accepted] if with_accepted else []),
         PageColumn(
             "seconds",
             lambda row: Cell(seconds(row.mean_seconds), f"n = {row.timed}" if row.timed else ""),
@@ -58,7 +67,11 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
         *([cpu] if with_cpu else []),
         PageColumn("tasks not ok", lambda row: integer(row.failed)),
     )
-    notes = (*NOTES, CPU_NOTE) if with_cpu else NOTES
+    notes = (
+        *NOTES,
+        *([ACCEPTED_NOTE] if with_accepted else []),
+        *([CPU_NOTE] if with_cpu else []),
+    )
     table = page_table("Methods over all instances", columns, [((), lines, "")], notes)
     return Section("Methods", (table,))
 

@@ -11,6 +11,7 @@ from boundmark.reports.dictionary import columns_of
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.stored.history import BEST, start_of
 from boundmark.reports.stored.run_label import RunLabel
+from boundmark.reports.stored.statuses import ACCEPTED_BY
 from boundmark.reports.tables.certified import is_tenable
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.tables.rows import rows
@@ -31,8 +32,11 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     objective, bound = known["objective"].astype("float64"), known["bound"].astype("float64")
     uppers = per_instance(tasks, "objective").div(bound.where(bound > 0), axis=0)
     lowers = _fractions(tasks, "bound_certified", objective)
-    tenable = tasks.assign(claim=tasks["bound_claimed"].where(is_tenable(tasks, objective)))
-    claims = _fractions(tenable, "claim", objective)
+    claim = tasks["bound_claimed"].where(is_tenable(tasks, objective))
+    by_package = tasks["bound_kind"].fillna("").str.contains(ACCEPTED_BY, regex=False)
+    split = tasks.assign(claim=claim.where(~by_package), accepted=claim.where(by_package))
+    claims = _fractions(split, "claim", objective)
+    acceptances = _fractions(split, "accepted", objective)
     everywhere = tasks.groupby("method")["instance_sha256"].nunique() == len(known)
     shared = uppers.loc[:, everywhere].dropna(axis=1, how="all").dropna()
     ran = tasks[tasks["status"] != "unsupported"]
@@ -41,7 +45,7 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for method, own in tasks.groupby("method")[["method_kind", "instance_sha256", "status"]]:
         upper, lower = uppers[method].dropna(), lowers[method].dropna()
-        claimed = claims[method].dropna()
+        claimed, accepted = claims[method].dropna(), acceptances[method].dropna()
         times = seconds.get(method, NO_TIMES).dropna()
         rows.append(
             {
@@ -56,6 +60,8 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
                 "lower": geometric_mean(lower),
                 "claiming": len(claimed),
                 "claimed": geometric_mean(claimed),
+                "accepting": len(accepted),
+                "accepted": geometric_mean(accepted),
                 "timed": len(times),
                 "mean_seconds": geometric_mean(times, SHIFT_SECONDS),
                 "mean_cpu_seconds": geometric_mean(
