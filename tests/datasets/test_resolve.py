@@ -121,16 +121,16 @@ def test_stored_instances_are_read_back(tmp_path):
         ("graph.pbtxt", None, "does not exist; expected a file"),
         ("graph.json", None, "does not exist; expected a file"),
         (
-            "graph.csv",
+            "graph.tsv",
             b"a,b",
-            "has the suffix '.csv'; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, "
-            ".xls, .json",
+            "has the suffix '.tsv'; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, "
+            ".gguf, .csv, .xls, .json",
         ),
         (
             "graph",
             b"a,b",
-            "has the suffix ''; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, .xls, "
-            ".json",
+            "has the suffix ''; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, "
+            ".gguf, .csv, .xls, .json",
         ),
         ("graph.onnx", b"", "is empty; expected a graph"),
         ("graph.pbtxt", b"", "is empty; expected a graph"),
