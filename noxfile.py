@@ -1,6 +1,7 @@
 """Sessions: demo, tests, tests-all, lint; nightly, baseline, asv and others for slow evidence."""
 
 import datetime as dt
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -59,8 +60,11 @@ def certify(session: nox.Session, *suites: str) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Partition real model graphs, schedule layouts, certify the bounds, and report."""
+    """Solve instances of all five problems, certify how far from optimal, and report."""
     certify(session, "demo")
+    command = "boundmark" if has_no_environment(session) else f"{session.bin}/boundmark"
+    session.log("Open results/demo/report.html in a browser. Then try a model of your own:")
+    session.log(f"{command} solve MODEL.onnx -k 4")
 
 
 # Options of pytest: all CPUs, and the slowest ten tests at the end.
@@ -79,6 +83,16 @@ def tests_all(session: nox.Session) -> None:
     """Run all tests; pass e.g. `-- -m slow` for those only that `tests` leaves out."""
     install(session, "test")
     session.run("pytest", *ON_ALL_CPUS, *session.posargs)
+
+
+@nox.session
+def torch(session: nox.Session) -> None:
+    """Run what needs PyTorch: modules, exported programs, and what its exporters of today write."""
+    install(session, "test", "torch")
+    session.run(
+        "pytest", "tests/datasets/test_torch_exports.py", "tests/datasets/test_torch_file.py",
+        "tests/benchmarks/test_api.py", *session.posargs,
+    )  # fmt: skip
 
 
 @nox.session
@@ -131,12 +145,19 @@ def went_well(session: nox.Session, *command: str) -> bool:
     return True
 
 
+def verdict_in(out: Path) -> str:
+    """Return the sentence on what is worse, of the comparison in a folder; empty without one."""
+    file = out / "comparison.json"
+    return str(json.loads(file.read_text())["sentence"]).rstrip(".") if file.exists() else ""
+
+
 @nox.session
 def nightly(session: nox.Session) -> None:
     """Run the nightly suites afresh, verify, report, and compare with the baseline.
 
     Pass a suite, e.g. `-- smoke`, to run another. Fails if anything is worse than the baseline, if
-    a task or the verification fails, or if there was nothing to compare with.
+    a task or the verification fails, or if there was nothing to compare with; the last line says
+    why, with the methods that are worse.
     """
     install(session)
     suite = chosen_suite(session)
@@ -155,7 +176,7 @@ def nightly(session: nox.Session) -> None:
     )  # fmt: skip
     if not compared:
         wrong.append(
-            f"comparison with {base}"
+            verdict_in(out) or f"comparison with {base}"
             if base.exists()
             else f"comparison: {base} is not there, `nox -s baseline -- {out}` makes it"
         )
@@ -240,7 +261,7 @@ def measure(session: nox.Session, commit: str, *options: str, code: str = "") ->
     # It writes its questions down and takes its own answers.
     session.run("asv", "machine", "--yes", silent=True)
     session.run(
-        "asv", "run", "--environment", "existing:python", "--set-commit-hash", commit,
+        "asv", "run", "--environment", "installed:python", "--set-commit-hash", commit,
         "--show-stderr", *options, env={"ASV_PYTHONPATH": code} if code else {},
     )  # fmt: skip
 

@@ -81,6 +81,7 @@ class Answer:
             "instance_sha256": self.source.instance.sha256,
             "problem": self.source.instance.problem,
             "device": self.source.device,
+            "costs": self.source.costs,
             "objective": self.objective,
             "certified_bound": self.certified_bound,
             "claimed_bound": self.claimed_bound,

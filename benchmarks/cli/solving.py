@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -84,6 +85,13 @@ class SolvingRequest:
     def source(self) -> tuple[Any, ...]:
         """What tells which instance of a model is meant."""
         return self.parameters, self.problem, self.device, self.dims
+
+    def several(self) -> "list[Mapping[str, str]]":
+        """Return the parameters for each instance: one, or more where values have commas."""
+        values = [text.split(",") for text in self.parameters.values()]
+        return [
+            dict(zip(self.parameters, chosen, strict=True)) for chosen in itertools.product(*values)
+        ]
 
     def settings(self) -> "RunSettings":
         """Return the checked limits of a method.

@@ -72,8 +72,9 @@ def library_page(library: Library, entries: Sequence[Entry]) -> Page:
         environment=(),
         limitations=NOTES,
         sections=tuple(
-            _section(problem, [one for one in entries if one.problem == problem])
+            section
             for problem in problems
+            for section in _sections(problem, [one for one in entries if one.problem == problem])
         ),
         svg={},
     )
@@ -86,7 +87,8 @@ def _finding(problem: str, entries: Sequence[Entry]) -> str:
     return f"{problem}: {count(len(entries), 'instance')}, {found:,} proven optimal{rest}"
 
 
-def _section(problem: str, entries: Sequence[Entry]) -> Section:
+def _sections(problem: str, entries: Sequence[Entry]) -> tuple[Section, Section]:
+    """Return a problem's table, and the history of its instances to be unfolded."""
     groups = [
         Group((), tuple(_row(one) for one in entries if one.dataset == dataset), dataset)
         for dataset in sorted({one.dataset for one in entries})
@@ -99,7 +101,10 @@ def _section(problem: str, entries: Sequence[Entry]) -> Section:
         text_columns_right=4,
     )
     details = tuple(_detail(entry) for entry in entries)
-    return Section("Best-known results", (table,), details=details, problem=problem)
+    return (
+        Section("Best-known results", (table,), problem=problem, is_open=True),
+        Section("History", details=details, problem=problem),
+    )
 
 
 def _row(entry: Entry) -> tuple[Cell, ...]:

@@ -38,7 +38,7 @@ def render_comparison(comparison: Comparison) -> str:
         lines += _findings(heading, comparison.of(verdict))
     lines += _ratios(comparison.ratios)
     lines += ["## Notes", "", *(f"- {escaped(note)}" for note in comparison.notes), ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, escaped(comparison.sentence), ""])
 
 
 def _summary(comparison: Comparison) -> str:
