@@ -8,6 +8,7 @@ import click
 
 from boundmark.benchmarks import wall_clock
 from boundmark.benchmarks.cli.compare import baseline, compare
+from boundmark.benchmarks.cli.conformance import conformance
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
@@ -82,6 +83,7 @@ class _Group(click.Group):
         solve,
         evaluate,
         profile,
+        conformance,
         problems,
         methods,
         datasets,

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
+from boundmark.benchmarks.terminal import print_table
 from boundmark.problems.layers import LayerAssignment, LayersInstance
 from boundmark.problems.layers.tool_formats import TOOLS, write_as
 from boundmark.reports.text import integer, size
@@ -64,7 +64,7 @@ def print_solution(answer: Answer) -> None:
             integer(stage["sending"]), f"{total / max(1, slowest):.0%}", size(stage["memory"]),
             f"{stage['memory'] / max(1, stage['capacity']):.0%}", stage["first"],
         )  # fmt: skip
-    Console().print(table)
+    print_table(table)
 
 
 def losses(answer: Answer) -> list[Loss]:

@@ -44,7 +44,7 @@ class PriceSearch:
 
     rounds: int = 24
     unit: int = 2**20
-    patience: int = 5
+    patience: int = 8
     steps: int = 30_000_000
 
 
@@ -124,17 +124,17 @@ class _Search:
         most = _more_than_any(replace(self.instance, goal="bottleneck"))
         low, high = self._start(most), most
         # Thresholds below `low` are refuted; `high` is achieved, or more than any load.
-        stride, unknown = 0, False
+        stride = unknown = 0
         while low < high and not self.budget.is_spent():
             middle = min(low + stride, (low + high) // 2)
             try:
                 with limited("an assignment", self.steps):
                     found = reached(self.alone, middle, self.largest_prices)
             except checker.TooLarge:
-                if self.best is not None or middle >= most - 1:
+                if self.best is not None or unknown == self.settings.patience:
                     break
                 # Nothing is known of this threshold; what follows is found more easily.
-                unknown, stride = True, max(1 + (low >> 4), 4 * stride)
+                unknown, stride = unknown + 1, max(1 + (low >> 4), 4 * stride)
                 continue
             if found is None:
                 if unknown:
@@ -165,7 +165,7 @@ class _Search:
                 else:
                     high = middle
             low = refuted + 1
-            if low >= most or self.types == 1 or low - before <= low >> 10:
+            if low >= most or self.types == 1 or low - before <= low >> 12:
                 break
             before = low
             value, prices = self._best_prices(

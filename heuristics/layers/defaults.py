@@ -10,10 +10,9 @@ vLLM
 accelerate
     `infer_auto_device_map` and `get_balanced_memory` in src/accelerate/utils/modeling.py,
     huggingface/accelerate at 00cfd46a. Here, what is free is the capacity; the first device keeps
-    room for the largest layer; the buffer is 1.25 times the largest repeated layer. The mean
-    of all leaf modules, which may be larger than that in small models, and names of modules within
-    layers are not known here; layers are never split. What does not fit goes to the CPU there, and
-    is refused here.
+    room for the largest layer that is left; the buffer is 1.25 times the largest repeated layer.
+    The mean of all leaf modules, which may be larger than that in small models, is not known here;
+    layers are never split. What does not fit goes to the CPU there, and is refused here.
 llama.cpp
     `load_tensors` in src/llama-model.cpp, ggml-org/llama.cpp at a5410f04, with `-ngl 99` and
     without `-ts`: layer i of L, and the output as layer L, go to the first device whose share of
@@ -102,7 +101,7 @@ def vllm(
     report(instance, with_outer(instance, even(layers, stages)), progress)
 
 
-def filled(sizes: Sequence[int], limits: Sequence[int], largest: int) -> list[int]:
+def filled(sizes: Sequence[int], limits: Sequence[int]) -> list[int]:
     """Return how many layers go on each device, one after the other, as long as they fit.
 
     Raises
@@ -111,9 +110,11 @@ def filled(sizes: Sequence[int], limits: Sequence[int], largest: int) -> list[in
         If layers are left.
     """
     counts = [0] * len(limits)
-    device, room = 0, limits[0] - largest
+    device, room = 0, limits[0]
+    # The largest of each layer and those behind it, for which the first device keeps room.
+    reserve = list(itertools.accumulate(reversed(sizes), max))[::-1]
     for at, size in enumerate(sizes):
-        while size > room:
+        while size > room - (0 if device else reserve[at]):
             device += 1
             if device == len(limits):
                 raise UnsupportedError(
@@ -127,8 +128,7 @@ def filled(sizes: Sequence[int], limits: Sequence[int], largest: int) -> list[in
 
 
 def _accelerate(instance: LayersInstance, limits: Sequence[int], progress: Progress) -> None:
-    sizes = instance.chain.sizes.tolist()
-    report(instance, filled(sizes, limits, max(sizes)), progress)
+    report(instance, filled(instance.chain.sizes.tolist(), limits), progress)
 
 
 def _memory(instance: LayersInstance) -> list[int]:

@@ -263,7 +263,7 @@ def _all_devices(instance: Instance) -> Any:
 
 
 def _choices(instance: Instance, unused: Any, prices: list[int]) -> list[tuple[int, Any, int, int]]:
-    """Return the types that the next stage may have, what is left, its device, what is paid.
+    """Return types that the next stage may have, what is then left, its device, and what it pays.
 
     In a given order, the last device of a type is taken, and those behind it stay empty.
     """
