@@ -26,6 +26,7 @@ from boundmark.bounds.placement.schedules import (
     heads_and_tails,
     in_order,
     longest_schedule,
+    offer,
     possible_moves,
     quick_schedule,
     relabelled,
@@ -71,7 +72,7 @@ class Columns:
         self.start = [self._new() for _ in range(graph.nodes)]
         self.move_start = [self._new() for _ in self.moves]
         self.costs = self.count
-        fits = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
+        fits = graph.fits
         self.on = [{d: self._new() for d in np.flatnonzero(row).tolist()} for row in fits]
         self.moved = [{pair: self._new() for pair in self._pairs(move)} for move in self.moves]
         self.before: dict[tuple[int, int], int] = {}
@@ -207,7 +208,7 @@ def run(
             budget,
             seed,
             start=None if start is None else columns.values(start),
-            on_incumbent=lambda values: best.solution(columns.schedule(values)),
+            on_incumbent=lambda values: offer(best, instance, columns.schedule(values)),
             on_bound=on_bound,
         ),
     )

@@ -7,9 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from boundmark.bounds.best import Best
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import PER_TENSOR, needed_transfers
+from boundmark.problems.placement.feasibility import (
+    PER_TENSOR,
+    has_room_while_running,
+    needed_transfers,
+)
 
 # Number of random placements tried where memory is short.
 TRIALS = 1000
@@ -84,6 +89,12 @@ def in_order(
     )
 
 
+def offer(best: Best, instance: PlacementInstance, schedule: PlacementSchedule) -> None:
+    """Pass on a schedule if devices have room for what is live; models leave that out."""
+    if has_room_while_running(instance.graph, schedule, instance.transfers):
+        best.solution(schedule)
+
+
 def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
     """Return the best of a few quick schedules; None if the memory suffices for none.
 
@@ -91,7 +102,12 @@ def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
     come by longest paths of their best durations. Without any, all are on random devices with room.
     """
     candidates = [_earliest_ends(instance), *_single_devices(instance)]
-    found = [schedule for schedule in candidates if schedule is not None]
+    found = [
+        schedule
+        for schedule in candidates
+        if schedule is not None
+        and has_room_while_running(instance.graph, schedule, instance.transfers)
+    ]
     if not found:
         return _somewhere(instance)
     return min(found, key=instance.objective)
@@ -156,7 +172,9 @@ def _somewhere(instance: PlacementInstance) -> PlacementSchedule | None:
             devices[v] = random.choice(fits)
             left[devices[v]] -= graph.memory[v]
         else:
-            return in_order(instance, devices, starts, {})
+            schedule = in_order(instance, devices, starts, {})
+            if has_room_while_running(graph, schedule, instance.transfers):
+                return schedule
     return None
 
 
@@ -200,7 +218,7 @@ def possible_moves(instance: PlacementInstance) -> list[Move]:
 
 def best_durations(graph: PlacementGraph) -> IntArray:
     """Return the least duration of each operator over the devices with room for it, shape (n,)."""
-    fits = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
+    fits = graph.fits
     return np.asarray(np.where(fits, graph.duration, np.iinfo(np.int64).max).min(axis=1))
 
 
