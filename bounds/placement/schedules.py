@@ -99,7 +99,8 @@ def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
     """Return the best of a few quick schedules; None if the memory suffices for none.
 
     On each single device; and each operator where it ends first, ports left aside, where operators
-    come by longest paths of their best durations. Without any, all are on random devices with room.
+    come by longest paths of their best durations. Without any, devices are filled one after
+    another; without room there, all are on random devices with room.
     """
     candidates = [_earliest_ends(instance), *_single_devices(instance)]
     found = [
@@ -109,7 +110,7 @@ def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
         and has_room_while_running(instance.graph, schedule, instance.transfers)
     ]
     if not found:
-        return _somewhere(instance)
+        return _in_segments(instance) or _somewhere(instance)
     return min(found, key=instance.objective)
 
 
@@ -154,6 +155,35 @@ def _earliest_ends(instance: PlacementInstance) -> PlacementSchedule | None:
         free[d] = finish[d]
         left[d] -= graph.memory[v]
     return in_order(instance, devices, starts, {})
+
+
+def _in_segments(instance: PlacementInstance) -> PlacementSchedule | None:
+    """Fill one device after another in topological order; keep more and more free for tensors."""
+    graph = instance.graph
+    order = graph.dag.topological_order.tolist()
+    starts = {v: float(at) for at, v in enumerate(order)}
+    total = np.where(graph.is_supported, graph.duration, graph.duration.max()).sum(axis=0)
+    sequence = np.argsort(total, kind="stable").tolist()
+    largest = int((graph.needed - graph.memory).max())
+    for reserve in dict.fromkeys((0, largest, 2 * largest, 4 * largest)):
+        left = (graph.capacity - reserve).tolist()
+        devices = np.full(graph.nodes, -1, dtype=np.int64)
+        at = 0
+        for v in order:
+            needed = int(graph.memory[v])
+            while at < len(sequence) and (
+                needed > left[sequence[at]] or not graph.is_supported[v, sequence[at]]
+            ):
+                at += 1
+            if at == len(sequence):
+                break
+            devices[v] = sequence[at]
+            left[sequence[at]] -= needed
+        else:
+            schedule = in_order(instance, devices, starts, {})
+            if has_room_while_running(graph, schedule, instance.transfers):
+                return schedule
+    return None
 
 
 def _somewhere(instance: PlacementInstance) -> PlacementSchedule | None:
@@ -222,10 +252,20 @@ def best_durations(graph: PlacementGraph) -> IntArray:
     return np.asarray(np.where(fits, graph.duration, np.iinfo(np.int64).max).min(axis=1))
 
 
-def heads_and_tails(graph: PlacementGraph) -> tuple[IntArray, IntArray]:
-    """Return the longest paths before and after each operator, two of shape (n,)."""
+def heads_and_tails(
+    graph: PlacementGraph, release: IntArray | None = None, delivery: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return the longest paths before and after each operator, two of shape (n,).
+
+    Parameters
+    ----------
+    release, delivery
+        The least of either, shape (n,); 0 by default.
+    """
     least = best_durations(graph)
     head, tail = np.zeros((2, graph.nodes), dtype=np.int64)
+    if release is not None and delivery is not None:
+        head, tail = release.copy(), delivery.copy()
     order = graph.dag.topological_order.tolist()
     for v in order:
         for u in graph.dag.producers_of(v).tolist():

@@ -6,7 +6,6 @@ import pandas as pd
 
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.placement.latencies import MODEL
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import looks, plain_log_ticks
 from boundmark.reports.problem_report import ProblemResults, Tables
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 
 
 # What everything on the first device is; where that is a processor, it is "CPU-only".
+# What an instance is, but for its parameters beside transfers.
+MODEL = ["dataset", "instance", "device", "transfers"]
+
 BASE = ("preferred-device", "first", 0)
 
 # Methods that learn; they are compared with all others.
