@@ -1,6 +1,8 @@
 """Sessions: demo, tests, tests-all, lint; nightly, baseline, asv and others for slow evidence."""
 
 import datetime as dt
+import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -20,6 +22,12 @@ BASELINES = Path("benchmarks/baselines")
 
 # A folder for each night, and the history of all.
 NIGHTS = Path("results/nights")
+
+# Of a suite; older ones are removed.
+NIGHTS_KEPT = 30
+
+# Each night checks one of so many parts of the library.
+LIBRARY_PARTS = 7
 
 LAYERS = ("problems", "datasets", "heuristics", "bounds", "benchmarks", "reports")
 
@@ -55,8 +63,11 @@ def certify(session: nox.Session, *suites: str) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Partition real model graphs, schedule layouts, certify the bounds, and report."""
+    """Solve instances of all five problems, certify how far from optimal, and report."""
     certify(session, "demo")
+    command = "boundmark" if has_no_environment(session) else f"{session.bin}/boundmark"
+    session.log("Open results/demo/report.html in a browser. Then try a model of your own:")
+    session.log(f"{command} solve MODEL.onnx -k 4")
 
 
 # Options of pytest: all CPUs, and the slowest ten tests at the end.
@@ -78,6 +89,16 @@ def tests_all(session: nox.Session) -> None:
 
 
 @nox.session
+def torch(session: nox.Session) -> None:
+    """Run what needs PyTorch: modules, exported programs, and what its exporters of today write."""
+    install(session, "test", "torch")
+    session.run(
+        "pytest", "tests/datasets/test_torch_exports.py", "tests/datasets/test_torch_file.py",
+        "tests/benchmarks/test_api.py", *session.posargs,
+    )  # fmt: skip
+
+
+@nox.session
 def properties(session: nox.Session) -> None:
     """Run all tests with new random examples of their properties, more of them than `tests`."""
     install(session, "test")
@@ -96,7 +117,7 @@ def lint(session: nox.Session) -> None:
 
 def run_afresh(session: nox.Session, suite: str, kind: str) -> tuple[Path, list[str]]:
     """Run a suite into a folder of its own, verify it, and return it with what went wrong."""
-    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%S")
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%SZ")
     out = NIGHTS / kind / f"{now}-{name_of(suite)}"
     wrong = []
     if not went_well(session, "run", suite, "--out", str(out), "--fail-on", "crashed,error"):
@@ -118,6 +139,27 @@ def chosen_suite(session: nox.Session) -> str:
     return session.posargs[0] if session.posargs else NIGHTLY
 
 
+def nights_to_keep(session: nox.Session) -> int:
+    """Take `--keep N` out of what the user passes, and return N."""
+    if "--keep" not in session.posargs:
+        return NIGHTS_KEPT
+    at = session.posargs.index("--keep")
+    number = session.posargs[at + 1] if len(session.posargs) > at + 1 else ""
+    if not number.isdigit() or number == "0":
+        session.error(f"--keep is {number!r}; expected a number of nights from 1 up.")
+    del session.posargs[at : at + 2]
+    return int(number)
+
+
+def prune(session: nox.Session, newest: Path, keep: int) -> None:
+    """Remove the oldest nights of the same suite but some; the history stays."""
+    _, _, suite = newest.name.partition("Z-")
+    nights = sorted(path for path in newest.parent.glob(f"*Z-{suite}") if path.is_dir())
+    for night in nights[:-keep]:
+        session.log(f"removing {night}, since {keep} nights are kept")
+        shutil.rmtree(night)
+
+
 def went_well(session: nox.Session, *command: str) -> bool:
     """Run a boundmark command, and return whether it succeeded; the session goes on if not."""
     try:
@@ -127,20 +169,30 @@ def went_well(session: nox.Session, *command: str) -> bool:
     return True
 
 
+def verdict_in(out: Path) -> str:
+    """Return the sentence on what is worse, of the comparison in a folder; empty without one."""
+    file = out / "comparison.json"
+    return str(json.loads(file.read_text())["sentence"]).rstrip(".") if file.exists() else ""
+
+
 @nox.session
 def nightly(session: nox.Session) -> None:
     """Run the nightly suites afresh, verify, report, and compare with the baseline.
 
-    Pass a suite, e.g. `-- smoke`, to run another. Fails if anything is worse than the baseline, if
-    a task or the verification fails, or if there was nothing to compare with.
+    Pass a suite, e.g. `-- smoke`, to run another, and `--keep 10` to keep so many nights of it; 30
+    are kept by default, and the history of all. Fails if anything is worse than the baseline, if
+    a task or the verification fails, or if there was nothing to compare with; the last line says
+    why, with the methods that are worse.
     """
     install(session)
+    keep = nights_to_keep(session)
     suite = chosen_suite(session)
     out, wrong = run_afresh(session, suite, "runs")
     base = BASELINES / f"{name_of(suite)}.parquet"
     history = NIGHTS / f"{base.stem}-history.parquet"
-    if not went_well(session, "report", str(out), "--history", str(history)):
-        wrong.append("report")
+    part = f"{dt.date.today().toordinal() % LIBRARY_PARTS + 1}/{LIBRARY_PARTS}"
+    if not went_well(session, "library", "verify", "--afresh", "--quiet", "--part", part):
+        wrong.append(f"part {part} of the library")
     thresholds = BASELINES / "thresholds.toml"
     compared = went_well(
         session, "compare", str(base), str(out), "--out", str(out),
@@ -148,10 +200,15 @@ def nightly(session: nox.Session) -> None:
     )  # fmt: skip
     if not compared:
         wrong.append(
-            f"comparison with {base}"
+            verdict_in(out) or f"comparison with {base}"
             if base.exists()
             else f"comparison: {base} is not there, `nox -s baseline -- {out}` makes it"
         )
+    verdict = out / "comparison.json"
+    shown = ["--comparison", str(verdict)] if verdict.exists() else []
+    if not went_well(session, "report", str(out), "--history", str(history), *shown):
+        wrong.append("report")
+    prune(session, out, keep)
     session.log(f"report: {out}/report.html, comparison: {out}/comparison.md")
     if wrong:
         session.error("failed: " + ", ".join(wrong))
@@ -168,7 +225,7 @@ def baseline(session: nox.Session) -> None:
     if Path(suite).is_dir():
         out = Path(suite)
         session.run("boundmark", "verify", "--quiet", str(out))
-        name = out.name[len("2026-11-22T031500-") :]
+        name = out.name.partition("Z-")[2]
     else:
         out, wrong = run_afresh(session, suite, "baselines")
         if wrong:
@@ -178,6 +235,28 @@ def baseline(session: nox.Session) -> None:
     if base.exists():
         went_well(session, "compare", str(base), str(out))
     session.run("boundmark", "baseline", str(out), str(base))
+
+
+@nox.session
+def viprchk(session: nox.Session) -> None:
+    """Let viprchk, which others wrote, confirm exported trees; skipped where it is not found.
+
+    It is the program of github.com/scipopt/vipr; pass its path, `-- path/to/viprchk`, if it is not
+    on the PATH.
+    """
+    path = session.posargs[0] if session.posargs else "viprchk"
+    found = shutil.which(path)
+    if found is None:
+        session.skip(f"there is no program {path!r}")
+    install(session, "test")
+    session.run("pytest", "tests/bounds/pipeline/test_viprchk.py", env={"VIPRCHK": found})
+
+
+@nox.session
+def library(session: nox.Session) -> None:
+    """Let the checker see the library, all of it or a part: `-- --part 3/7`; see `--help`."""
+    install(session)
+    session.run("boundmark", "library", "verify", *(session.posargs or ["--sources"]))
 
 
 @nox.session
@@ -211,7 +290,7 @@ def measure(session: nox.Session, commit: str, *options: str, code: str = "") ->
     # It writes its questions down and takes its own answers.
     session.run("asv", "machine", "--yes", silent=True)
     session.run(
-        "asv", "run", "--environment", "existing:python", "--set-commit-hash", commit,
+        "asv", "run", "--environment", "installed:python", "--set-commit-hash", commit,
         "--show-stderr", *options, env={"ASV_PYTHONPATH": code} if code else {},
     )  # fmt: skip
 

@@ -9,6 +9,9 @@ from boundmark.problems.errors import BoundmarkError
 # Who has found a solution that the user brings.
 GIVEN = "given"
 
+# Who has found what `solve` takes from the library; its start says who that was.
+LIBRARY = "library"
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -23,7 +26,8 @@ class Answer:
     solution, certificate
         The stored documents behind objective and certified bound.
     method, bound_method
-        Who found them; ``"given"`` if the user has brought the solution.
+        Who found them; ``"given"`` if the user has brought the solution, ``"library"`` if the
+        library had it.
     seconds
         Wall time of the command so far.
     failures
@@ -32,6 +36,8 @@ class Answer:
         What was taken for granted, as sentences.
     interrupted
         Whether Ctrl-C ended the methods.
+    start
+        What the library had to begin with, in words; empty if nothing.
     """
 
     source: NamedInstance
@@ -46,6 +52,7 @@ class Answer:
     failures: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
+    start: str = ""
 
     def __post_init__(self) -> None:
         upper, lower = self.objective, self.certified_bound
@@ -74,6 +81,7 @@ class Answer:
             "instance_sha256": self.source.instance.sha256,
             "problem": self.source.instance.problem,
             "device": self.source.device,
+            "costs": self.source.costs,
             "objective": self.objective,
             "certified_bound": self.certified_bound,
             "claimed_bound": self.claimed_bound,
@@ -87,4 +95,5 @@ class Answer:
             "failures": list(self.failures),
             "warnings": list(self.warnings),
             "interrupted": self.interrupted,
+            "library": self.start,
         }

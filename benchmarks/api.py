@@ -16,6 +16,7 @@ from boundmark.benchmarks.grading.solution_file import (
     written_solution,
 )
 from boundmark.benchmarks.instance_choice import Choice, choose
+from boundmark.benchmarks.library import KnownResults, known_results, usual_library
 from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
 from boundmark.benchmarks.model import load
 from boundmark.benchmarks.model_answer import ModelAnswer
@@ -29,6 +30,7 @@ from boundmark.benchmarks.settings import (
     positive_number,
 )
 from boundmark.benchmarks.solve import solve as solve_instance
+from boundmark.benchmarks.suite import NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods_in_order
@@ -49,6 +51,7 @@ def solve(
     methods: str | Sequence[str] = (),
     seed: int = 1,
     workers: int | None = None,
+    library: str | Path | bool = True,
     out: str | Path | None = None,
     quiet: bool = False,
     **parameters: Any,
@@ -74,6 +77,9 @@ def solve(
         For methods that use randomness.
     workers
         Methods at a time; one per CPU by default.
+    library
+        Folder of the library of best-known results to begin with; True for the usual one, False for
+        none. The usual one is not used if methods are named.
     out
         Results folder to keep; what it has from an earlier call is not computed again.
     quiet
@@ -102,8 +108,11 @@ def solve(
     source = chosen.named(chosen.make(chosen.given))
     plan = MethodPlan.of(chosen.problem, _names(methods))
     options = SolvingOptions(plan, settings, clock, _workers(workers))
+    known = _known(library, source, settings, methods)
     with _folder(out) as folder:
-        answer = solve_instance(source, options, folder, console=progress_console(quiet))
+        answer = solve_instance(
+            source, options, folder, known=known, console=progress_console(quiet)
+        )
     return ModelAnswer(answer, None if out is None else folder)
 
 
@@ -116,6 +125,7 @@ def evaluate(
     methods: str | Sequence[str] = (),
     seed: int = 1,
     workers: int | None = None,
+    library: str | Path | bool = True,
     out: str | Path | None = None,
     quiet: bool = False,
     **parameters: Any,
@@ -124,7 +134,7 @@ def evaluate(
 
     Parameters
     ----------
-    model, problem, seconds, seed, workers, out, quiet
+    model, problem, seconds, seed, workers, library, out, quiet
         As for `solve`.
     solution
         A `pandas.DataFrame` with the columns that `ModelAnswer.solution` has; a dict with a stage
@@ -162,9 +172,15 @@ def evaluate(
         given = given_solution(chosen, found)
     plan = bound_plan(chosen.problem.name, _names(methods))
     options = SolvingOptions(plan, settings, clock, _workers(workers))
+    known = _known(library, given.source, settings, methods)
     with _folder(out) as folder:
         answer = solve_instance(
-            given.source, options, folder, given=given, console=progress_console(quiet)
+            given.source,
+            options,
+            folder,
+            given=given,
+            known=known,
+            console=progress_console(quiet),
         )
     return ModelAnswer(graded(answer, given), None if out is None else folder)
 
@@ -232,6 +248,19 @@ def _chosen(model: Any, problem: str | None, parameters: Mapping[str, Any]) -> C
 def parameter_texts(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return parameters as the command line gives them."""
     return {name: str(plain_value(value)) for name, value in parameters.items()}
+
+
+def _known(
+    library: str | Path | bool,
+    source: NamedInstance,
+    settings: RunSettings,
+    methods: str | Sequence[str],
+) -> KnownResults | None:
+    """Return what the library that is asked for knows of an instance."""
+    if library is False or (library is True and methods):
+        return None
+    found = usual_library(None if library is True else library)
+    return known_results(found, source.instance, settings.time_limit_seconds)
 
 
 @contextmanager

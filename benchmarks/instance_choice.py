@@ -7,10 +7,11 @@ from typing import Any
 from boundmark.benchmarks.model import Model, load
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import problems
+from boundmark.problems.devices import Cluster, Device, cost_model_of, fusing
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.lookup import find
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
-from boundmark.problems.problem import Instance, Problem
+from boundmark.problems.problem import FUSION, Instance, Problem
 from boundmark.problems.source_file import naming
 
 
@@ -28,6 +29,8 @@ class Choice:
         Whether the model is an instance, which has parameters of its own.
     device
         Name of the device or cluster that its costs are for; empty if they came with the model.
+    costs
+        What the costs rest on, in words; empty for a stored instance, which does not say.
     notes
         What was taken for granted when the model was read, as sentences.
     """
@@ -39,6 +42,7 @@ class Choice:
     make: Callable[[Mapping[str, int | str]], Instance]
     is_stored: bool
     device: str
+    costs: str
     notes: tuple[str, ...] = ()
 
     @property
@@ -54,7 +58,12 @@ class Choice:
     def named(self, instance: Instance) -> NamedInstance:
         """Return one of the instances with where it comes from."""
         return NamedInstance(
-            self.dataset, self.member, instance, device=self.device, notes=self.notes
+            self.dataset,
+            self.member,
+            instance,
+            device=self.device,
+            notes=self.notes,
+            costs=self.costs,
         )
 
 
@@ -96,7 +105,7 @@ def choose(
     source = model.source
     chosen = asked or _first_suitable(model.name, source, given)
     with naming(model.name):
-        used = chosen.device_for(source, model.device)
+        given, used = _with_fusion(chosen, source, given, model.device)
         make = chosen.maker(source, used)
     return Choice(
         chosen,
@@ -106,8 +115,40 @@ def choose(
         make,
         isinstance(source, Instance),
         used.name if used else "",
+        _costs(chosen, source, used),
         model.notes,
     )
+
+
+def _with_fusion(
+    problem: Problem, source: object, given: Mapping[str, str], device: Device | Cluster | None
+) -> tuple[Mapping[str, str], Device | Cluster | None]:
+    """Return the parameters without what they say of the device, and the device.
+
+    Raises
+    ------
+    InvalidInputError
+        If fusion is asked for where costs do not depend on a device.
+    """
+    used = problem.device_for(source, device)
+    if FUSION not in problem.options or FUSION.name not in given:
+        return given, used
+    asked = FUSION.read(given[FUSION.name])
+    others = {name: text for name, text in given.items() if name != FUSION.name}
+    if asked == FUSION.default:
+        return others, used
+    if used is None:
+        raise InvalidInputError(
+            f"fusion is {asked!r}, but the costs came with the model; expected no fusion."
+        )
+    return others, fusing(used)
+
+
+def _costs(problem: Problem, source: object, device: Device | Cluster | None) -> str:
+    if device is not None:
+        return cost_model_of(device)
+    is_known = problem.cost_model is not None and not isinstance(source, Instance)
+    return "the costs that came with the model" if is_known else ""
 
 
 def named_instance(
@@ -139,7 +180,7 @@ def _first_suitable(model: str, source: Any, given: Mapping[str, str]) -> Proble
     if not suitable:
         raise InvalidInputError(f"{model} is a {type(source).__name__}, which no problem is about.")
     for problem in suitable:
-        if set(given) <= {parameter.name for parameter in problem.parameters}:
+        if set(given) <= {parameter.name for parameter in problem.options}:
             return problem
     if len(suitable) == 1:
         # Its own sentence names the parameter that it has not.

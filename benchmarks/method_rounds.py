@@ -131,7 +131,9 @@ class MethodRounds:
         Rows of the results folder about this instance. A method is not run again if it ended by
         itself, or had about as much time as it would get.
     target
-        Cost of a solution that the user has; methods may stop once that is proven optimal.
+        Cost of a solution that is known; methods may stop once that is proven optimal.
+    floor
+        Certified bound that is known.
     on_change
         Called in any thread whenever there is news.
 
@@ -160,6 +162,7 @@ class MethodRounds:
         *,
         stored: pd.DataFrame,
         target: int | None = None,
+        floor: int | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
@@ -175,7 +178,7 @@ class MethodRounds:
         self._changed = threading.Condition(threading.RLock())
         self._waiting: list[MethodChoice] = []
         self.objective = target
-        self.bound: int | None = None
+        self.bound = floor
         self.round = 0
         self.running: list[str] = []
         self.tried: list[str] = []

@@ -41,7 +41,7 @@ class Model:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was taken for granted when the model was read, as sentences."""
-        return self.source.notes if isinstance(self.source, ComputationGraph) else ()
+        return tuple(getattr(self.source, "notes", ()))
 
     @property
     def nodes(self) -> int | None:

@@ -124,8 +124,20 @@ class ModelAnswer:
         return self._presentation.unit(self.record).strip()
 
     @property
+    def costs(self) -> str:
+        """What costs rest on, e.g. ``"the roofline model of nvidia-t4, 12 GB/s links"``.
+
+        A bound proves nothing about costs that are not measured. Empty for a stored instance, which
+        does not say.
+        """
+        return self.record.source.costs
+
+    @property
     def method(self) -> str | None:
-        """Name of the method that found the solution; ``"given"`` for one of your own."""
+        """Name of the method that found the solution.
+
+        ``"given"`` for one of your own, ``"library"`` for one that the library has.
+        """
         return self.record.method
 
     @property
@@ -140,9 +152,10 @@ class ModelAnswer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was taken for granted, and which methods did not finish, as sentences."""
+        """What the library knew, what was taken for granted, and which methods did not finish."""
         interrupted = ("Ctrl-C ended the search",) if self.record.interrupted else ()
-        return (*self.record.warnings, *interrupted, *self.record.failures)
+        library = (f"from the library: {self.record.start}",) if self.record.start else ()
+        return (*library, *self.record.warnings, *interrupted, *self.record.failures)
 
     @cached_property
     def solution(self) -> pd.DataFrame:
@@ -200,14 +213,16 @@ class ModelAnswer:
         if record.source.device:
             found["device"] = record.source.device
         found[name] = "none" if self.cost is None else f"{self.cost:,}{unit} by {record.method}"
+        found.update({} if self.cost is None else dict(self._presentation.remarks(record)))
         if self.bound is None:
             found["certified bound"] = "none"
         else:
             found["certified bound"] = f"{self.bound:,}{unit} by {record.bound_method}"
+        costs = f" on {self.costs}" if self.costs else ""
         if self.is_optimal:
-            found["gap"] = "0, proven optimal"
+            found["gap"] = f"0, proven optimal{costs}"
         elif self.gap is not None:
-            found["gap"] = f"at most {percent(self.gap)} %"
+            found["gap"] = f"at most {percent(self.gap)} %{costs}"
         found["seconds"] = f"{self.seconds:.1f}"
         return found
 

@@ -46,7 +46,7 @@ STREAMING = 4
 
 
 def benchmark(
-    function: Callable[..., Any],
+    function: Callable[..., Any] | Method,
     instances: Any,
     against: str | Sequence[str] = (),
     *,
@@ -72,11 +72,12 @@ def benchmark(
     Parameters
     ----------
     function
-        Either of
+        One of
 
         - ``function(instance)``, which returns a solution: a dict with a stage or device for each
           operator's name, a list of them in the order of the operators, a `pandas.DataFrame` as
           `ModelAnswer.solution` is, or an object of the problem such as `Partition`;
+        - a `Method`, such as `Method.command` makes of an executable, which is ended in time;
         - ``function(instance, budget, seed, progress)``, which calls ``progress.solution`` with
           such a solution as often as it likes, and may ask ``budget.is_spent()``.
     instances
@@ -162,7 +163,7 @@ def benchmark(
     return table.frame()
 
 
-def own_method(function: Callable[..., Any], problem: str) -> Method:
+def own_method(function: Callable[..., Any] | Method, problem: str) -> Method:
     """Return a function as a method of a problem; see `benchmark`.
 
     Raises
@@ -170,6 +171,13 @@ def own_method(function: Callable[..., Any], problem: str) -> Method:
     InvalidInputError
         If it takes neither an instance nor what a streaming function takes.
     """
+    if isinstance(function, Method):
+        if function.problem != problem:
+            raise InvalidInputError(
+                f"method {function.name!r} treats {function.problem!r}; expected one for "
+                f"{problem!r}."
+            )
+        return function
     name = getattr(function, "__name__", type(function).__name__)
     if not callable(function):
         raise InvalidInputError(f"{quoted(function)} is no function.")

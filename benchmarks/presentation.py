@@ -82,6 +82,12 @@ class Presentation:
         that is not all: a table of operators and devices does not say when they run.
     completion
         What is added, as a sentence; empty if tables say everything.
+    remarks
+        Returns what the cost means, as lines of a label and a text that stand below it.
+    tools
+        Names of other tools, for `solve --as`.
+    as_tool
+        Returns the solution as one of these takes it; raises `InvalidInputError` if it cannot.
     """
 
     problem: str
@@ -94,6 +100,9 @@ class Presentation:
     plot: "Callable[[Answer], Plot] | None" = None
     completed: "Callable[[Any, Any], Any]" = lambda instance, solution: solution
     completion: str = ""
+    remarks: "Callable[[Answer], Sequence[tuple[str, str]]]" = lambda answer: ()
+    tools: tuple[str, ...] = ()
+    as_tool: "Callable[[Answer, str], str]" = lambda answer, tool: ""
 
 
 @cache

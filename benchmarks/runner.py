@@ -50,21 +50,26 @@ class RunSummary:
         How often each status came up among the others.
     stored
         How often each status stands in the folder, of all planned tasks.
+    unsupported
+        Method and reason of each task that its method did not support.
     """
 
     planned: int
     reused: int
     statuses: dict[str, int] = field(default_factory=dict)
     stored: Mapping[str, int] = field(default_factory=dict)
+    unsupported: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def done(self) -> int:
         """Number of tasks that were run."""
         return sum(self.statuses.values())
 
-    def count(self, status: str) -> None:
+    def count(self, outcome: Outcome) -> None:
         """Note that a task has ended."""
-        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.statuses[outcome.status] = self.statuses.get(outcome.status, 0) + 1
+        if outcome.status == "unsupported":
+            self.unsupported.append((outcome.task.method, outcome.status_detail or ""))
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,13 @@ class Wanted:
         Statuses whose stored rows do not count as finished.
     pattern
         Shell pattern that a task's label has to match; None for all tasks.
+    rerun
+        Methods whose stored rows do not count as finished.
     """
 
     retry: Collection[str] = ()
     pattern: str | None = None
+    rerun: Collection[str] = ()
 
     def matches(self, planned: PlannedTask) -> bool:
         """Whether a task's label matches the pattern."""
@@ -129,10 +137,7 @@ def run_planned(
                 f"no task matches {wanted.pattern!r}; "
                 "labels look like 'onnx-light/resnet50 k=8 share'."
             )
-        finished = {
-            task_id for task_id, status in store.finished().items() if status not in wanted.retry
-        }
-        to_do = [item for task_id, item in by_id.items() if task_id not in finished]
+        to_do = lacking(store, by_id, wanted)
         summary = RunSummary(len(by_id), len(by_id) - len(to_do))
         on_start(summary.planned, len(to_do))
         if to_do:
@@ -144,6 +149,20 @@ def run_planned(
         ended = store.finished()
         summary.stored = Counter(ended[task_id] for task_id in by_id if task_id in ended)
     return summary
+
+
+def lacking(
+    store: ResultStore, by_id: Mapping[str, PlannedTask], wanted: Wanted
+) -> list[PlannedTask]:
+    """Return the planned tasks that a folder lacks, or that are wanted again."""
+    finished = {
+        task_id for task_id, status in store.finished().items() if status not in wanted.retry
+    }
+    return [
+        item
+        for task_id, item in by_id.items()
+        if task_id not in finished or item.task.method in wanted.rerun
+    ]
 
 
 class InstanceRun:
@@ -272,7 +291,7 @@ def _execute(
         compactions = summary.done // ROWS_A_COMPACTION
         writer.write(items)
         for outcome in outcomes:
-            summary.count(outcome.status)
+            summary.count(outcome)
             speed.after(outcome)
         if summary.done // ROWS_A_COMPACTION > compactions:
             store.compact()

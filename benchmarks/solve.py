@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import GIVEN, Answer
+from boundmark.benchmarks.answer import GIVEN, LIBRARY, Answer
 from boundmark.benchmarks.engines import local_engine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
@@ -21,6 +21,7 @@ from boundmark.benchmarks.interruption import (
     ending_gently,
 )
 from boundmark.benchmarks.kernels import compile_kernels
+from boundmark.benchmarks.library.known import KnownResults
 from boundmark.benchmarks.method_rounds import MethodRounds, SolvingOptions
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.progress import live_lines
@@ -51,6 +52,7 @@ def solve(
     directory: Path,
     *,
     given: GivenSolution | None = None,
+    known: KnownResults | None = None,
     console: "Console | None" = None,
 ) -> Answer:
     """Run methods on an instance and return the best of what was verified.
@@ -69,6 +71,8 @@ def solve(
         Results folder; methods that have had about as much time there are not run again.
     given
         A solution that the user has, which is as good as one that a method has found.
+    known
+        What the library has, which is as good as well.
     console
         Where progress is shown; None for nowhere.
     """
@@ -77,7 +81,8 @@ def solve(
         source,
         options,
         stored=stored[stored["instance_sha256"] == source.instance.sha256],
-        target=given.objective if given else None,
+        target=min(_costs(given, known), default=None),
+        floor=known.bound if known else None,
     )
     late = _run(going, source, directory, options, console)
     rows = ResultStore.open(directory).results()
@@ -86,6 +91,7 @@ def solve(
     ]
     tried_first = [choice.method.name for choice in options.plan.immediate]
     answer = _best(source, rows, directory, going.clock.spent(), given, tried_first)
+    answer = _with_known(answer, known) if known else answer
     unfinished = [f"{name}: not run, because {why}" for name, why in going.not_run()]
     if late:
         unfinished += [f"{name}: {late}" for name in going.running]
@@ -183,6 +189,37 @@ def _best(
         failures=_failures(rows, tried_first),
         warnings=warnings_about(source),
     )
+
+
+def _costs(given: GivenSolution | None, known: KnownResults | None) -> list[int]:
+    """Return the costs of the solutions that a search begins with."""
+    costs = [given.objective] if given else []
+    if known is not None and known.objective is not None:
+        costs.append(known.objective)
+    return costs
+
+
+def _with_known(answer: Answer, known: KnownResults) -> Answer:
+    """Return the answer with the library's solution and bound where nothing better was found."""
+    start = known.words
+    if known.objective is not None:
+        if answer.objective is None or known.objective < answer.objective:
+            answer = replace(
+                answer, objective=known.objective, solution=known.solution, method=LIBRARY
+            )
+        elif answer.objective < known.objective:
+            start += "; the solution found is better"
+    if known.bound is not None:
+        if answer.certified_bound is None or known.bound > answer.certified_bound:
+            answer = replace(
+                answer,
+                certified_bound=known.bound,
+                certificate=known.certificate,
+                bound_method=LIBRARY,
+            )
+        elif known.bound < answer.certified_bound:
+            start += "; the bound found is better"
+    return replace(answer, start=start)
 
 
 def _ended_because(why: str) -> str:

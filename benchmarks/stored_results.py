@@ -1,9 +1,9 @@
 """The Python API about results folders: `run` fills one, `results` reads it as frames."""
 
-from collections.abc import Collection
+import datetime as dt
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,18 @@ import pandas as pd
 from boundmark.benchmarks.engines import make_engine
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.kernels import compile_kernels
+from boundmark.benchmarks.method_sources import source_hash
 from boundmark.benchmarks.model import html_table
-from boundmark.benchmarks.planning import plan_tasks
+from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.progress import progress_console, task_progress
 from boundmark.benchmarks.runner import RunSummary, Wanted, run_planned
+from boundmark.benchmarks.suite import NamedInstance
 from boundmark.benchmarks.suite_file import load_collection
 from boundmark.benchmarks.terminal import plain
 from boundmark.problems.lookup import find
+from boundmark.problems.method import Method
 from boundmark.reports.folder_results import FolderResults, read_folder
+from boundmark.reports.stored.notes import Notes, read_notes, write_notes
 from boundmark.reports.stored.statuses import FAILURES
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.methods import method_table
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from boundmark.benchmarks.suite import Collection as Suites
+    from boundmark.benchmarks.suite import Suite
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -79,6 +84,12 @@ class Results:
         return self.record.traces
 
     @property
+    def left_out(self) -> pd.DataFrame:
+        """Files of suites that could not be read or treated: `file` and `reason`."""
+        notes = read_notes(self.record.store)
+        return pd.DataFrame(list(notes.left_out.items()), columns=["file", "reason"])
+
+    @property
     def rejected(self) -> pd.DataFrame:
         """Costs and bounds that are left out because no document supports them."""
         return self.record.unsupported
@@ -127,6 +138,7 @@ def run(
     workers: int | None = None,
     filter: str | None = None,  # noqa: A002
     retry: Collection[str] = (),
+    rerun: Collection[str] = (),
     quiet: bool = False,
 ) -> Results:
     """Run a suite into a results folder, and return what the folder then holds.
@@ -150,6 +162,8 @@ def run(
         Only tasks whose label, e.g. ``"onnx-light/resnet50 k=8 share"``, matches or contains this.
     retry
         Statuses, e.g. ``"timeout"``, of stored tasks that are run again.
+    rerun
+        Names of methods whose stored tasks are run again.
     quiet
         Whether to show no progress.
 
@@ -164,7 +178,7 @@ def run(
         load_collection(str(suite), small=small),
         Path(out),
         make_engine("local", workers),
-        Wanted(tuple(retry), filter),
+        Wanted(tuple(retry), filter, tuple(rerun)),
         seconds=seconds,
         console=progress_console(quiet),
     )
@@ -183,6 +197,9 @@ def run_collection(
 ) -> RunSummary:
     """Run the tasks of suites that a folder lacks, with a bar that shows how far it is.
 
+    What was left out and taken for granted is printed, and noted in the folder; so are the sources
+    of the methods. Stored tasks of a method whose sources were others are told of.
+
     Parameters
     ----------
     seconds, memory_gib
@@ -195,21 +212,102 @@ def run_collection(
     """
     for problem in dict.fromkeys(part.problem for part in chosen.suites):
         compile_kernels(console, problem)
+    planning = Planning(chosen, seconds, memory_gib, console)
     with task_progress(console, chosen.name) as (on_start, on_finish):
-        planned = (
-            plan_tasks(
-                part.name,
-                part.load_instances(lambda reason: console.print(plain(f"left out: {reason}"))),
-                part.methods,
-                part.settings.with_limits(seconds, memory_gib),
-            )
-            for part in chosen.suites
-        )
+
+        def begin(planned: int, to_do: int) -> None:
+            planning.note(ResultStore.open(out), wanted, is_run=to_do > 0)
+            on_start(planned, to_do)
+
         return run_planned(
-            chain.from_iterable(planned),
-            out,
-            engine,
-            wanted,
-            on_start=on_start,
-            on_finish=on_finish,
+            planning.tasks(), out, engine, wanted, on_start=begin, on_finish=on_finish
         )
+
+
+class Planning:
+    """Loads the instances of suites, and keeps account of what there is to note of them.
+
+    Parameters
+    ----------
+    seconds, memory_gib
+        Limits of each task, instead of the suites'.
+    console
+        Where what is left out and taken for granted is told.
+    """
+
+    def __init__(
+        self, chosen: "Suites", seconds: float | None, memory_gib: float | None, console: "Console"
+    ) -> None:
+        self.chosen = chosen
+        self.limits = (seconds, memory_gib)
+        self.console = console
+        self.left_out: dict[str, str] = {}
+        self.assumptions: dict[str, tuple[str, ...]] = {}
+        self.methods: dict[str, Method] = {}
+
+    def tasks(self) -> Iterator[PlannedTask]:
+        """Yield the tasks of all suites."""
+        for part in self.chosen.suites:
+            methods = [choice.method for choice in part.methods]
+            methods += [choice.method for group in part.instances for choice in group.methods]
+            self.methods.update({method.name: method for method in methods})
+            settings = part.settings.with_limits(*self.limits)
+            yield from plan_tasks(part.name, self._instances(part), part.methods, settings)
+
+    def _instances(self, part: "Suite") -> Iterator[NamedInstance]:
+        for instance in part.load_instances(self._missing, self._refused):
+            name = f"{instance.dataset}/{instance.member}"
+            if name not in self.assumptions:
+                self.assumptions[name] = instance.notes
+                for note in instance.notes:
+                    self._tell(f"warning: {name}: {note}")
+            yield instance
+
+    def _missing(self, reason: str) -> None:
+        self._tell(f"left out: {reason}")
+
+    def _refused(self, name: str, reason: str) -> None:
+        self.left_out[name] = reason
+        self._tell(f"left out: {reason}")
+
+    def note(self, store: ResultStore, wanted: Wanted, *, is_run: bool) -> None:
+        """Store the notes of this run, and tell which stored tasks other sources have run.
+
+        Raises
+        ------
+        UnknownNameError
+            If a method that is to run again is none of the suites'.
+        """
+        for name in wanted.rerun:
+            find("method of the suite", name, self.methods)
+        before = read_notes(store)
+        after = before.with_run(self.left_out, self.assumptions)
+        now = dt.datetime.now(dt.UTC).isoformat()
+        for name, method in self.methods.items():
+            hashed = source_hash(method)
+            if name not in wanted.rerun:
+                self._tell_stale(store, before, name, hashed)
+            if hashed and is_run:
+                after = after.with_sources(name, now, hashed)
+        if after != before:
+            write_notes(store, after)
+
+    def _tell_stale(self, store: ResultStore, notes: Notes, method: str, hashed: str) -> None:
+        if all(known == hashed for _, known in notes.method_sources.get(method, ())):
+            return
+        rows = store.results()
+        rows = rows[
+            (rows["method"] == method)
+            & (rows["method_version"] == self.methods[method].version)
+        ]  # fmt: skip
+        earlier = [notes.sources_at(method, time.isoformat()) for time in rows["started_at"]]
+        stale = sum(known is not None and known != hashed for known in earlier)
+        if stale:
+            self._tell(
+                f"warning: {stale} stored tasks of {method} were run by other source files than "
+                f"those of today, and count all the same; --rerun {method} runs them again, and a "
+                "higher version of the method keeps them apart."
+            )
+
+    def _tell(self, text: str) -> None:
+        self.console.print(plain(text), soft_wrap=True)

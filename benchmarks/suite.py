@@ -3,15 +3,17 @@
 import glob
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.settings import RunSettings
+from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.resolve import load_file, load_member
 from boundmark.problems.catalog import methods, problems
-from boundmark.problems.devices import Cluster, Device
-from boundmark.problems.errors import InvalidInputError, MissingFileError
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.devices import Cluster, Device, fusing
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError
 from boundmark.problems.lookup import find
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance, ParameterValue, Problem
@@ -67,12 +69,16 @@ class Members:
     """Members of a data set."""
 
     dataset: str
-    members: tuple[str, ...]
+    names: tuple[str, ...]
+    is_pattern = False
 
-    def load(self) -> Iterator[tuple[str, Any]]:
-        """Yield each member's name and its graph or layout."""
-        for member in self.members:
-            yield member, load_member(f"{self.dataset}/{member}")
+    def members(self) -> tuple[str, ...]:
+        """Return the members' names."""
+        return self.names
+
+    def load(self, member: str) -> Any:
+        """Return the graph or layout of a member."""
+        return load_member(f"{self.dataset}/{member}")
 
 
 @dataclass(frozen=True)
@@ -83,14 +89,23 @@ class Files:
     ----------
     folder
         What the pattern is relative to.
+    dims
+        Sizes of dimensions that models leave open, by name. A file that leaves one of them not open
+        does without it, if others match the pattern too.
     """
 
     pattern: str
     folder: Path
+    dims: Mapping[str, int] = field(default_factory=dict)
     dataset = "file"
 
-    def load(self) -> Iterator[tuple[str, Any]]:
-        """Yield each file's name, relative to the folder, and its graph or layout.
+    @property
+    def is_pattern(self) -> bool:
+        """Whether several files may match, so that one may be left out."""
+        return glob.has_magic(self.pattern)
+
+    def members(self) -> list[str]:
+        """Return the names of the files, relative to the folder.
 
         Raises
         ------
@@ -104,8 +119,27 @@ class Files:
                 f"file is {self.pattern!r}, which matches no file in {self.folder}; "
                 "expected at least one."
             )
-        for name in names:
-            yield name, load_file(self.folder / name)
+        return names
+
+    def load(self, member: str) -> Any:
+        """Return the graph or layout of a file."""
+        path = self.folder / member
+        try:
+            return load_file(path, self.dims)
+        except InvalidInputError as error:
+            known = _open_dimensions(error)
+            if known is None or not self.is_pattern:
+                raise
+            return load_file(path, {name: n for name, n in self.dims.items() if name in known})
+
+
+def _open_dimensions(error: BaseException | None) -> tuple[str, ...] | None:
+    """Return the dimensions that a model leaves open, if others were given."""
+    while error is not None:
+        if isinstance(error, UnknownDimensionError):
+            return error.known
+        error = error.__cause__
+    return None
 
 
 @dataclass(frozen=True)
@@ -122,6 +156,8 @@ class InstanceGroup:
         Whether the suite does without the group if its files are not there.
     device
         For costs, instead of the suite's.
+    fuses
+        Whether that device fuses, as if its name ended in ``+fusion``.
     """
 
     sources: Members | Files
@@ -129,6 +165,7 @@ class InstanceGroup:
     methods: tuple[MethodChoice, ...] = ()
     optional: bool = False
     device: Device | Cluster | None = None
+    fuses: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,6 +180,8 @@ class NamedInstance:
         Name of the device or cluster that its costs are for; empty if they came with the source.
     notes
         What was taken for granted when the source was read, as sentences.
+    costs
+        What its costs rest on, in words; empty where nobody knows.
     """
 
     dataset: str
@@ -151,6 +190,7 @@ class NamedInstance:
     methods: tuple[MethodChoice, ...] = ()
     device: str = ""
     notes: tuple[str, ...] = ()
+    costs: str = ""
 
     @property
     def label(self) -> str:
@@ -186,7 +226,9 @@ class Suite:
     device: Device | Cluster | None = None
 
     def load_instances(
-        self, on_missing: Callable[[str], None] = lambda reason: None
+        self,
+        on_missing: Callable[[str], None] = lambda reason: None,
+        on_left_out: Callable[[str, str], None] = lambda member, reason: None,
     ) -> Iterator[NamedInstance]:
         """Yield the instances in the suite's order; each graph is loaded once.
 
@@ -194,6 +236,9 @@ class Suite:
         ----------
         on_missing
             Called with the reason when the files of an optional group are not there.
+        on_left_out
+            Called with the name of a file that cannot be read or treated, and the reason, where
+            another one matches the same pattern and can.
 
         Raises
         ------
@@ -201,27 +246,60 @@ class Suite:
             If a file or member does not suit the problem, lacks a parameter, or is not there, or
             a group with costs of its own names a device.
         """
-        problem = problems()[self.problem]
         for group in self.instances:
             try:
-                for member, source in group.sources.load():
-                    with naming(f"suite {self.name}: {group.sources.dataset}/{member}"):
-                        # The suite's device is for those that need one.
-                        usual = self.device if problem.needs_device(source) else None
-                        device = problem.device_for(source, group.device or usual)
-                        made = list(_instances(problem, source, device, group.parameters))
-                    for instance in made:
-                        yield NamedInstance(
-                            group.sources.dataset,
-                            member,
-                            instance,
-                            group.methods,
-                            device.name if device else "",
-                        )
+                yield from self._of_group(group, on_left_out)
             except MissingFileError as error:
                 if not group.optional:
                     raise
                 on_missing(str(error))
+
+    def _of_group(
+        self, group: InstanceGroup, on_left_out: Callable[[str, str], None]
+    ) -> Iterator[NamedInstance]:
+        """Yield the instances of a group; see `load_instances`."""
+        refused: list[tuple[str, BoundmarkError]] = []
+        members = group.sources.members()
+        for member in members:
+            where = f"{group.sources.dataset}/{member}"
+            try:
+                source = group.sources.load(member)
+                with naming(f"suite {self.name}: {where}"):
+                    made = self._of_source(group, member, source)
+            except MissingFileError:
+                raise
+            except BoundmarkError as why:
+                if not group.sources.is_pattern:
+                    raise
+                refused.append((where, why))
+                continue
+            yield from made
+        if members and len(refused) == len(members):
+            # Nothing is left: what is wrong with the first is likely wrong with the group.
+            raise refused[0][1]
+        for where, reason in refused:
+            on_left_out(where, str(reason))
+
+    def _of_source(self, group: InstanceGroup, member: str, source: Any) -> list[NamedInstance]:
+        problem = problems()[self.problem]
+        # The suite's device is for those that need one.
+        usual = self.device if problem.needs_device(source) else None
+        device = problem.device_for(source, group.device or usual)
+        if group.fuses and device is None:
+            raise InvalidInputError("its costs came with it; expected no fusion.")
+        if group.fuses and device is not None:
+            device = fusing(device)
+        return [
+            NamedInstance(
+                group.sources.dataset,
+                member,
+                instance,
+                group.methods,
+                device.name if device else "",
+                source.notes if isinstance(source, ComputationGraph) else (),
+            )
+            for instance in _instances(problem, source, device, group.parameters)
+        ]
 
 
 @dataclass(frozen=True)

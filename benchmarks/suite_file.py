@@ -22,7 +22,7 @@ from boundmark.problems.devices import Cluster, Device, find_device, is_device_f
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.lookup import find
 from boundmark.problems.parameter import Parameter
-from boundmark.problems.problem import Problem
+from boundmark.problems.problem import FUSION, Problem
 from boundmark.problems.source_file import naming
 
 SUITE_FIELDS = (
@@ -39,7 +39,7 @@ SUITE_FIELDS = (
 
 COLLECTION_FIELDS = ("description", "suites", "small")
 
-INSTANCES_FIELDS = ("dataset", "members", "file", "device", "methods", "optional")
+INSTANCES_FIELDS = ("dataset", "members", "file", "dim", "device", "methods", "optional")
 
 
 def suite_names() -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def load_collection(name: str, *, small: bool = False) -> Collection:
     Examples
     --------
     >>> [suite.name for suite in load_collection("paper-mtpp", small=True).suites]
-    ['paper-mtpp/small']
+    ['paper-mtpp/small', 'paper-mtpp/solvers']
     """
     read = _read(name)
     if small and "small" not in read.table:
@@ -225,7 +225,7 @@ def _settings(read: _Reader) -> RunSettings:
 def _instance_group(where: str, problem: Problem, entry: Any, folder: Path | None) -> InstanceGroup:
     if not isinstance(entry, dict):
         raise InvalidInputError(f"{where}: instances has {quoted(entry)}; expected a table.")
-    names = [parameter.name for parameter in problem.parameters]
+    names = [parameter.name for parameter in problem.options]
     for key in entry:
         find(f"field of instances (in {where})", key, dict.fromkeys((*INSTANCES_FIELDS, *names)))
     read = _Reader(where, entry)
@@ -238,7 +238,29 @@ def _instance_group(where: str, problem: Problem, entry: Any, folder: Path | Non
             parameters[parameter.name] = read.values_of(parameter)
     choices = _method_choices(read, problem) if "methods" in entry else ()
     optional = "optional" in entry and read.of_type("optional", bool)
-    return InstanceGroup(sources, parameters, choices, optional, _device(read, problem, folder))
+    device = _device(read, problem, folder)
+    fuses = _fuses(read) if FUSION in problem.options else False
+    return InstanceGroup(sources, parameters, choices, optional, device, fuses)
+
+
+def _fuses(read: _Reader) -> bool:
+    """Whether a table asks for a device that fuses."""
+    if FUSION.name not in read.table:
+        return False
+    with naming(read.where):
+        return FUSION.check(read.table[FUSION.name]) != FUSION.default
+
+
+def _dims(read: _Reader) -> dict[str, int]:
+    """Return sizes of open dimensions: a table of integers by name."""
+    given: Any = read.table.get("dim", {})
+    sizes = given.values() if isinstance(given, dict) else [None]
+    if not all(type(size) is int and size > 0 for size in sizes):
+        raise InvalidInputError(
+            f"{read.where}: dim is {quoted(given)}; expected a table of sizes, such as "
+            "{ batch = 8 }."
+        )
+    return dict(given)
 
 
 def _device(read: _Reader, problem: Problem, folder: Path | None) -> Device | Cluster | None:
@@ -262,6 +284,11 @@ def _device(read: _Reader, problem: Problem, folder: Path | None) -> Device | Cl
 
 
 def _members(read: _Reader, problem: Problem) -> Members:
+    if "dim" in read.table:
+        raise InvalidInputError(
+            f"{read.where}: dim is given for a data set, whose sizes are fixed; expected it with "
+            "file."
+        )
     dataset = find("data set", read.of_type("dataset", str), datasets())
     if not issubclass(dataset.source, problem.sources):
         raise InvalidInputError(
@@ -280,12 +307,13 @@ def _files(read: _Reader, folder: Path | None) -> Files:
                 "expected a file or members of a data set."
             )
     pattern = read.of_type("file", str)
+    dims = _dims(read)
     if folder is None:
         raise InvalidInputError(
             f"{read.where}: file is {pattern!r}; expected a data set, because only suites in "
             "files of their own have a folder to look in."
         )
-    return Files(pattern, folder)
+    return Files(pattern, folder, dims)
 
 
 def _method_choices(read: _Reader, problem: Problem) -> tuple[MethodChoice, ...]:

@@ -7,14 +7,19 @@ A package adds a format with an entry point in the group ``boundmark.exporters``
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TextIO
+from typing import Any
 
 from boundmark.problems.plugins import registered
 
 
+def one_file(instance: dict[str, Any]) -> int:
+    """Return 1: what a certificate proves of an instance is one statement."""
+    return 1
+
+
 @dataclass(frozen=True)
 class Exporter:
-    """How certificates of one kind are written.
+    """How certificates of one kind are written, each as one file or several.
 
     Attributes
     ----------
@@ -25,13 +30,17 @@ class Exporter:
     write
         Writes what a certificate proves of an instance, both in their stored form and accepted by
         the checker; returns how much was written, in words. Raises `InvalidInputError` if the
-        format cannot say it.
+        format cannot say it. Where there are several files, it gets the number of one, from 0 up,
+        as fourth argument.
+    files
+        Returns how many files there are for a certificate of an instance, in its stored form.
     """
 
     problem: str
     kind: str
     format: str
-    write: Callable[[dict[str, Any], dict[str, Any], TextIO], str]
+    write: Callable[..., str]
+    files: Callable[[dict[str, Any]], int] = one_file
 
     @property
     def name(self) -> str:

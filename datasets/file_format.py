@@ -11,7 +11,23 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.plugins import registered
+
+
+class UnknownDimensionError(InvalidInputError):
+    """A size is given for a dimension that a model does not leave open.
+
+    Attributes
+    ----------
+    known
+        The names of those that it does.
+    """
+
+    def __init__(self, message: str, known: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.known = known
+
 
 # Sizes of open dimensions, none of which are given.
 NO_DIMS: Mapping[str, int] = MappingProxyType({})

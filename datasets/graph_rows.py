@@ -12,7 +12,8 @@ There is one row per operator, and one per tensor that none of them writes. Colu
 - ``attributes``: by name.
 
 An operator's tensor is called like the operator, with ``:1``, ``:2`` and so on for further ones.
-Everything else is the file's metadata, one object.
+Everything else is the file's metadata, one object. There, ``kernels`` is left out if each operator
+is a kernel by itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -81,6 +82,8 @@ def to_rows(
         "versions": dict(origin.versions),
         "parameters": origin.parameters,
     }
+    if graph.kernels:
+        metadata["kernels"] = list(graph.kernels)
     return rows, metadata
 
 
@@ -115,6 +118,7 @@ def from_rows(
         results=tuple(metadata["results"]),
         dtype=metadata["dtype"],
         notes=tuple(metadata["notes"]),
+        kernels=tuple(metadata.get("kernels", ())),
     )
     origin = GraphOrigin(
         *(metadata[f] for f in ("source", "configuration", "versions", "parameters"))
@@ -145,6 +149,8 @@ def check_metadata(metadata: Any) -> Mapping[str, Any]:
             )
     if not is_integer_list(metadata["results"]):
         raise InvalidInputError("results is not a list of tensor numbers.")
+    if not is_integer_list(metadata.get("kernels", [])):
+        raise InvalidInputError("kernels is not a list of operator numbers.")
     return metadata
 
 

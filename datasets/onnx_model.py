@@ -17,6 +17,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
+from boundmark.datasets.file_format import UnknownDimensionError
+from boundmark.datasets.onnx_constants import fold_constants
 from boundmark.datasets.onnx_control_flow import bodies
 from boundmark.datasets.onnx_operators import domain_of, known_tensors, signature
 from boundmark.problems.errors import InvalidInputError, quoted
@@ -60,8 +62,21 @@ def _inferred_model(
 ) -> tuple[ModelProto, tuple[str, ...], set[str]]:
     _check_parts(model)
     notes = fix_dimensions(model.graph, dims)
-    model, assumed = _with_assumed_shapes(_inferred(with_functions_inlined(model)))
-    return model, notes, assumed
+    inferred = _with_folded_constants(_inferred(with_functions_inlined(model)))
+    model, assumed = _with_assumed_shapes(inferred)
+    return (_with_folded_constants(model) if assumed else model), notes, assumed
+
+
+def _with_folded_constants(model: ModelProto) -> ModelProto:
+    """Compute what shapes are computed from, as long as some shape is unknown and that helps."""
+    while _has_unknown_shapes(model.graph) and fold_constants(model.graph):
+        model = _inferred(model)
+    return model
+
+
+def _has_unknown_shapes(graph: GraphProto) -> bool:
+    types = known_tensors(graph).types
+    return any(name and name not in types for node in graph.node for name in node.output)
 
 
 def versions_of(model: ModelProto) -> dict[str, int]:
@@ -177,8 +192,9 @@ def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...
     unknown = [name for name in dims if name not in open_names]
     if unknown:
         known = ", ".join(open_names) or "none: the sizes of all inputs are fixed"
-        raise InvalidInputError(
-            f"there is no open dimension {quoted(unknown[0])}; the model has {known}."
+        raise UnknownDimensionError(
+            f"there is no open dimension {quoted(unknown[0])}; the model has {known}.",
+            (*open_names,),
         )
     for value in (*graph.value_info, *graph.output):
         for dim in value.type.tensor_type.shape.dim:

@@ -53,7 +53,8 @@ class KnownTensors:
         if name not in self.types:
             raise InvalidInputError(
                 f"the shape of tensor {name!r} is unknown; expected one that follows from "
-                "the shapes of the inputs."
+                "the shapes of the inputs: store it in the model as value_info, or export a "
+                "PyTorch model with dynamo=True, or with torch.export.save to a .pt2 file."
             )
         shape, element = self.types[name]
         kind = _element_type(element)

@@ -163,17 +163,24 @@ def _with_costs(
                 )
         pairs.append((number[edge[0]], number[edge[1]]))
     arrays = {
-        name: non_negative_integers(map(plain_value, column), name, names)
+        name: non_negative_integers(map(_integer, column), name, names)
         for name, column in costs.items()
     }
     return declared.make(Dag.from_edges(len(names), pairs, names), arrays, names, cache)
 
 
+def _integer(value: Any) -> Any:
+    """Return a whole number as an integer: a column with one missing value has only floats."""
+    plain = plain_value(value)
+    return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
+
+
 def from_onnx(model: Any, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
     """Return the graph of an `onnx.ModelProto`; see `onnx_file.load`."""
+    from boundmark.datasets.kernel_recognition import with_kernels
     from boundmark.datasets.onnx_file import of_model
 
-    return of_model(model, dims)
+    return with_kernels(of_model(model, dims))
 
 
 def from_program(program: Any) -> ComputationGraph:
@@ -184,10 +191,11 @@ def from_program(program: Any) -> ComputationGraph:
     InvalidInputError
         If it has an operator that boundmark does not know.
     """
+    from boundmark.datasets.kernel_recognition import with_kernels
     from boundmark.datasets.zoo.export.graph_module import functional, to_graph
 
     try:
-        return to_graph(functional(program))
+        return with_kernels(to_graph(functional(program)))
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InvalidInputError(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from boundmark.datasets.file_format import NO_DIMS, FileFormat, formats
+from boundmark.datasets.file_format import NO_DIMS, FileFormat, UnknownDimensionError, formats
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, UnknownNameError
 from boundmark.problems.json_object import json_object
@@ -138,7 +138,7 @@ def refuse_dims(source: str, dims: Mapping[str, int]) -> None:
         If there are any.
     """
     if dims:
-        raise InvalidInputError(
+        raise UnknownDimensionError(
             f"{source} has no open dimensions, but sizes are given for {', '.join(dims)}; "
             "expected none."
         )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from boundmark.datasets.torch_regions import without_regions
 from boundmark.datasets.torch_schema import (
     PLAIN,
     SEVERAL,
@@ -155,9 +156,9 @@ class _Reading:
     """
 
     def __init__(self, graph: Mapping[str, Any]) -> None:
-        self.graph = graph
-        self.types = object_in(graph, "tensor_values")
-        self.sizes = object_in(graph, "sym_int_values")
+        self.graph = without_regions(graph)
+        self.types = object_in(self.graph, "tensor_values")
+        self.sizes = object_in(self.graph, "sym_int_values")
         self.values: dict[str, StoredNode] = {}
         self.writes = Writes()
         self.found: list[StoredNode] = []
@@ -165,7 +166,7 @@ class _Reading:
         # and solutions know operators by the names that follow.
         self.is_functionalised = any(
             is_write(_packet(str(call.get("target"))))
-            for call in list_in(graph, "nodes")
+            for call in list_in(self.graph, "nodes")
             if isinstance(call, dict)
         )
 

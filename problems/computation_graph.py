@@ -8,6 +8,7 @@ from functools import cached_property
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.kernel_groups import VIEW
 from boundmark.problems.operator import LEFT_OUT, Operator
 from boundmark.problems.tensor import Tensor
 
@@ -33,6 +34,9 @@ class ComputationGraph:
         Type in which the arithmetic is done, e.g. ``"float32"``: selects a device's peak rate.
     notes
         What was taken for granted when the graph was read, as sentences.
+    kernels
+        For each operator, the number of the one that bears the cost of the kernel that computes
+        both; or `kernel_groups.VIEW`. Empty if each is a kernel by itself.
     """
 
     operators: tuple[Operator, ...]
@@ -41,6 +45,7 @@ class ComputationGraph:
     results: tuple[int, ...]
     dtype: str = "float32"
     notes: tuple[str, ...] = ()
+    kernels: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.operators:
@@ -50,6 +55,7 @@ class ComputationGraph:
             twice = next(name for name, count in often.items() if count > 1)
             raise InvalidInputError(f"node name {twice!r} occurs twice; expected unique names.")
         _check_numbers(self)
+        _check_kernels(self)
         # Refuse cycles and sizes beyond 64 bits when the graph is made.
         _ = self.dag, self.flops, self.output_bytes, self.param_bytes, self.read_bytes
 
@@ -149,4 +155,22 @@ def _check_numbers(graph: ComputationGraph) -> None:
             raise InvalidInputError(
                 f"tensor {number} is a parameter or a result; "
                 f"expected numbers from 0 to {len(known) - 1}."
+            )
+
+
+def _check_kernels(graph: ComputationGraph) -> None:
+    """Refuse kernels whose cost is borne by an operator of another one."""
+    if not graph.kernels:
+        return
+    count = len(graph.operators)
+    if len(graph.kernels) != count:
+        raise InvalidInputError(
+            f"kernels has {len(graph.kernels)} entries; expected one for each of {count} operators."
+        )
+    for name, bearer in zip(graph.names, graph.kernels, strict=True):
+        is_known = bearer == VIEW or (0 <= bearer < count and graph.kernels[bearer] == bearer)
+        if not is_known:
+            raise InvalidInputError(
+                f"the kernel of node {name!r} is {bearer}; expected {VIEW}, or the number of an "
+                "operator whose own it is."
             )

@@ -6,7 +6,7 @@ Time, memory and verification are the runner's, never the method's.
 
 import importlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
@@ -175,6 +175,71 @@ class Method:
                 raise InvalidInputError(
                     f"{field_name} of method {self.name!r} is {value!r:.80}; expected {expected}."
                 )
+
+    @classmethod
+    def command(
+        cls,
+        argv: Sequence[str],
+        *,
+        name: str = "",
+        problem: str = "",
+        kind: Kind = "exact",
+        summary: str = "",
+        version: int = 1,
+    ) -> "Method":
+        """Return an executable as a method.
+
+        It is started for each task. On standard input it gets the instance's canonical JSON on one
+        line. Each line that it writes to standard output is a JSON object: a solution in its stored
+        form, such as ``{"stages": [0, 0, 1]}``; ``{"claimed_bound": 12.5}``; or
+        ``{"certificate": {"kind": ..., "bound": ..., "payload": ...}}``. It is ended when the time
+        is up, and killed with its task if it does not listen; what it wrote by then counts. What it
+        writes to standard error is kept at its row.
+
+        Parameters
+        ----------
+        argv
+            The executable and its arguments, in which ``{seed}``, ``{seconds}`` and ``{threads}``
+            stand for the task's.
+        name
+            By default that of the file.
+        problem
+            By default the one that comes first where a model suits several.
+        kind
+            What it may report; an executable that reports no bounds is a heuristic.
+
+        Raises
+        ------
+        InvalidInputError
+            If `argv` is no list of texts.
+
+        Examples
+        --------
+        >>> Method.command(["./my_solver", "--seed", "{seed}"]).name
+        'my_solver'
+        """
+        from pathlib import Path
+
+        from boundmark.problems.catalog import problems
+        from boundmark.problems.command_method import CommandRun
+
+        if not problem:
+            problem = min(problems().values(), key=lambda one: (one.precedence, one.name)).name
+        texts = argv if isinstance(argv, list | tuple) else ()
+        if not texts or not all(isinstance(text, str) and text for text in texts):
+            raise InvalidInputError(
+                f"the command is {argv!r:.80}; expected a list of texts, the executable first."
+            )
+        called = name or Path(texts[0]).stem
+        return cls(
+            name=called,
+            problem=problem,
+            kind=kind,
+            summary=summary or f"The executable {Path(texts[0]).name}.",
+            run=CommandRun(tuple(texts), called),
+            version=version,
+            seeded=any("{seed}" in text for text in texts),
+        )
 
     def load(self) -> Run | Callable[..., None]:
         """Return the function, imported if it was not yet."""

@@ -14,7 +14,7 @@ RESERVED = frozenset(
     {"dataset", "device", "file", "h", "help", "json", "members", "memory_limit", "method"}
     | {"methods", "model", "optional", "out", "problem", "quiet", "seed", "time_limit"}
     | {"version", "workers"}
-    | {"bounds", "dim", "dims", "given", "max_gap", "solution", "wide"}
+    | {"bounds", "dim", "dims", "given", "library", "max_gap", "solution", "wide"}
 )
 
 

@@ -9,7 +9,7 @@ from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import Naming
 from boundmark.problems.node_costs import NodeCosts
-from boundmark.problems.parameter import Parameter
+from boundmark.problems.parameter import ChoiceParameter, Parameter
 from boundmark.problems.solution_table import SolutionTable
 
 if TYPE_CHECKING:
@@ -99,10 +99,23 @@ class CostModel:
         `InvalidInputError` if the problem cannot use the device.
     default
         Returns the device or cluster where none is named.
+    takes_fusion
+        Whether users may ask with the parameter `fusion` for a device that fuses, as its name with
+        ``+fusion`` does. For problems that have no parameter of this name.
     """
 
     costs: "Callable[[ComputationGraph, Device | Cluster], Any]"
     default: "Callable[[], Device | Cluster]"
+    takes_fusion: bool = False
+
+
+# What a user may say of the device, where the problem's cost model takes it.
+FUSION = ChoiceParameter(
+    "fusion",
+    "elementwise: the device fuses elementwise operations into those before them",
+    ("none", "elementwise"),
+    "none",
+)
 
 
 @dataclass(frozen=True)
@@ -183,6 +196,12 @@ class Problem:
                 raise InvalidInputError(
                     f"problem {self.name!r} has two parameters {name!r}; expected unique names."
                 )
+
+    @property
+    def options(self) -> tuple[Parameter, ...]:
+        """What users may give beside a model: the parameters, and fusion of the device."""
+        fusion = (FUSION,) if self.cost_model and self.cost_model.takes_fusion else ()
+        return (*self.parameters, *fusion)
 
     @property
     def source_names(self) -> str:

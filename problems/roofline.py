@@ -5,7 +5,7 @@ bandwidth, plus the time to launch it ([ROOFLINE09]). A tensor takes the link's 
 bytes at the link's bandwidth.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Device, Link
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.operator import LEFT_OUT
+from boundmark.problems.kernel_groups import VIEW, kernels_of, reader_counts
 
 # What an inference runtime turns into metadata or drops: no kernel is launched and no byte moves.
 # Their outputs are views of their inputs (Flatten, Identity, Reshape, Squeeze, Unsqueeze, and
@@ -32,7 +32,8 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
     An operation reads its inputs and parameters from the device's memory and writes its output
     there. Operations of `FREE_OP_TYPES` take no time. On a device that fuses, an operation that is
     fused into its producer is not launched, and the tensor between them is neither written nor
-    read: see `fusion`. Where times were measured, they are the times.
+    read: see `fused_into`. Operators of one kernel (`ComputationGraph.kernels`) are one operation,
+    whose time one of them bears; views take none. Where times were measured, they are the times.
 
     Raises
     ------
@@ -41,20 +42,34 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
     """
     if device.measured is not None:
         return _measured_seconds(graph, device.name, device.measured)
-    moved = graph.read_bytes + graph.param_bytes + graph.output_bytes
-    overhead = np.full(len(graph.operators), device.op_overhead)
-    free = np.array([op_type in FREE_OP_TYPES for op_type in graph.op_types])
+    found = np.zeros(len(graph.operators))
+    kernels = {one.bearer: one for one in kernels_of(graph)}
+    moved = {
+        bearer: _bytes(graph, one.reads) + _bytes(graph, one.parameters) + _bytes(graph, one.writes)
+        for bearer, one in kernels.items()
+    }
+    launched = {bearer for bearer in kernels if graph.op_types[bearer] not in FREE_OP_TYPES}
     if device.fuses:
-        into = fused_into(graph)
+        into = fused_into(graph).tolist()
         # What is free launches nothing that could be fused with.
-        fused = np.flatnonzero((into >= 0) & ~free[into])
-        # The only tensor that such an operation reads and that is no parameter.
-        between = graph.read_bytes[fused]
-        moved = moved - np.bincount(fused, between, len(free))
-        moved -= np.bincount(into[fused], between, len(free))
-        overhead[fused] = 0.0
-    roof = np.maximum(graph.flops / device.rate(graph.dtype), moved / device.memory_bandwidth)
-    return np.where(free, 0.0, roof + overhead)
+        fused = [bearer for bearer in kernels if into[bearer] in launched]
+        for bearer in fused:
+            # The only tensor that such a kernel reads and that is no parameter.
+            between = _bytes(graph, kernels[bearer].reads)
+            moved[bearer] -= between
+            moved[into[bearer]] -= between
+    else:
+        fused = []
+    rate, overhead = device.rate(graph.dtype), dict.fromkeys(fused, 0.0)
+    for bearer in launched:
+        flops = sum(int(graph.flops[node]) for node in kernels[bearer].members)
+        roof = max(flops / rate, moved[bearer] / device.memory_bandwidth)
+        found[bearer] = roof + overhead.get(bearer, device.op_overhead)
+    return found
+
+
+def _bytes(graph: ComputationGraph, tensors: Iterable[int]) -> int:
+    return sum(graph.tensors[number].bytes for number in tensors)
 
 
 def _measured_seconds(
@@ -98,25 +113,21 @@ def fused_into(graph: ComputationGraph) -> IntArray:
     """Return the operation that each one is fused into, shape (n,), or -1.
 
     That is its producer, if it is elementwise, reads one tensor that is computed, of as many
-    elements as it writes, and nobody else reads that or gets it as a result of the model.
+    elements as it writes, and nobody else reads that or gets it as a result of the model. Of a
+    kernel of several operations, all must be elementwise; the one that bears its cost stands for
+    it.
     """
-    readers = [0] * len(graph.tensors)
-    for operator in graph.operators:
-        for number in set(operator.reads) - {LEFT_OUT}:
-            readers[number] += 1
-    for number in graph.results:
-        readers[number] += 1
+    readers = reader_counts(graph).tolist()
     producers = graph.producers.tolist()
     into = [-1] * len(graph.operators)
-    for node, operator in enumerate(graph.operators):
-        if operator.op_type not in ELEMENTWISE_OP_TYPES or len(operator.writes) != 1:
+    bearers = graph.kernels or range(len(graph.operators))
+    for kernel in kernels_of(graph):
+        is_elementwise = all(graph.op_types[at] in ELEMENTWISE_OP_TYPES for at in kernel.members)
+        if not is_elementwise or len(kernel.writes) != 1 or len(kernel.reads) != 1:
             continue
-        computed = set(operator.reads) - {LEFT_OUT} - graph.parameters
-        if len(computed) != 1:
-            continue
-        (read,) = computed
-        (written,) = operator.writes
+        (read,), (written,) = kernel.reads, kernel.writes
         same_size = graph.tensors[read].elements == graph.tensors[written].elements
         if producers[read] >= 0 and readers[read] == 1 and same_size:
-            into[node] = producers[read]
+            producer = producers[read]
+            into[kernel.bearer] = producer if bearers[producer] == VIEW else bearers[producer]
     return frozen(into)

@@ -35,6 +35,9 @@ class SolutionTable:
     implied
         Returns a solution as it is meant if nobody says which parameters it is for, and these
         parameters: ``k`` is the number of stages that a partition uses.
+    of_text
+        Returns the solution that a text in the words of another tool means for an instance, None if
+        it is no such text; None if there are no such words.
     value_names
         Returns what the numbers of further columns are called in an instance, by column: devices
         have names. Columns without names hold integers.
@@ -46,3 +49,4 @@ class SolutionTable:
     rows: Callable[[Any], Iterable[Row]]
     implied: Callable[[Any], tuple[Any, Mapping[str, int | str]]] = _as_given
     value_names: Callable[[Any], Mapping[str, Sequence[str]]] = _no_names
+    of_text: Callable[[str, Any], Any] | None = None

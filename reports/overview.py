@@ -7,6 +7,7 @@ import pandas as pd
 
 from boundmark.reports.folder_results import FolderResults
 from boundmark.reports.pages.page import Section
+from boundmark.reports.stored.notes import read_notes
 from boundmark.reports.tables.parameters import (
     parameter_column,
     parameter_names,
@@ -23,8 +24,13 @@ def title(folder: FolderResults) -> str:
 
 def summary(folder: FolderResults, headlines: Sequence[str]) -> str:
     """Return what was found: over all, of each problem, and how many tasks failed."""
-    failed = int((folder.tasks["status"] != "ok").sum())
+    statuses = folder.tasks["status"]
+    unsupported = int((statuses == "unsupported").sum())
+    failed = int((statuses != "ok").sum()) - unsupported
     ended = f"{count(failed, 'task')} did not end ok." if failed else "Every task ended ok."
+    if unsupported:
+        ended = f"{count(failed, 'task') if failed else 'No task'} failed; the methods of "
+        ended += f"{count(unsupported, 'task')} do not support the instance, or cannot here."
     return " ".join(text for text in (_known(folder), *headlines, ended) if text)
 
 
@@ -136,6 +142,31 @@ def _value(key: str, value: Any) -> str:
     return str(value)
 
 
+# Names in a sentence.
+MOST_NAMED = 5
+
+
+def _left_out(folder: FolderResults) -> list[str]:
+    """Return what runs noted of files that they left out, and of what they took for granted."""
+    notes = read_notes(folder.store)
+    found = []
+    if notes.left_out:
+        reasons = [f"{name} ({why.rstrip('.')})" for name, why in notes.left_out.items()]
+        found.append(
+            f"{count(len(reasons), 'file')} of the suite could not be read or treated: "
+            f"{_some(reasons)}."
+        )
+    if notes.assumptions:
+        texts = [f"{name}: {'; '.join(texts)}" for name, texts in notes.assumptions.items()]
+        found.append(f"Taken for granted of models: {_some(texts)}.")
+    return found
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = f"; and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
+    return "; ".join(texts[:MOST_NAMED]) + more
+
+
 def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tuple[str, ...]:
     """Return what does not depend on the problem.
 
@@ -146,6 +177,7 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
     """
     certified, record = folder.certified, folder.environment
     found = [
+        *_left_out(folder),
         "A gap bounds the distance from the optimum: the solution may be better, or the bound "
         "weaker, than it suggests.",
         "Costs and bounds count if their documents are in the folder, unchanged, about the same "

@@ -13,8 +13,9 @@ import click
 def export(instance: Path, certificate: Path, out: Path, quiet: bool) -> None:
     """Write a certificate in the format that there is for its kind.
 
-    Trees over mixed-integer programs become VIPR files, which programs such as viprchk confirm. The
-    certificate is checked first.
+    Trees over mixed-integer programs become VIPR files, which programs such as viprchk confirm. A
+    certificate that is several statements becomes as many files: OUT-0.vipr, OUT-1.vipr and so on
+    for OUT.vipr. The certificate is checked first.
     """
     import io
 
@@ -34,14 +35,23 @@ def export(instance: Path, certificate: Path, out: Path, quiet: bool) -> None:
         if exporter is None:
             kinds = " or ".join(repr(known.kind) for known in exporters().values()) or "none"
             raise InvalidInputError(f"kind is {read_certificate['kind']!r}; expected {kinds}.")
-        with writing_durably(out) as file:
-            text = io.TextIOWrapper(file, "utf-8")
-            written = exporter.write(read_instance, read_certificate, text)
-            text.detach()
+        number = exporter.files(read_instance)
+        written = {}
+        for part in range(number):
+            path_of = out if number == 1 else out.with_name(f"{out.stem}-{part}{out.suffix}")
+            arguments = (read_instance, read_certificate)
+            with writing_durably(path_of) as file:
+                text = io.TextIOWrapper(file, "utf-8")
+                more = () if number == 1 else (part,)
+                written[path_of] = exporter.write(*arguments, text, *more)
+                text.detach()
     except checker.Rejected as error:
         raise InvalidInputError(f"{path}: {error}.") from error
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     if not quiet:
         bound = read_certificate["bound"]
-        click.echo(f"{out}: the minimum is at least {bound}, in {written} ({exporter.format})")
+        for path_of, words in written.items():
+            click.echo(
+                f"{path_of}: the minimum is at least {bound}, in {words} ({exporter.format})"
+            )

@@ -8,10 +8,12 @@ import click
 
 from boundmark.benchmarks import wall_clock
 from boundmark.benchmarks.cli.compare import baseline, compare
+from boundmark.benchmarks.cli.conformance import conformance
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.graphs import export_graph, show
+from boundmark.benchmarks.cli.library import library
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
 from boundmark.benchmarks.cli.merge import merge
 from boundmark.benchmarks.cli.profile import profile
@@ -77,9 +79,11 @@ class _Group(click.Group):
         merge,
         query,
         export,
+        library,
         solve,
         evaluate,
         profile,
+        conformance,
         problems,
         methods,
         datasets,

@@ -9,6 +9,7 @@ import click
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 
 if TYPE_CHECKING:
+    from boundmark.benchmarks.suite import InstanceGroup, MethodChoice
     from boundmark.problems.dataset import Dataset
 
 # Columns of texts that are no longer are not wrapped.
@@ -124,11 +125,14 @@ def _members(dataset: "Dataset") -> tuple[str, ...]:
         ) from error
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @as_json
 @wide
-def suites(as_json: bool, wide: bool) -> None:
-    """List the suites that come with the package."""
+@click.pass_context
+def suites(context: click.Context, as_json: bool, wide: bool) -> None:
+    """List the suites that come with the package, or show one."""
+    if context.invoked_subcommand is not None:
+        return
     from boundmark.benchmarks.suite_file import load_collection, suite_names
 
     loaded = [load_collection(name) for name in suite_names()]
@@ -151,6 +155,79 @@ def suites(as_json: bool, wide: bool) -> None:
         as_json,
         wide,
     )
+
+
+@suites.command(name="show")
+@click.argument("name")
+@click.option("--small", is_flag=True, help="The suite's small form, for suites of papers.")
+@as_json
+@wide
+def show_suite(name: str, small: bool, as_json: bool, wide: bool) -> None:
+    """Show what a suite runs: NAME, or a TOML file. Files and members are not loaded."""
+    from boundmark.benchmarks.suite_file import load_collection
+
+    loaded = load_collection(name, small=small)
+    parts: list[dict[str, Any]] = [
+        {
+            "part": part.name,
+            "problem": part.problem,
+            "limit [s]": part.settings.time_limit_seconds,
+            "memory [GiB]": round(part.settings.memory_limit_bytes / 2**30, 3),
+            "threads": part.settings.threads,
+            "seeds": list(part.settings.seeds),
+            "device": part.device.name if part.device else "",
+            "methods": [_choice(one) for one in part.methods],
+            "instances": [_group(one) for one in part.instances],
+        }
+        for part in loaded.suites
+    ]
+    if as_json:
+        shown = {"suite": loaded.name, "description": loaded.description, "parts": parts}
+        click.echo(json.dumps(shown, indent=2))
+        return
+    click.echo(f"{loaded.name}: {loaded.description}")
+    for part in parts:
+        device = f", device {part['device']}" if part["device"] else ""
+        seeds = ", ".join(map(str, part["seeds"]))
+        click.echo(
+            f"\n{part['part']}: problem {part['problem']}, {part['limit [s]']:g} s and "
+            f"{part['memory [GiB]']:g} GiB a task, {part['threads']} thread(s), seeds {seeds}"
+            f"{device}"
+        )
+        click.echo(f"methods: {', '.join(part['methods'])}")
+        print_rows(part["instances"], False, wide)
+
+
+def _choice(choice: "MethodChoice") -> str:
+    """Return a method with the parameters that differ from its defaults."""
+    own = [f"{k}={v}" for k, v in choice.params.items() if choice.method.params[k] != v]
+    return f"{choice.method.name} ({', '.join(own)})" if own else choice.method.name
+
+
+def _group(group: "InstanceGroup") -> dict[str, Any]:
+    """Return what a suite says of some of its instances, in words."""
+    from boundmark.benchmarks.suite import Files
+
+    sources = group.sources
+    if isinstance(sources, Files):
+        named, count = sources.pattern, None
+        dims = ", ".join(f"{name}={size}" for name, size in sources.dims.items())
+    else:
+        named, count, dims = ", ".join(sources.names), len(sources.names), ""
+    parameters = (
+        f"{name}={','.join(map(str, values))}" for name, values in group.parameters.items()
+    )
+    fusion = "+fusion" if group.fuses else ""
+    return {
+        "from": sources.dataset,
+        "number": count,
+        "members": named,
+        "parameters": " ".join(parameters),
+        "dim": dims,
+        "device": f"{group.device.name if group.device else ''}{fusion}",
+        "methods": ", ".join(_choice(one) for one in group.methods),
+        "optional": "yes" if group.optional else "",
+    }
 
 
 def print_rows(

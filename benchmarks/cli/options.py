@@ -64,7 +64,7 @@ class ParameterCommand(click.Command):
     def _generated(self) -> list[click.Option]:
         declared: dict[str, list[tuple[str, Parameter]]] = {}
         for problem in self._problems():
-            for parameter in problem.parameters:
+            for parameter in problem.options:
                 declared.setdefault(parameter.name, []).append((problem.name, parameter))
         return [_option(name, uses) for name, uses in declared.items()]
 

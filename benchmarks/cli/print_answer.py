@@ -21,19 +21,19 @@ def print_json(
     answer: Answer, files: Mapping[str, Path], more: Mapping[str, Any] | None = None
 ) -> None:
     """Print one object: what all problems have in common, and what one adds."""
+    click.echo(json.dumps({**json_of(answer, files), **(more or {})}))
+
+
+def json_of(answer: Answer, files: Mapping[str, Path]) -> dict[str, Any]:
+    """Return the object of an answer."""
     presentation = presentation_of(answer.source.instance.problem)
-    click.echo(
-        json.dumps(
-            {
-                **answer.to_json(),
-                "named_solution": named_solution(answer),
-                "losses": [vars(loss) for loss in presentation.losses(answer)],
-                "files": {name: str(path) for name, path in files.items()},
-                **presentation.facts(answer),
-                **(more or {}),
-            }
-        )
-    )
+    return {
+        **answer.to_json(),
+        "named_solution": named_solution(answer),
+        "losses": [vars(loss) for loss in presentation.losses(answer)],
+        "files": {name: str(path) for name, path in files.items()},
+        **presentation.facts(answer),
+    }
 
 
 def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
@@ -47,6 +47,8 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         _print(name, "none found")
     else:
         _print(name, f"{answer.objective:,}{unit} (by {answer.method}, verified)")
+        for label, text in presentation.remarks(answer):
+            _print_sentence(label, text)
     if answer.certified_bound is None:
         _print("certified bound", "none found")
     else:
@@ -56,13 +58,16 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         )
     if answer.claimed_bound is not None:
         _print("claimed bound", f"{answer.claimed_bound:,.3f}{unit} (not certified)")
+    costs = f", on {answer.source.costs}" if answer.source.costs else ""
     if answer.optimal:
-        _print("gap", "0 (optimal, certified)")
+        _print_sentence("gap", f"0 (optimal, certified){costs}")
     elif answer.gap is not None:
-        _print("gap", f"at most {answer.gap:.2%} above the optimum")
+        _print_sentence("gap", f"at most {answer.gap:.2%} above the optimum{costs}")
     _print("seconds", f"{answer.seconds:.1f}")
     device = f", device {answer.source.device}" if answer.source.device else ""
     _print("instance", f"{instance.sha256[:12]}{device}")
+    if answer.start:
+        _print_sentence("library", answer.start)
     for warning in answer.warnings:
         _print_sentence("warning", warning)
     for failure in answer.failures:

@@ -1,6 +1,7 @@
 """`boundmark profile`: how long the operators of a model take on this machine."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -40,6 +41,8 @@ def profile(
 ) -> None:
     """Run an ONNX MODEL on the processor, and time every operator.
 
+    `boundmark measure --out` times operators while the stages of a partition run together.
+
     Prints how well the roofline model orders the operators: the rank correlation of its times on
     the base device with those measured.
     """
@@ -70,7 +73,8 @@ def profile(
     graph = load(model, dims)
     measured = measured_times(model, dims, repeats, threads, runtime)
     times = of_graph(graph, measured, model, runtime)
-    estimated = operation_seconds(graph, device)
+    # Operators are timed one by one.
+    estimated = operation_seconds(replace(graph, kernels=()), device)
     correlation = rank_correlation(estimated.tolist(), list(times.values()))
     source = (
         f"{title}, {threads} thread{'s' * (threads > 1)}, {cpu_name()}: median of "

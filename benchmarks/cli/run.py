@@ -1,12 +1,21 @@
 """`boundmark run`: a suite into a results folder."""
 
+import os
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.options import fail_on_option, fail_over, statuses
-from boundmark.reports.stored.statuses import FAILURES
+from boundmark.benchmarks.cli.solving import INTERRUPTED
+from boundmark.reports.stored.statuses import FAILURES, unsupported_by_reason
+
+if TYPE_CHECKING:
+    from boundmark.benchmarks.runner import Wanted
+    from boundmark.benchmarks.stored_results import Planning
 
 
 @click.command()
@@ -41,6 +50,14 @@ from boundmark.reports.stored.statuses import FAILURES
     help=f"Run stored tasks with these statuses again ({', '.join(FAILURES)}).",
 )  # fmt: skip
 @click.option(
+    "--rerun", multiple=True, metavar="METHOD",
+    help="Run stored tasks of this method again; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--dry-run", is_flag=True,
+    help="Print how many tasks there are to run, on which instances, and how long they may take.",
+)  # fmt: skip
+@click.option(
     "--filter", "pattern", metavar="GLOB",
     help="Only tasks whose label, e.g. 'onnx-light/resnet50 k=8 share', matches or contains this.",
 )  # fmt: skip
@@ -60,6 +77,8 @@ def run(
     time_limit: float | None,
     memory_limit: float | None,
     retry: tuple[str, ...],
+    rerun: tuple[str, ...],
+    dry_run: bool,
     pattern: str | None,
     update_best: Path | None,
     fail_on: tuple[str, ...],
@@ -72,7 +91,7 @@ def run(
     from boundmark.benchmarks.engines import make_engine
     from boundmark.benchmarks.progress import progress_console
     from boundmark.benchmarks.runner import Wanted
-    from boundmark.benchmarks.stored_results import run_collection
+    from boundmark.benchmarks.stored_results import Planning, run_collection
     from boundmark.benchmarks.suite_file import load_collection
     from boundmark.bounds.checker import printable
     from boundmark.reports.best_known import read_records
@@ -81,22 +100,92 @@ def run(
         # A file that cannot be updated is better known now than after hours.
         read_records(update_best)
     chosen = load_collection(suite, small=small)
-    summary = run_collection(
-        chosen,
-        out,
-        make_engine(engine_name, workers, scheduler),
-        Wanted(retry, pattern),
-        seconds=time_limit,
-        memory_gib=memory_limit,
-        console=progress_console(quiet),
-    )
+    wanted = Wanted(retry, pattern, rerun)
+    if dry_run:
+        planning = Planning(chosen, time_limit, memory_limit, progress_console(quiet))
+        _print_plan(planning, out, wanted, workers or len(os.sched_getaffinity(0)))
+        return
+    try:
+        summary = run_collection(
+            chosen,
+            out,
+            make_engine(engine_name, workers, scheduler),
+            wanted,
+            seconds=time_limit,
+            memory_gib=memory_limit,
+            console=progress_console(quiet),
+        )
+    except KeyboardInterrupt:
+        _print_how_to_resume(out, rerun)
+        sys.exit(INTERRUPTED)
     counts = ", ".join(f"{count} {status}" for status, count in sorted(summary.statuses.items()))
     text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
     text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
     click.echo(printable(text))
+    for reason in unsupported_by_reason(summary.unsupported):
+        click.echo(printable(reason.sentence))
     for line in _records(out, update_best, quiet):
         click.echo(printable(line))
     fail_over(fail_on, summary.stored)
+
+
+def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int) -> None:
+    """Print what a run would do, from longest to shortest by method."""
+    from boundmark.benchmarks.cli.listing import print_rows
+    from boundmark.benchmarks.runner import lacking
+    from boundmark.problems.errors import InvalidInputError
+    from boundmark.problems.lookup import find
+    from boundmark.reports.stored.store import ResultStore
+
+    by_id = {item.task.task_id: item for item in planning.tasks() if wanted.matches(item)}
+    if not by_id:
+        raise InvalidInputError(f"no task matches {wanted.pattern!r}; expected one that does.")
+    for name in wanted.rerun:
+        find("method of the suite", name, planning.methods)
+    is_there = (out / "results").is_dir()
+    to_do = lacking(ResultStore.open(out), by_id, wanted) if is_there else list(by_id.values())
+    rows = []
+    for method in dict.fromkeys(item.task.method for item in to_do):
+        own = [item for item in to_do if item.task.method == method]
+        rows.append(
+            {
+                "method": method,
+                "tasks": len(own),
+                "instances": len({item.task.instance_sha256 for item in own}),
+                "at most [min]": round(sum(x.task.time_limit_seconds for x in own) / 60, 1),
+            }
+        )
+    if rows:
+        print_rows(
+            sorted(rows, key=lambda row: (-float(str(row["at most [min]"])), row["method"])), False
+        )
+    instances = len({item.task.instance_sha256 for item in to_do})
+    seconds = sum(item.task.time_limit_seconds for item in to_do) / workers
+    click.echo(
+        f"{len(by_id)} tasks, {len(by_id) - len(to_do)} already stored, {len(to_do)} to run on "
+        f"{instances} instances; at most {_duration(seconds)} with {workers} at a time, if each "
+        "takes all of its time"
+    )
+    if planning.left_out:
+        click.echo(f"{len(planning.left_out)} files left out")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _print_how_to_resume(out: Path, rerun: tuple[str, ...]) -> None:
+    """Print what is stored, and that the same command goes on."""
+    from boundmark.problems.errors import BoundmarkError
+    from boundmark.reports.stored.store import ResultStore
+
+    stored = ""
+    with suppress(BoundmarkError):
+        stored = f"{len(ResultStore.open(out).finished())} tasks are stored in {out}; "
+    less = ", without --rerun for what has run again," if rerun else ""
+    click.echo(f"interrupted: {stored}the same command{less} goes on with the others", err=True)
 
 
 def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:

@@ -23,15 +23,24 @@ from boundmark.benchmarks.cli.solving import (
     "--solution", "given", metavar="FILE", type=click.Path(path_type=Path),
     help="Begin with a solution of your own, in a form that `boundmark evaluate` reads.",
 )  # fmt: skip
-def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
+@click.option(
+    "--as", "tool", metavar="TOOL",
+    help="Print the solution alone, as this tool takes it: vllm, device-map, llama.cpp, megatron, "
+    "torch, deepspeed or onnxruntime for chains of repeated blocks.",
+)  # fmt: skip
+def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequest) -> None:
     """Solve one instance: MODEL is a file or a data set's member.
 
     Without --problem, it is the first problem listed by `boundmark problems` that is about such a
     MODEL and has all the parameters given. Options for parameters name the problems that use them.
 
-    Files are ONNX models, CostGraphDef texts, PipeDream's profiles and stored instances. Members
+    Files are ONNX models, programs of torch.export (.pt2), OpenVINO IR, CostGraphDef texts,
+    PipeDream's profiles and stored instances. Members
     are written like onnx-light/resnet50 or shapes/nn-4-train; `boundmark datasets` lists the data
     sets.
+
+    Several values of a parameter, -k 2,4,8, are solved one after the other, each within the time
+    limit, and have a line each in one table.
 
     Ctrl-C ends the search: the best found so far is printed, with where it is stored.
     """
@@ -39,19 +48,29 @@ def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.instance_choice import named_instance
     from boundmark.benchmarks.method_rounds import MethodPlan
+    from boundmark.benchmarks.presentation import presentation_of
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.catalog import problems
 
     settings = request.settings()
+    if len(request.several()) > 1:
+        if tool is not None:
+            raise click.UsageError("--as prints one solution; expected one value per parameter.")
+        _solve_several(model, given, request)
+        return
     clock = WallClock.of_command(settings.time_limit_seconds)
     own = None
     if given is not None:
         own = instance_and_solution(model, given, *request.source)
     source = own.source if own else named_instance(model, *request.source)
+    if tool is not None:
+        _check_tool(tool, source.instance.problem)
     plan = MethodPlan.of(problems()[source.instance.problem], request.methods)
     answer, files = search(source, plan, request, clock, given=own)
-    if request.as_json:
+    if tool is not None and answer.solution is not None:
+        click.echo(presentation_of(source.instance.problem).as_tool(answer, tool))
+    elif request.as_json:
         print_json(answer, files)
     else:
         with wide_tables(request.wide):
@@ -62,4 +81,77 @@ def solve(model: str, given: Path | None, request: SolvingRequest) -> None:
         sys.exit(INTERRUPTED)
     if answer.objective is None and answer.certified_bound is None:
         click.echo("No method found a solution or a bound; the notes say why.", err=True)
+        sys.exit(NOTHING_FOUND)
+
+
+def _check_tool(tool: str, problem: str) -> None:
+    """Refuse a tool in whose words no solution of the problem can be written."""
+    from boundmark.benchmarks.presentation import presentation_of
+
+    known = presentation_of(problem).tools
+    if tool not in known:
+        expected = f"one of {', '.join(known)}" if known else "no --as"
+        raise click.UsageError(f"--as is {tool!r}; for problem {problem!r}, expected {expected}.")
+
+
+def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> None:
+    """Solve a model with each of several values of its parameters, and print one table."""
+    import json
+
+    from boundmark.benchmarks.cli.listing import print_rows
+    from boundmark.benchmarks.cli.print_answer import json_of
+    from boundmark.benchmarks.instance_choice import named_instance
+    from boundmark.benchmarks.method_rounds import MethodPlan
+    from boundmark.benchmarks.model import load
+    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.bounds.checker import printable
+    from boundmark.problems.catalog import problems
+    from boundmark.problems.errors import InvalidInputError
+
+    if given is not None:
+        raise InvalidInputError(
+            "a solution is given for several instances; expected one value of each parameter."
+        )
+    loaded = load(model, dims=request.dims, device=request.device)
+    sources = [named_instance(loaded, one, request.problem) for one in request.several()]
+    answers, documents = [], []
+    for source in sources:
+        plan = MethodPlan.of(problems()[source.instance.problem], request.methods)
+        answer, files = search(source, plan, request, WallClock(request.time_limit))
+        answers.append(answer)
+        documents.append(json_of(answer, files))
+        if answer.interrupted:
+            break
+    if request.as_json:
+        click.echo(json.dumps(documents))
+    else:
+        rows = []
+        for answer in answers:
+            presentation = presentation_of(answer.source.instance.problem)
+            gap = "0" if answer.optimal else "" if answer.gap is None else f"{answer.gap:.2%}"
+            name = f"{presentation.objective_name(answer)}{presentation.unit(answer)}"
+            rows.append(
+                {
+                    **answer.source.instance.parameters,
+                    name: f"{answer.objective:,}" if answer.objective is not None else "",
+                    "bound": f"{answer.certified_bound:,}" if answer.certified_bound else "",
+                    "gap": gap,
+                    "by": answer.method or "",
+                    "bound by": answer.bound_method or "",
+                    "s": f"{answer.seconds:.1f}",
+                }
+            )
+        source = answers[0].source
+        costs = f", on {source.costs}" if source.costs else ""
+        click.echo(printable(f"{source.dataset}/{source.member}{costs}"))
+        print_rows(rows, False, request.wide)
+        for note in dict.fromkeys(text for one in answers for text in one.warnings):
+            click.echo(printable(f"warning: {note}"))
+        if request.out is not None:
+            click.echo(printable(f"results: {request.out}"))
+    if any(answer.interrupted for answer in answers):
+        sys.exit(INTERRUPTED)
+    if all(one.objective is None and one.certified_bound is None for one in answers):
+        click.echo("No method found a solution or a bound.", err=True)
         sys.exit(NOTHING_FOUND)

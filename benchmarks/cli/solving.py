@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
+    from boundmark.benchmarks.library import Library
     from boundmark.benchmarks.method_rounds import MethodPlan
     from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.suite import NamedInstance
@@ -56,6 +58,8 @@ class SolvingRequest:
         Names; empty for the problem's default methods.
     workers
         Methods at a time.
+    library
+        Folder of the library to begin with, empty for none; None for the usual one.
     out
         Results folder to keep; None for one that is deleted at the end.
     as_json, quiet, wide
@@ -71,6 +75,7 @@ class SolvingRequest:
     methods: tuple[str, ...]
     seed: int
     workers: int
+    library: str | None
     out: Path | None
     as_json: bool
     quiet: bool
@@ -80,6 +85,13 @@ class SolvingRequest:
     def source(self) -> tuple[Any, ...]:
         """What tells which instance of a model is meant."""
         return self.parameters, self.problem, self.device, self.dims
+
+    def several(self) -> "list[Mapping[str, str]]":
+        """Return the parameters for each instance: one, or more where values have commas."""
+        values = [text.split(",") for text in self.parameters.values()]
+        return [
+            dict(zip(self.parameters, chosen, strict=True)) for chosen in itertools.product(*values)
+        ]
 
     def settings(self) -> "RunSettings":
         """Return the checked limits of a method.
@@ -96,6 +108,22 @@ class SolvingRequest:
             memory_limit_gib=self.memory_limit,
             seeds=(self.seed,),
         )
+
+    def known_library(self) -> "Library | None":
+        """Return the library to begin with.
+
+        Methods that are asked for by name are to show what they can do, so that there is none then
+        unless it is asked for, too.
+
+        Raises
+        ------
+        BoundmarkError
+            If the folder asked for is no library.
+        """
+        from boundmark.benchmarks.library import usual_library
+
+        wanted = "" if self.library == "none" else self.library
+        return None if self.methods and wanted is None else usual_library(wanted)
 
     def console(self) -> "Console":
         """Return where progress is shown."""
@@ -138,6 +166,10 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--workers", type=click.IntRange(min=1), default=len(os.sched_getaffinity(0)),
             show_default="one per CPU", help="Methods at a time.",
+        ),
+        click.option(
+            "--library", metavar="DIR|none", show_default="library/ of the checkout, if any",
+            help="Begin with what this library knows of the instance; not used with --method.",
         ),
         click.option(
             "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
@@ -191,6 +223,7 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
+    from boundmark.benchmarks.library import known_results
     from boundmark.benchmarks.method_rounds import SolvingOptions
     from boundmark.benchmarks.solve import solve
 
@@ -202,6 +235,7 @@ def search(
             SolvingOptions(plan, request.settings(), clock, request.workers),
             folder,
             given=given,
+            known=known_results(request.known_library(), source.instance, clock.seconds),
             console=request.console(),
         )
         is_kept = is_kept or found.interrupted

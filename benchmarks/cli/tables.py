@@ -10,6 +10,7 @@ from rich.text import Text
 
 from boundmark.benchmarks.terminal import plain
 from boundmark.bounds.checker import printable
+from boundmark.reports.sections.gaps import gap_sentence
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.text import integer, natural_order, percent
 
@@ -18,7 +19,10 @@ NODES_WIDTH, NUMBER_WIDTH = 9, 5
 
 
 def print_certified_table(certified: pd.DataFrame) -> None:
-    """Print the gaps of each problem: a line a graph or layout, a column a set of parameters.
+    """Print the gaps of each problem, and a sentence on each; those with most instances come first.
+
+    A table has one row per graph or layout, and one column per set of parameters; what is the same
+    for all instances of a problem stands above it.
 
     Parameters
     ----------
@@ -26,14 +30,35 @@ def print_certified_table(certified: pd.DataFrame) -> None:
         From `certified_table`.
     """
     console = Console()
-    for problem, part in certified.groupby("problem"):
+    sizes = certified.groupby("problem").size()
+    problems = sorted(map(str, sizes.index), key=lambda name: (-int(sizes[name]), name))
+    for problem in problems:
+        part, common = _without_common(certified[certified["problem"] == problem])
+        told = f" ({common})" if common else ""
         console.print(
-            plain(f"{problem}: gap in %, best verified cost over best certified bound (* optimal)")
+            plain(
+                f"{problem}{told}: gap in %, best verified cost over best certified bound "
+                "(* optimal)"
+            )
         )
         names = part["dataset"] + "/" + part["instance"]
         room = console.width - names.str.len().max() - NODES_WIDTH
         for columns in _fitting(natural_order(part["parameters"]), room):
             console.print(_gap_table(part[part["parameters"].isin(columns)], columns))
+    console.print()
+    for problem in problems:
+        told = gap_sentence(problem, certified[certified["problem"] == problem])
+        console.print(plain(told.replace("\N{NO-BREAK SPACE}", " ")))
+
+
+def _without_common(certified: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the rows with the parameters in which they differ, and the other parameters."""
+    listed = certified["parameters"].map(lambda text: str(text).split(", "))
+    common = set.intersection(*map(set, listed))
+    if len(certified) == 1 or set(map(len, listed)) == {len(common)}:
+        return certified, ""
+    rest = listed.map(lambda parts: ", ".join(part for part in parts if part not in common))
+    return certified.assign(parameters=rest), ", ".join(sorted(common))
 
 
 def _fitting(columns: Sequence[str], room: int) -> list[list[str]]:

@@ -7,6 +7,10 @@ of the results from them, and `traces` each row's progress over time. `folder` p
 
 from boundmark.benchmarks.folder_check.documents import Verdict
 from boundmark.benchmarks.folder_check.folder import check_folder
-from boundmark.benchmarks.folder_check.single_files import check_files, check_sources
+from boundmark.benchmarks.folder_check.single_files import (
+    check_files,
+    check_sources,
+    check_stated_sources,
+)
 
-__all__ = ["Verdict", "check_files", "check_folder", "check_sources"]
+__all__ = ["Verdict", "check_files", "check_folder", "check_sources", "check_stated_sources"]

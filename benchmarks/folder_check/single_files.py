@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from boundmark.benchmarks.folder_check.documents import DIGEST, Verdict, attempt
 from boundmark.bounds import checker
 from boundmark.datasets.resolve import load_member
@@ -83,16 +85,29 @@ def check_sources(directory: Path) -> Iterator[Verdict]:
         If the folder holds no results, or they cannot be read.
     """
     results = ResultStore.open(directory).results()
-    stated = results[[*MADE_FROM, "instance_params", "instance_sha256"]].drop_duplicates()
-    for key, rows in stated.groupby(MADE_FROM, sort=True, dropna=False):
+    yield from check_stated_sources(str(directory), results)
+
+
+def check_stated_sources(place: str, rows: pd.DataFrame) -> Iterator[Verdict]:
+    """Yield a verdict on every instance that rows name, as `check_sources` does.
+
+    Parameters
+    ----------
+    place
+        Where the rows are, for the verdicts.
+    rows
+        Columns `problem`, `dataset`, `instance`, `device`, `instance_params`, `instance_sha256`.
+    """
+    stated = rows[[*MADE_FROM, "instance_params", "instance_sha256"]].drop_duplicates()
+    for key, own in stated.groupby(MADE_FROM, sort=True, dropna=False):
         problem, dataset, member, device = map(str, key)
         make = reason = None
         try:
             make = _maker(problem, dataset, member, device)
         except Exception as error:
             reason = _not_made(error)
-        for params, digest in zip(rows["instance_params"], rows["instance_sha256"], strict=True):
-            subject = f"{directory}: {problem} instance {dataset}/{member} {params!s:.70}"
+        for params, digest in zip(own["instance_params"], own["instance_sha256"], strict=True):
+            subject = f"{place}: {problem} instance {dataset}/{member} {params!s:.70}"
             yield Verdict(subject, _fault(make, params, digest) if make else reason)
 
 

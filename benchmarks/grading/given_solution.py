@@ -7,6 +7,7 @@ from typing import Any
 
 from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.grading.solution_file import (
+    LARGEST_FILE,
     WrittenRow,
     numbered_rows,
     read_solution_file,
@@ -68,9 +69,25 @@ def instance_and_solution(
         `instance_choice.choose`.
     """
     chosen = choose(model, given, problem, device, dims)
+    meant = _of_text(path, chosen)
+    if meant is not None:
+        return meant
     found = read_solution_file(path, chosen.problem.table)
     with naming(path):
         return given_solution(chosen, found)
+
+
+def _of_text(path: Path, chosen: Choice) -> GivenSolution | None:
+    """Return the solution that is written in the words of another tool, in a file or as it is."""
+    table = chosen.problem.table
+    if table is None or table.of_text is None or path.suffix.lower() == ".csv":
+        return None
+    text = str(path)
+    if path.is_file() and path.stat().st_size <= LARGEST_FILE:
+        text = path.read_text(errors="replace")
+    with naming("the solution" if text == str(path) else path):
+        solution = table.of_text(text, chosen.make(chosen.any_parameters))
+        return None if solution is None else given_solution(chosen, solution.to_json())
 
 
 def given_solution(chosen: Choice, found: Any) -> GivenSolution:

@@ -1,7 +1,7 @@
 """A partition: a line for every stage."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
@@ -36,6 +36,68 @@ def unit(answer: Answer) -> str:
     """Return what a tick of the graph is, e.g. nanoseconds."""
     tick = _instance(answer).graph.tick
     return "" if tick == "unit" else f" {tick}"
+
+
+NS_PER_S = 10**9
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """Return throughput, latency of one input, and the cache of each stage.
+
+    Every `objective` ticks each stage passes its input on, so the throughput is 1 over it, and an
+    input takes as many times that as there are stages with nodes ([MTPP24], Section 2).
+
+    Returns
+    -------
+    dict
+        `throughput_per_second`, None where ticks are no nanoseconds; `input_latency` and `cache`,
+        in ticks.
+    """
+    graph, cost = _instance(answer).graph, answer.objective
+    is_time = graph.tick == "ns" and bool(cost)
+    return {
+        "throughput_per_second": NS_PER_S / cost if is_time and cost else None,
+        "input_latency": None if cost is None else _filled_stages(answer) * cost,
+        "cache": graph.cache,
+    }
+
+
+def remarks(answer: Answer) -> list[tuple[str, str]]:
+    """Return throughput and latency in words, and the cache if parameters can overflow it."""
+    graph, cost = _instance(answer).graph, answer.objective
+    if not cost:
+        return []
+    filled = _filled_stages(answer)
+    stages = "1 stage" if filled == 1 else f"{filled:,} stages"
+    if graph.tick == "ns":
+        a_second = NS_PER_S / cost
+        throughput = f"{a_second:,.0f}" if a_second >= 100 else f"{a_second:.3g}"
+        throughput, latency = f"{throughput} inputs a second", _duration(filled * cost)
+    else:
+        throughput, latency = f"1 input in {cost:,} ticks", f"{filled * cost:,} ticks"
+    lines = [
+        ("throughput", throughput),
+        ("latency", f"{latency} for one input ({stages}, at the pace of the slowest)"),
+    ]
+    if not graph.is_cached:
+        cached = (
+            f"parameters of {graph.cache:,}{unit(answer)} in each stage, however much room its "
+            "tensors take; what is beyond is overflow"
+        )
+        lines.append(("cache", cached))
+    return lines
+
+
+def _duration(ns: int) -> str:
+    name, size = next((one for one in _UNITS if ns >= one[1]), _UNITS[-1])
+    return f"{ns / size:.3f} {name}"
+
+
+_UNITS = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
+
+
+def _filled_stages(answer: Answer) -> int:
+    return 0 if answer.solution is None else len(set(shown(answer).stages.tolist()))
 
 
 def print_solution(answer: Answer) -> None:
@@ -105,7 +167,11 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
 
 def plot(answer: Answer) -> "Plot":
     """Return the graph with its nodes in the colours of their stages."""
-    from boundmark.reports.pipeline import draw_partition, partition_data, partition_size
+    from boundmark.reports.pipeline.drawings import (
+        draw_partition,
+        partition_data,
+        partition_size,
+    )
     from boundmark.reports.plots.plot import Plot
 
     assert answer.solution is not None
@@ -125,6 +191,8 @@ PRESENTATION = Presentation(
     "pipeline",
     objective_name,
     unit,
+    facts=facts,
+    remarks=remarks,
     print_solution=print_solution,
     losses=losses,
     plot=plot,

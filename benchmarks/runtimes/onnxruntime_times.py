@@ -19,38 +19,60 @@ def measure(stored: Path, names: Sequence[str], repeats: int, threads: int) -> d
 
     Operators that it runs something else for have none.
     """
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    options.enable_profiling = True
-    options.profile_file_prefix = str(stored.parent / "times")
-    session = onnxruntime.InferenceSession(str(stored), options, providers=["CPUExecutionProvider"])
-    inputs = {value.name: _drawn(value) for value in session.get_inputs()}
+    session = session_of(stored, threads, str(stored.parent / "times"))
+    inputs = {name: random_input(name, extents, kind) for name, extents, kind in read_by(session)}
     for _ in range(WARM_UP + repeats):
         session.run(None, inputs)
-    found = _medians(json.loads(Path(session.end_profiling()).read_bytes()))
+    found = medians_of(Path(session.end_profiling()), repeats)
     return {name: found[name] for name in names if name in found}
 
 
-def _drawn(value: Any) -> Any:
-    extents = [extent if isinstance(extent, int) else 1 for extent in value.shape]
-    plain = value.type.removeprefix("tensor(").removesuffix(")")
-    kind = {"float": "float32", "double": "float64"}.get(plain, plain)
-    return random_input(value.name, extents, kind)
+def session_of(path: Path, threads: int, profile: str = "") -> Any:
+    """Return a session that runs a model; with operators as they are, and timed, if asked for.
+
+    Parameters
+    ----------
+    profile
+        How the file with the operators' times begins; empty to run the model as fast as it goes.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    if profile:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.enable_profiling = True
+        options.profile_file_prefix = profile
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def _medians(events: list[dict[str, Any]]) -> dict[str, int]:
-    """Return the median of each node's times, without those of the first runs."""
+def read_by(session: Any) -> list[tuple[str, list[int], str]]:
+    """Return name, shape and element type of each input of a session; open sizes are 1."""
+    found = []
+    for value in session.get_inputs():
+        extents = [extent if isinstance(extent, int) else 1 for extent in value.shape]
+        plain = value.type.removeprefix("tensor(").removesuffix(")")
+        kind = {"float": "float32", "double": "float64"}.get(plain, plain)
+        found.append((value.name, extents, kind))
+    return found
+
+
+def medians_of(profile: Path, repeats: int) -> dict[str, int]:
+    """Return the median of each node's times in the last runs, in nanoseconds.
+
+    Parameters
+    ----------
+    profile
+        What onnxruntime has written.
+    """
     found: dict[str, list[int]] = {}
-    for event in events:
+    for event in json.loads(profile.read_bytes()):
         name = event.get("name", "")
         if event.get("cat") == "Node" and name.endswith(KERNEL):
             found.setdefault(name.removesuffix(KERNEL), []).append(int(event["dur"]))
     return {
-        name: round(statistics.median(times[WARM_UP:] or times) * NANOSECONDS_PER_MICROSECOND)
+        name: round(statistics.median(times[-repeats:]) * NANOSECONDS_PER_MICROSECOND)
         for name, times in found.items()
     }

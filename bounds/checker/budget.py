@@ -22,7 +22,7 @@ _steps_left: ContextVar[int | None] = ContextVar("_steps_left", default=None)
 
 
 @contextmanager
-def limited(what: str) -> Iterator[None]:
+def limited(what: str, most_steps: int | None = None) -> Iterator[None]:
     """Give the code in this context a budget of steps; outside of one, `spend` has no limit.
 
     Nothing but rejections leaves the context, so that one file never keeps others from being
@@ -32,6 +32,8 @@ def limited(what: str) -> Iterator[None]:
     ----------
     what
         What is checked, for the reason if that fails.
+    most_steps
+        The budget; by default, that of every check.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def limited(what: str) -> Iterator[None]:
     CheckFailed
         If anything else is raised that is no rejection.
     """
-    token = _steps_left.set(MOST_STEPS)
+    token = _steps_left.set(MOST_STEPS if most_steps is None else most_steps)
     try:
         yield
     except Rejected:

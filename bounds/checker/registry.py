@@ -1,6 +1,6 @@
 """The problems that this folder checks."""
 
-from . import microbatch, ordering, pipeline, placement, slicing
+from . import layers, microbatch, ordering, pipeline, placement, slicing
 from .problem import Problem
 
 PROBLEMS = {
@@ -22,6 +22,7 @@ PROBLEMS = {
     "slicing": Problem(
         slicing.read_instance, slicing.objective, slicing.SOLUTION_FIELDS, slicing.KINDS
     ),
+    "layers": Problem(layers.read_instance, layers.objective, layers.SOLUTION_FIELDS, layers.KINDS),
 }
 
 KINDS = {kind: problem for problem, known in PROBLEMS.items() for kind in known.kinds}

@@ -4,6 +4,12 @@ Each solver is imported when it is used: some cannot share a process.
 """
 
 from boundmark.bounds.mip import gurobi, highs, scip
-from boundmark.bounds.mip.solving import Solve
+from boundmark.bounds.mip.solving import Presolve, Solve
 
 SOLVERS: dict[str, Solve] = {"highs": highs.solve, "scip": scip.solve, "gurobi": gurobi.solve}
+
+PRESOLVERS: dict[str, Presolve] = {
+    "highs": highs.presolved_size,
+    "scip": scip.presolved_size,
+    "gurobi": gurobi.presolved_size,
+}

@@ -1,6 +1,8 @@
 """Gurobi, through gurobipy. Its free licence ends at 2,000 columns or rows."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,37 @@ def solve(model: LinearModel, search: Search) -> Outcome:
     UnsupportedError
         If there is no licence, or none for a model of this size.
     """
+    with _gurobi_of(model) as gurobi:
+        return _solve(gurobi, FloatingModel.of(model), search)
+
+
+def presolved_size(model: LinearModel) -> tuple[int, int]:
+    """Return the numbers of columns and of rows that presolve leaves."""
+    with _gurobi_of(model) as gurobi:
+        _add_model(gurobi, FloatingModel.of(model))
+        gurobi.update()
+        left = gurobi.presolve()
+        return int(left.NumVars), int(left.NumConstrs)
+
+
+@contextmanager
+def _gurobi_of(model: LinearModel) -> Iterator[Any]:
+    """Provide an empty Gurobi model; a licence that does not cover the model is a sentence.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no licence, or none for a model of this size.
+    """
     require_module("gurobipy")
     import gurobipy
 
     try:
-        return _solve(model, search)
+        with (
+            gurobipy.Env(params={"OutputFlag": 0}) as env,
+            gurobipy.Model(env=env) as gurobi,
+        ):
+            yield gurobi
     except gurobipy.GurobiError as error:
         licence_errors = (gurobipy.GRB.Error.NO_LICENSE, gurobipy.GRB.Error.SIZE_LIMIT_EXCEEDED)
         if error.errno not in licence_errors:
@@ -34,40 +62,39 @@ def solve(model: LinearModel, search: Search) -> Outcome:
         ) from error
 
 
-def _solve(model: LinearModel, search: Search) -> Outcome:
+def _solve(gurobi: Any, floating: FloatingModel, search: Search) -> Outcome:
     import gurobipy
 
     grb = gurobipy.GRB
-    floating = FloatingModel.of(model)
-    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as gurobi:
-        gurobi.Params.Threads = search.budget.threads
-        gurobi.Params.SoftMemLimit = search.budget.memory_bytes / 1e9
-        gurobi.Params.Seed = search.seed % 2_000_000_000
-        gurobi.Params.MIPGap = 0.0
-        variables = _add_model(gurobi, floating)
-        if search.start is not None:
-            for variable, value in zip(variables, floating.scaled(search.start), strict=True):
-                variable.Start = value
-        on_bound = Improving(search.on_bound)
+    gurobi.Params.Threads = search.budget.threads
+    gurobi.Params.SoftMemLimit = search.budget.memory_bytes / 1e9
+    gurobi.Params.Seed = search.seed % 2_000_000_000
+    gurobi.Params.MIPGap = 0.0
+    variables = _add_model(gurobi, floating)
+    if search.start is not None:
+        for variable, value in zip(variables, floating.scaled(search.start), strict=True):
+            variable.Start = value
+    on_bound = Improving(search.on_bound)
 
-        def on_event(_: Any, where: int) -> None:
-            if where == grb.Callback.MIPSOL:
-                search.on_incumbent(np.array(gurobi.cbGetSolution(variables)))
-            elif where == grb.Callback.MIP:
-                bound = floating.ticks(gurobi.cbGet(grb.Callback.MIP_OBJBND))
-                if abs(bound) < grb.INFINITY:
-                    on_bound(bound)
-                if bound >= search.enough:
-                    gurobi.terminate()
+    def on_event(_: Any, where: int) -> None:
+        if where == grb.Callback.MIPSOL:
+            search.on_incumbent(np.array(gurobi.cbGetSolution(variables)))
+        elif where == grb.Callback.MIP:
+            bound = floating.ticks(gurobi.cbGet(grb.Callback.MIP_OBJBND))
+            if abs(bound) < grb.INFINITY:
+                on_bound(bound)
+            if bound >= search.enough:
+                gurobi.terminate()
 
-        gurobi.Params.TimeLimit = search.budget.remaining()
-        gurobi.optimize(on_event)
-        if gurobi.Status in (grb.INFEASIBLE, grb.INF_OR_UNBD):
-            return Outcome(math.inf, finished=True)
-        bound = floating.ticks(gurobi.ObjBound)
-        if abs(bound) >= grb.INFINITY:
-            bound = -math.inf
-        return Outcome(bound, finished=gurobi.Status == grb.OPTIMAL)
+    gurobi.Params.TimeLimit = search.budget.remaining()
+    gurobi.optimize(on_event)
+    nodes = int(gurobi.NodeCount)
+    if gurobi.Status in (grb.INFEASIBLE, grb.INF_OR_UNBD):
+        return Outcome(math.inf, True, nodes)
+    bound = floating.ticks(gurobi.ObjBound)
+    if abs(bound) >= grb.INFINITY:
+        bound = -math.inf
+    return Outcome(bound, gurobi.Status == grb.OPTIMAL, nodes)
 
 
 def _add_model(gurobi: Any, floating: FloatingModel) -> list[Any]:

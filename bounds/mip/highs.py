@@ -19,13 +19,11 @@ def solve(model: LinearModel, search: Search) -> Outcome:
     import highspy
 
     floating = FloatingModel.of(model)
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    highs.setOptionValue("output_flag", False)
+    highs = _loaded(floating)
     highs.setOptionValue("threads", search.budget.threads)
     highs.setOptionValue("random_seed", search.seed % 2**31)
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_abs_gap", 0.0)
-    highs.passModel(_problem(floating))
     if search.start is not None:
         start = highspy.HighsSolution()
         start.col_value = floating.scaled(search.start).tolist()
@@ -50,10 +48,30 @@ def solve(model: LinearModel, search: Search) -> Outcome:
     highs.setOptionValue("time_limit", search.budget.remaining())
     highs.run()
     status = highs.getModelStatus()
+    info = highs.getInfo()
+    nodes = max(0, int(info.mip_node_count))
     if status == highspy.HighsModelStatus.kInfeasible:
-        return Outcome(math.inf, finished=True)
-    bound = floating.ticks(highs.getInfo().mip_dual_bound)
-    return Outcome(bound, finished=status == highspy.HighsModelStatus.kOptimal)
+        return Outcome(math.inf, True, nodes)
+    finished = status == highspy.HighsModelStatus.kOptimal
+    return Outcome(floating.ticks(info.mip_dual_bound), finished, nodes)
+
+
+def presolved_size(model: LinearModel) -> tuple[int, int]:
+    """Return the numbers of columns and of rows that presolve leaves."""
+    require_module("highspy")
+    highs = _loaded(FloatingModel.of(model))
+    highs.presolve()
+    left = highs.getPresolvedLp()
+    return int(left.num_col_), int(left.num_row_)
+
+
+def _loaded(floating: FloatingModel) -> Any:
+    import highspy
+
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs.setOptionValue("output_flag", False)
+    highs.passModel(_problem(floating))
+    return highs
 
 
 def _problem(floating: FloatingModel) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 
 from boundmark.bounds.mip.linear_model import FloatingModel, LinearModel
 from boundmark.bounds.mip.solving import Improving, Outcome, Search
+from boundmark.problems.method import Budget
 from boundmark.problems.solver_module import require_module
 
 # SCIP's infinity; it is also the bound while nothing is known.
@@ -22,7 +23,7 @@ def solve(model: LinearModel, search: Search) -> Outcome:
     floating = FloatingModel.of(model)
     scip = pyscipopt.Model()
     scip.hideOutput()
-    variables = _add_model(scip, floating, search)
+    variables = _add_model(scip, floating, search.budget)
     if search.budget.is_spent():
         return Outcome(-math.inf, finished=False)
     scip.setParam("limits/memory", search.budget.memory_bytes / 2**20)
@@ -60,10 +61,22 @@ def solve(model: LinearModel, search: Search) -> Outcome:
     scip.setParam("limits/time", search.budget.remaining())
     scip.optimize()
     finished = scip.getStatus() in ("optimal", "infeasible")
-    return Outcome(_bound(scip, floating), finished)
+    return Outcome(_bound(scip, floating), finished, int(scip.getNTotalNodes()))
 
 
-def _add_model(scip: Any, floating: FloatingModel, search: Search) -> list[Any]:
+def presolved_size(model: LinearModel) -> tuple[int, int]:
+    """Return the numbers of columns and of rows that presolve leaves."""
+    require_module("pyscipopt")
+    import pyscipopt
+
+    scip = pyscipopt.Model()
+    scip.hideOutput()
+    _add_model(scip, FloatingModel.of(model), Budget(math.inf))
+    scip.presolve()
+    return int(scip.getNVars(transformed=True)), int(scip.getNConss(transformed=True))
+
+
+def _add_model(scip: Any, floating: FloatingModel, budget: Budget) -> list[Any]:
     """Add columns and rows; stop early, with an unfinished model, when the time is up."""
     import pyscipopt
 
@@ -84,7 +97,7 @@ def _add_model(scip: Any, floating: FloatingModel, search: Search) -> list[Any]:
     for row, (lower, upper) in enumerate(
         zip(floating.row_lower.tolist(), floating.row_upper.tolist(), strict=True)
     ):
-        if row % 1000 == 0 and search.budget.is_spent():
+        if row % 1000 == 0 and budget.is_spent():
             break
         entries = range(starts[row], starts[row + 1])
         terms = pyscipopt.quicksum(values[i] * variables[columns[i]] for i in entries)

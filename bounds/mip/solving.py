@@ -59,10 +59,13 @@ class Outcome:
         Lower bound in ticks: minus infinity if nothing is known, infinity if there is no solution.
     finished
         Whether the bound is the model's optimum, up to the solver's tolerances.
+    nodes
+        Of the search tree, as the solver counts them; 0 if presolving or the time left none.
     """
 
     bound: float
     finished: bool
+    nodes: int = 0
 
 
 class Solve(Protocol):
@@ -76,6 +79,19 @@ class Solve(Protocol):
 
     def __call__(self, model: LinearModel, search: Search) -> Outcome:
         """Solve the model as the search says."""
+
+
+class Presolve(Protocol):
+    """The type of functions that presolve a model, to see what is left of it.
+
+    Raises
+    ------
+    UnsupportedError
+        If the solver is not installed, or its licence does not cover the model.
+    """
+
+    def __call__(self, model: LinearModel) -> tuple[int, int]:
+        """Return the numbers of columns and of rows that the solver's presolve leaves."""
 
 
 @dataclass

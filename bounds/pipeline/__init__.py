@@ -105,7 +105,7 @@ REACH = Method(
     summary="How far the first stages can get, step by step, each by branch and bound.",
     run=Deferred("boundmark.bounds.pipeline.reach.method:run"),
     seeded=True,
-    version=2,
+    version=3,
 )
 
 FORWARD_GREEDY = Method(
@@ -126,7 +126,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=12,
+    version=13,
 )
 
 BOTTLENECK = Method(

@@ -65,12 +65,15 @@ def run_bottleneck_guess(
     solver: str,
     settings: GuessSettings = GuessSettings(),
 ) -> None:
-    """Claim the smallest bound over all positions of the stage, never below that of `bottleneck`.
+    """Claim the smallest bound over all positions of the stage.
 
-    Every guess is solved for an equal part of some of the time, those in the middle first: they are
-    the smallest more often than not. A solver stops when its bound reaches the smallest one so far.
-    Then the guess with the smallest bound is solved again with all the time that is left, up to the
-    next larger bound, until the smallest is an optimum or the time is up.
+    The program of `bottleneck` comes first and has half of the time; its bound holds for every
+    guess, so no claim is below what `bottleneck` proves in half of the time. With all of it,
+    `bottleneck` may still be ahead. Every guess is then solved for an equal part of some of the
+    time that is left, those in the middle first: they are the smallest more often than not. A
+    solver stops when its bound reaches the smallest one so far. Then the guess with the smallest
+    bound is solved again with all the time that is left, up to the next larger bound, until the
+    smallest is an optimum or the time is up.
     """
     solve = find("solver", solver, SOLVERS)
     graph, k = instance.graph, instance.k

@@ -1,37 +1,47 @@
-"""Export of `mip-tree/1` certificates as VIPR files, which third-party programs check.
+"""Export of trees over integer programs as VIPR files, which third-party programs check.
 
 The format: Cheung, Gleixner, Steffy, "Verifying Integer Programming Results", IPCO 2017, version
 1.0. A file states an integer program (see `vipr_model`) and derives a bound on its objective line
-by line. Windows, branchings and leaves of the tree become derived constraints here.
+by line. Windows, branchings and leaves of the tree become derived constraints here. A certificate
+with a tree for each position of a stage becomes a file for each.
 """
 
 import math
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TextIO
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.pipeline.instance import Instance
+from boundmark.bounds.checker.pipeline.leaf import Program
 from boundmark.bounds.checker.pipeline.limits import TREE_SHARE_UNITS
+from boundmark.bounds.checker.pipeline.windows import Windows as WindowLists
 from boundmark.bounds.checker.pipeline.windows import root
-from boundmark.bounds.exporter import Exporter
+from boundmark.bounds.exporter import Exporter, one_file
 from boundmark.bounds.pipeline.vipr_model import Model
 from boundmark.problems.errors import InvalidInputError
-
-KIND = "mip-tree/1"
 
 HEADER = """\
 % The minimum of z over all partitions of a graph into {k} pipeline stages that cost at most
 % {threshold} each is at least {bound}, so every partition costs {bound} or more.
-% Instance, by the SHA-256 of its JSON: {sha256}
-% Columns: y_v_b, node v is in stage b or earlier; c_u_b, the tensor of node u enters or leaves
-% stage b; o_b, overflow of stage b; z, cost of the bottleneck stage.
+{part}% Instance, by the SHA-256 of its JSON: {sha256}
+% Columns: y_v_b, node v is in {block} b or earlier; c_u_b, the tensor of node u enters or leaves
+% {block} b; o_b, overflow of {block} b; z, cost of the bottleneck stage.
 % The share rows and the bounds of y hold below the threshold by the certificate's flows.
 VER 1.0
+"""
+
+# What stands in the header of a program with superblocks.
+SINGLED_OUT = """\
+% One stage has at least the mean of what nodes demand of stages, and as much as any node: {where}.
+% Block 0 is what is before it, at most {before} stages, and block 2 what is after, at most {after}.
+"""
+
+POSITION = """\
+% This file is about partitions where it is stage {position}; there is one for each, 0 to {last}.
 """
 
 
@@ -157,7 +167,7 @@ class Windows:
             upper[y(v, stage)] = out.add(_zero(y(v, stage)), parts)
         first[v] = b + 1
         for u, e, w in self.model.edges_in_order:
-            for stage in range(first[w], min(first[u], self.model.graph.k)):
+            for stage in range(first[w], min(first[u], self.model.blocks)):
                 parts = ((self.model.edge(e, stage), -1), (side.upper_bound(y(u, stage))[0], 1))
                 upper[y(w, stage)] = out.add(_zero(y(w, stage)), parts)
             first[w] = max(first[w], first[u])
@@ -187,7 +197,7 @@ def derive_leaf(windows: Windows, leaf: Any, bound: int, out: Derivation) -> int
     parts: Counter[int] = Counter()
     left: Counter[int] = Counter()
     right = 0
-    for family, i, multiplier in _multipliers(leaf, model.graph.k):
+    for family, i, multiplier in _multipliers(leaf, model.blocks):
         terms, constant = model.row(family, i)
         parts[model.number(family, i)] += multiplier
         right += multiplier * constant
@@ -207,14 +217,20 @@ def derive_leaf(windows: Windows, leaf: Any, bound: int, out: Derivation) -> int
 
 
 def _multipliers(leaf: Any, k: int) -> Iterator[tuple[str, int, int]]:
-    """Yield families, rows and multipliers, scaled to share rows with integer coefficients."""
+    """Yield families, rows and multipliers, scaled to share rows with integer coefficients.
+
+    Parameters
+    ----------
+    k
+        Number of superblocks.
+    """
     for family, values in leaf.items():
-        scale = 1 if family == "share" else TREE_SHARE_UNITS
+        scale = 1 if family in ("share", "demand") else TREE_SHARE_UNITS
         for row, multiplier in zip(map(int, values[::2]), map(int, values[1::2]), strict=True):
             if family != "later":
                 yield family, row, scale * multiplier
             elif row % k < k - 1:
-                # Nothing is later than the last stage; the program has no such row.
+                # Nothing is later than the last superblock; the program has no such row.
                 yield family, row // k * (k - 1) + row % k, scale * multiplier
 
 
@@ -267,13 +283,61 @@ def derive_tree(model: Model, nodes: list[Any], bound: int, out: Derivation) -> 
             windows, path[-1].later = path[-1].windows.later(path[-1].v, path[-1].b, out)
 
 
-def write_vipr(instance: dict[str, Any], certificate: dict[str, Any], file: TextIO) -> int:
+@dataclass(frozen=True)
+class TreeKind:
+    """A kind of certificate that has trees.
+
+    Attributes
+    ----------
+    name
+        Of the kind, with its version.
+    programs
+        Returns the superblocks of each of its trees, from the number of stages and the windows that
+        the shares leave.
+    """
+
+    name: str
+    programs: Callable[[int, WindowLists], list[Program]]
+
+
+def _each_stage(k: int, windows: WindowLists) -> list[Program]:
+    return [Program([1] * k, windows)]
+
+
+def _anywhere(k: int, windows: WindowLists) -> list[Program]:
+    nodes = len(windows[0])
+    return [Program([k - 1, 1, k - 1], ([0] * nodes, [2] * nodes))]
+
+
+def _each_position(k: int, windows: WindowLists) -> list[Program]:
+    first, last = windows
+    return [
+        Program(
+            [j, 1, k - 1 - j],
+            ([(b >= j) + (b > j) for b in first], [(b >= j) + (b > j) for b in last]),
+        )
+        for j in range(k)
+    ]
+
+
+KINDS = (
+    TreeKind("mip-tree/1", _each_stage),
+    TreeKind("bottleneck-tree/1", _anywhere),
+    TreeKind("bottleneck-guess-tree/1", _each_position),
+)
+
+
+def write_vipr(
+    instance: dict[str, Any], certificate: dict[str, Any], file: TextIO, part: int = 0
+) -> int:
     """Write what a certificate proves of an instance; return the number of derived constraints.
 
     Parameters
     ----------
     instance, certificate
         In their stored form.
+    part
+        Number of the tree, for certificates that have several.
 
     Raises
     ------
@@ -283,15 +347,29 @@ def write_vipr(instance: dict[str, Any], certificate: dict[str, Any], file: Text
         If the certificate is of another kind, or needs no tree.
     """
     checker.check_certificate(instance, certificate)
-    if certificate["kind"] != KIND:
-        raise InvalidInputError(f"kind is {certificate['kind']!r}; expected {KIND!r}.")
+    kind = next((one for one in KINDS if one.name == certificate["kind"]), None)
+    if kind is None:
+        names = " or ".join(repr(one.name) for one in KINDS)
+        raise InvalidInputError(f"kind is {certificate['kind']!r}; expected {names}.")
     graph = checker.check_instance(instance)
     payload, bound = certificate["payload"], int(certificate["bound"])
     threshold = int(payload["threshold"])
-    model = _model(graph, threshold, payload["flows"])
+    start = root(graph, threshold, payload["flows"])
+    if start is None:
+        raise InvalidInputError(
+            "flows of the payload refute the threshold alone; expected a bound that needs the tree."
+        )
+    program = kind.programs(graph.k, start.windows)[part]
+    demand = [int(amount) for amount in payload.get("demand", ())]
+    model = Model(graph, start.shares, [u for u, _ in start.order], program, demand)
     file.write(
         HEADER.format(
-            k=graph.k, threshold=threshold, bound=bound, sha256=checker.instance_sha256(instance)
+            k=graph.k,
+            threshold=threshold,
+            bound=bound,
+            sha256=checker.instance_sha256(instance),
+            block="block" if demand else "stage",
+            part=_part(kind, program, part, graph.k) if demand else "",
         )
     )
     _write_model(model, file)
@@ -299,20 +377,32 @@ def write_vipr(instance: dict[str, Any], certificate: dict[str, Any], file: Text
     # The number of lines comes before them.
     with tempfile.TemporaryFile("w+") as lines:
         out = Derivation(lines, model.constraints)
-        derive_tree(model, payload["nodes"], bound, out)
+        derive_tree(model, _tree(payload["nodes"], part), bound, out)
         lines.seek(0)
         file.write(f"DER {out.lines}\n")
         shutil.copyfileobj(lines, file)
     return out.lines
 
 
-def _model(graph: Instance, threshold: int, flows: Any) -> Model:
-    start = root(graph, threshold, flows)
-    if start is None:
-        raise InvalidInputError(
-            "flows of the payload refute the threshold alone; expected a bound that needs the tree."
-        )
-    return Model(graph, start.shares, [u for u, _ in start.order], *start.windows)
+def _part(kind: TreeKind, program: Program, part: int, k: int) -> str:
+    """Return the lines of the header about the stage that is singled out."""
+    before, _, after = program.merged
+    text = SINGLED_OUT.format(where="block 1", before=before, after=after)
+    if kind.programs is _each_position:
+        text += POSITION.format(position=part, last=k - 1)
+    return text
+
+
+def _tree(nodes: list[Any], part: int) -> list[Any]:
+    """Return the nodes of one of several trees, which follow each other."""
+    waiting, start = 1, 0
+    for at, node in enumerate(nodes):
+        waiting += 1 if isinstance(node, list) else -1
+        if not waiting:
+            if not part:
+                return nodes[start : at + 1]
+            part, waiting, start = part - 1, 1, at + 1
+    raise InvalidInputError("nodes of the payload are not as many trees as expected.")
 
 
 def _write_model(model: Model, file: TextIO) -> None:
@@ -332,8 +422,20 @@ def _write_model(model: Model, file: TextIO) -> None:
         file.write(f"{name} G {right} {len(terms)}{written}\n")
 
 
-def _write(instance: dict[str, Any], certificate: dict[str, Any], file: TextIO) -> str:
-    return f"{write_vipr(instance, certificate, file):,} derived constraints"
+def _write(
+    instance: dict[str, Any], certificate: dict[str, Any], file: TextIO, part: int = 0
+) -> str:
+    return f"{write_vipr(instance, certificate, file, part):,} derived constraints"
 
 
-EXPORTER = Exporter("pipeline", KIND, "VIPR 1.0", _write)
+def _positions(instance: dict[str, Any]) -> int:
+    return int(instance["k"])
+
+
+EXPORTERS = tuple(
+    Exporter(
+        "pipeline", kind.name, "VIPR 1.0", _write,
+        _positions if kind.programs is _each_position else one_file,
+    )
+    for kind in KINDS
+)  # fmt: skip

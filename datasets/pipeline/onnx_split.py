@@ -69,6 +69,8 @@ def split_model(
         If the file is no model, its weights are not there, or operators have no stage.
     """
     whole, _, _ = inferred_model(path, dims)
+    for node, name in zip(whole.graph.node, unique_names(whole.graph), strict=True):
+        node.name = name
     cut = _Cut(whole, stages)
     filled = [stage for stage in order if stage in set(stages.values())]
     models = [cut.stage(stage, is_last=stage == filled[-1]) for stage in filled]

@@ -54,9 +54,10 @@ TESSEL = Method(
     name="tessel",
     problem="microbatch",
     kind="heuristic",
-    summary="Repetends by Z3, one after another, then warm-up and cool-down ([TESSEL24]).",
+    version=2,
+    summary="Repetends of more and more micro-batches, then warm-up and cool-down ([TESSEL24]).",
     run=Deferred("boundmark.heuristics.microbatch.tessel:run"),
-    params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "timeline"},
+    params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "pairs"},
     seeded=True,
     warm=("z3",),
 )

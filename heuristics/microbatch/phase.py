@@ -157,6 +157,16 @@ class Phase:
         earliest = earliest_starts(self.layout, (self.jobs[job] for job in sequence))
         return [earliest[job] for job in self.jobs]
 
+    def fits(self, starts: Sequence[int]) -> bool:
+        """Return whether no device ever holds more than it has left."""
+        for room, here in zip(self.room, self.on_device, strict=True):
+            held = 0
+            for job in sorted(here, key=starts.__getitem__):
+                held += self.layout.blocks[self.jobs[job][1]].memory
+                if held > room:
+                    return False
+        return True
+
     def makespan(self, starts: Sequence[int]) -> int:
         """Return when the last job ends."""
         return max(a + b for a, b in zip(starts, self.durations, strict=True))

@@ -1,9 +1,14 @@
 """Repetends: which blocks they have, and their shortest schedule ([TESSEL24], Section IV-B)."""
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from boundmark.heuristics.microbatch.start_times import Find, Question
+import numpy as np
+
+from boundmark.heuristics.microbatch.repetend_kernels import FOUND, NO_PATH, REFUTED, search
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
 from boundmark.problems.microbatch import BlockLayout
 
@@ -27,66 +32,10 @@ class TimedRepetend:
     period: int
 
 
-def most_in_flight(layout: BlockLayout, capacity: Sequence[int]) -> int:
-    """Return how many micro-batches fit into memory at a time (CalMaxInflight, Algorithm 1).
-
-    A device can hold what a block allocates for at most floor(capacity / memory) micro-batches;
-    the least such number counts. Without allocations, it is the number of blocks on the longest
-    path: with so many micro-batches each block can run a repetition later than what it waits for,
-    and no device idles.
-    """
-    fitting = [
-        capacity[device] // block.memory
-        for block in layout.blocks
-        for device in block.devices
-        if block.memory > 0
-    ]
-    return min(fitting, default=longest_path(layout.dag))
-
-
 def longest_path(dag: Dag) -> int:
     """Return the number of nodes on a longest path."""
-    length = [1] * dag.nodes
-    for node in dag.topological_order.tolist():
-        for consumer in dag.consumers_of(node).tolist():
-            length[consumer] = max(length[consumer], length[node] + 1)
-    return max(length)
-
-
-def assignments(dag: Dag, micro_batches: int) -> Iterator[tuple[int, ...]]:
-    """Yield assignments of micro-batches to the blocks of a repetend (IterRepetendBlocks).
-
-    They do not increase along dependencies (Property IV.2). The least one is 0, because a repetend
-    with all numbers increased by 1 is the same, and the largest one is `micro_batches` - 1, because
-    Algorithm 1 has tried those with fewer before.
-    """
-    order = dag.topological_order.tolist()
-    producers = [dag.producers_of(node).tolist() for node in order]
-    sources = [node for node in order if not len(dag.producers_of(node))]
-    sinks = [node for node in order if not len(dag.consumers_of(node))]
-    members = [0] * dag.nodes
-
-    def choices(position: int) -> Iterator[int]:
-        node = order[position]
-        least = 0
-        most = min((members[p] for p in producers[position]), default=micro_batches - 1)
-        if node == sources[-1] and all(members[s] < micro_batches - 1 for s in sources[:-1]):
-            least = micro_batches - 1
-        if node == sinks[-1] and all(members[s] > 0 for s in sinks[:-1]):
-            most = 0
-        return iter(range(most, least - 1, -1))
-
-    left = [choices(0)]
-    while left:
-        member = next(left[-1], None)
-        if member is None:
-            left.pop()
-            continue
-        members[order[len(left) - 1]] = member
-        if len(left) == len(order):
-            yield tuple(members)
-        else:
-            left.append(choices(len(left)))
+    before, _ = _depths(dag)
+    return 1 + max(before)
 
 
 def held_before(layout: BlockLayout, members: Sequence[int]) -> tuple[int, ...]:
@@ -99,34 +48,105 @@ def held_before(layout: BlockLayout, members: Sequence[int]) -> tuple[int, ...]:
     )
 
 
-def shortest_repetend(
-    layout: BlockLayout,
-    capacity: Sequence[int],
-    members: tuple[int, ...],
-    at_most: int,
-    find: Find,
-) -> TimedRepetend | None:
-    """Return the schedule of a repetend with the shortest period, None if that exceeds `at_most`.
+Verdict = Literal["refuted", "found", "undecided"]
 
-    The period is t_R of Equation 4: the least number of ticks by which repetitions can follow one
-    another such that each device finishes one repetition before it begins the next, and no block
-    starts before what it waits for is done in an earlier repetition (Figure 6b). Bisection over
-    periods (Section V) begins with `at_most`, since most repetends fail there.
+
+class RepetendSearch:
+    """Search for repetends of a layout, by number of micro-batches and period.
+
+    Of all blocks, those on the most devices are decided first, since all others have to fit around
+    them, and then the others from both ends of the micro-batch inwards: what shares a device is
+    often as far from one end as from the other, as in all shapes of [TESSEL24].
     """
-    least, most = max(layout.loads), at_most
-    best = None
-    period = most
-    while least <= most:
-        starts = find(_question(layout, capacity, members, period))
-        if starts is None:
-            least = period + 1
-        else:
-            first = min(starts)
-            starts = [start - first for start in starts]
-            best = TimedRepetend(members, tuple(starts), period_of(layout, members, starts))
-            most = best.period - 1
-        period = (least + most) // 2
-    return best
+
+    def __init__(self, layout: BlockLayout, capacity: Sequence[int]) -> None:
+        self._layout = layout
+        blocks, count = layout.blocks, len(layout.blocks)
+        before, after = _depths(layout.dag)
+        self._order = sorted(
+            range(count),
+            key=lambda i: (-len(blocks[i].devices), min(before[i], after[i]), before[i]),
+        )
+        position = {block: at for at, block in enumerate(self._order)}
+        pairs = {
+            tuple(sorted((i, j), key=position.__getitem__))
+            for here in layout.on_device
+            for i, j in itertools.combinations(here, 2)
+        }
+        by_position = sorted(pairs, key=lambda pair: (position[pair[1]], position[pair[0]]))
+        last = [position[second] for _, second in by_position]
+        path = _longest_paths(layout)
+        is_on = np.zeros((layout.devices, count), dtype=np.bool_)
+        for device, here in enumerate(layout.on_device):
+            is_on[device, list(here)] = True
+        self._arrays = (
+            layout.durations,
+            layout.memory,
+            path,
+            np.array(by_position, dtype=np.int64).reshape(-1, 2),
+            np.searchsorted(last, np.arange(count + 1)).astype(np.int64),
+            is_on,
+            np.array(capacity, dtype=np.int64),
+        )
+        # As soon as what it waits for allows in the first half, just before what needs it after.
+        self._is_early = np.array([b <= a for b, a in zip(before, after, strict=True)])
+        # The part of a micro-batch that is still to come when a block starts.
+        ticks_before, ticks_after = path.max(axis=0), path.max(axis=1)
+        self._to_come = ticks_after / np.maximum(1, ticks_before + ticks_after)
+
+    def find(self, size: int, period: int, steps: int) -> tuple[Verdict, TimedRepetend | None]:
+        """Search for a repetend of some micro-batches with a period, or a shorter one.
+
+        Parameters
+        ----------
+        steps
+            Decisions after which a search is given up. There are two, one that keeps what waits
+            for each other together, and one that spreads a micro-batch over the repetitions.
+        """
+        count = len(self._layout.blocks)
+        if max(self._layout.loads) > period:
+            return "refuted", None
+        members, starts = np.zeros((2, count), dtype=np.int64)
+        together = np.where(self._is_early, size, -1)
+        spread = np.rint(self._to_come * (size - 1)).astype(np.int64)
+        for wish in (together, spread):
+            verdict = search(
+                np.array(self._order, dtype=np.int64), wish, *self._arrays, size, period, steps,
+                members, starts,
+            )  # fmt: skip
+            if verdict == REFUTED:
+                return "refuted", None
+            if verdict == FOUND:
+                numbers, times = tuple(members.tolist()), tuple(starts.tolist())
+                period = period_of(self._layout, numbers, times)
+                return "found", TimedRepetend(numbers, times, period)
+        return "undecided", None
+
+
+def _depths(dag: Dag) -> tuple[list[int], list[int]]:
+    """Return the most blocks on a path that ends before each block, and that begins after it."""
+    before, after = [0] * dag.nodes, [0] * dag.nodes
+    order = dag.topological_order.tolist()
+    for node in order:
+        for producer in dag.producers_of(node).tolist():
+            before[node] = max(before[node], before[producer] + 1)
+    for node in reversed(order):
+        for consumer in dag.consumers_of(node).tolist():
+            after[node] = max(after[node], after[consumer] + 1)
+    return before, after
+
+
+def _longest_paths(layout: BlockLayout) -> IntArray:
+    """Return the ticks from each block's start to another's along dependencies, shape (K, K)."""
+    count = len(layout.blocks)
+    path = np.full((count, count), NO_PATH, dtype=np.int64)
+    for node in layout.dag.topological_order.tolist():
+        path[node, node] = 0
+        for producer in layout.dag.producers_of(node).tolist():
+            reaches = path[:, producer] > NO_PATH
+            ticks = path[reaches, producer] + layout.blocks[producer].duration
+            path[reaches, node] = np.maximum(path[reaches, node], ticks)
+    return path
 
 
 def period_of(layout: BlockLayout, members: Sequence[int], starts: Sequence[int]) -> int:
@@ -143,27 +163,3 @@ def period_of(layout: BlockLayout, members: Sequence[int], starts: Sequence[int]
         if members[i] > members[j]
     ]
     return max(executing + waiting)
-
-
-def _question(
-    layout: BlockLayout, capacity: Sequence[int], members: Sequence[int], period: int
-) -> Question:
-    durations = tuple(layout.durations.tolist())
-    # The result of i that j needs comes from so many repetitions before.
-    lags = [
-        (i, j, durations[i] - period * (members[i] - members[j]))
-        for i, j in layout.dag.edge_pairs().tolist()
-    ]
-    # A device ends a repetition within a period of its first start.
-    pairs = {(i, j) for here in layout.on_device for i in here for j in here if i != j}
-    lags += [(i, j, durations[i] - period) for i, j in sorted(pairs)]
-    return Question(
-        durations,
-        tuple(layout.memory.tolist()),
-        layout.on_device,
-        tuple(c - h for c, h in zip(capacity, held_before(layout, members), strict=True)),
-        tuple(lags),
-        # Where a block starts as early as the others allow, it starts at the end of one of them or
-        # earlier, so this is no restriction.
-        sum(durations),
-    )

@@ -1,9 +1,10 @@
-"""`tessel`: repetends one after another, each with its shortest period ([TESSEL24]).
+"""`tessel`: repetends of more and more micro-batches, then their ends ([TESSEL24]).
 
-This is Algorithm 1 as published; where the paper leaves something open, it is read as follows. A
-repetend as long as all its blocks one after another is accepted, as there is none shorter on a
-single device. The solver is only asked for repetends shorter than the best, which changes nothing
-but the time. The number of micro-batches in a repetend is limited by `most_in_flight`.
+This is Algorithm 1 with two departures. The repetends of a number of micro-batches are not
+enumerated and handed to Z3 one by one, but searched for in a tree that decides micro-batches and
+orders block by block and leaves out what cannot have a shorter period than the best
+(`repetend_kernels.search`). And their number is not limited by what one allocation allows: blocks
+that keep nothing may be further apart than those that do.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,12 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from boundmark.heuristics.microbatch.phase import Phase, Starts
-from boundmark.heuristics.microbatch.repetend import (
-    TimedRepetend,
-    assignments,
-    most_in_flight,
-    shortest_repetend,
-)
+from boundmark.heuristics.microbatch.repetend import RepetendSearch, TimedRepetend, longest_path
 from boundmark.heuristics.microbatch.start_times import Find, OutOfTimeError, finder
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
@@ -26,9 +22,33 @@ from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Repet
 from boundmark.problems.microbatch.measures import makespan
 
 
+@dataclass(frozen=True)
+class TesselSettings:
+    """How long `tessel` searches for repetends of one number of micro-batches.
+
+    Attributes
+    ----------
+    first_steps
+        Decisions of the first searches; thousands of them take a few milliseconds.
+    growth
+        How many times as many they get when all numbers of micro-batches have had theirs, and
+        some are still undecided.
+    most_steps
+        Decisions after which nothing more is tried.
+    first_precision
+        The first bisections end when what is left between the bounds is this part of the period.
+    """
+
+    first_steps: int = 1_000
+    growth: int = 8
+    most_steps: int = 1_000_000
+    first_precision: float = 1 / 64
+
+
 def run(
     instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, *,
     lazy: bool, largest_repetend: int, only_repetend: int, memory: str,
+    settings: TesselSettings = TesselSettings(),
 ) -> None:  # fmt: skip
     """Report each schedule that is better than the last one.
 
@@ -37,10 +57,10 @@ def run(
     lazy
         Whether warm-up and cool-down are made short for the best repetend only (Section V).
     largest_repetend
-        How many micro-batches a repetend may involve at most; 0 for as many as there is memory for.
+        How many micro-batches a repetend may involve at most; 0 for as many as there are blocks on
+        the longest path, with which each can run a repetition later than what it waits for.
     only_repetend
-        How many micro-batches a repetend must involve, whatever the memory; 0 for any number, as in
-        Algorithm 1.
+        How many micro-batches a repetend must involve; 0 for any number, as in Algorithm 1.
     memory
         How Z3 is told what a device holds: ``"timeline"``, as published, or ``"pairs"``.
     """
@@ -48,7 +68,7 @@ def run(
         if value < 0:
             raise InvalidInputError(f"{name} is {value}; expected a number of micro-batches or 0.")
     layout, count = instance.layout, instance.micro_batches
-    most = largest_repetend or most_in_flight(layout, instance.capacity)
+    most = largest_repetend or longest_path(layout.dag)
     sizes = [only_repetend] if only_repetend else list(range(1, most + 1))
     if count:
         sizes = [size for size in sizes if size <= count]
@@ -60,7 +80,7 @@ def run(
     find = finder(budget, seed, memory)
     shortest = None
     try:
-        for schedule in search(layout, instance.capacity, sizes, find, lazy=lazy):
+        for schedule in search(instance, sizes, budget, find, lazy=lazy, settings=settings):
             length = makespan(layout, schedule.starts_for(count)) if count else None
             if length is None or shortest is None or length < shortest:
                 shortest = length
@@ -70,8 +90,9 @@ def run(
 
 
 def search(
-    layout: BlockLayout, capacity: Sequence[int], sizes: Iterable[int], find: Find, *, lazy: bool
-) -> Iterator[Schedule]:
+    instance: MicrobatchInstance, sizes: Iterable[int], budget: Budget, find: Find, *,
+    lazy: bool, settings: TesselSettings = TesselSettings(),
+) -> Iterator[Schedule]:  # fmt: skip
     """Yield schedules, each with a shorter period or a shorter warm-up and cool-down.
 
     Parameters
@@ -79,24 +100,59 @@ def search(
     sizes
         Numbers of micro-batches in a repetend, in the order in which they are tried.
     """
-    optimal = int(layout.durations.sum()) + 1
-    lower_bound = max(layout.loads)
+    layout, capacity = instance.layout, instance.capacity
     best = None
-    for members in (members for size in sizes for members in assignments(layout.dag, size)):
-        repetend = shortest_repetend(layout, capacity, members, optimal - 1, find)
-        if repetend is None:
-            continue
+    for repetend in shorter_repetends(instance, sizes, budget, settings):
         completion = complete(layout, capacity, repetend, find)
         if completion is None:
             continue
-        optimal, best = repetend.period, completion
+        best = completion
         yield best.schedule
         if not lazy:
             yield from shorten(best, find)
-        if optimal == lower_bound:
-            break
     if lazy and best is not None:
         yield from shorten(best, find)
+
+
+def shorter_repetends(
+    instance: MicrobatchInstance, sizes: Iterable[int], budget: Budget, settings: TesselSettings
+) -> Iterator[TimedRepetend]:
+    """Yield repetends with ever shorter periods.
+
+    A number of micro-batches is asked for the load of a device, below which there is nothing, then
+    for less than the best period, since most have none; then follows bisection (Section V). A
+    number that was refuted is not asked again.
+
+    Raises
+    ------
+    OutOfTimeError
+        If the budget is spent.
+    """
+    shortest = max(instance.layout.loads)
+    best = int(instance.layout.durations.sum()) + 1
+    left, steps, precision = list(sizes), settings.first_steps, settings.first_precision
+    searcher = RepetendSearch(instance.layout, instance.capacity)
+    while left and best > shortest and steps <= settings.most_steps:
+        undecided = []
+        for size in left:
+            least, period, is_refuted, is_first = shortest, shortest, False, True
+            while period < best:
+                if budget.is_spent():
+                    raise OutOfTimeError
+                verdict, repetend = searcher.find(size, period, steps)
+                if repetend is None:
+                    is_refuted = verdict == "refuted" and period == best - 1
+                    least = period + 1
+                else:
+                    best = repetend.period
+                    yield repetend
+                if best - least <= precision * best:
+                    break
+                period = best - 1 if is_first else (least + best - 1) // 2
+                is_first = False
+            if not is_refuted:
+                undecided.append(size)
+        left, steps, precision = undecided, steps * settings.growth, 0.0
 
 
 @dataclass(frozen=True)
@@ -124,16 +180,31 @@ class Completion:
 def complete(
     layout: BlockLayout, capacity: Sequence[int], repetend: TimedRepetend, find: Find
 ) -> Completion | None:
-    """Return a completion from one satisfiability check per phase, None if there is none."""
+    """Return a completion, None if there is none.
+
+    What comes before and after are repetitions too, of which the micro-batches that there are not
+    are left out; where that does not fit into memory, Z3 is asked.
+    """
     warm_up = Phase.warm_up(layout, capacity, repetend.members)
-    warm_up_starts = warm_up.any_starts(find)
+    warm_up_starts = _repeated(warm_up, repetend) or warm_up.any_starts(find)
     if warm_up_starts is None:
         return None
     cool_down = Phase.cool_down(layout, capacity, repetend.members)
-    cool_down_starts = cool_down.any_starts(find)
+    cool_down_starts = _repeated(cool_down, repetend) or cool_down.any_starts(find)
     if cool_down_starts is None:
         return None
     return Completion(layout, repetend, warm_up, cool_down, warm_up_starts, cool_down_starts)
+
+
+def _repeated(phase: Phase, repetend: TimedRepetend) -> list[int] | None:
+    """Return the starts of a phase's jobs in the repetitions before or after the repetend."""
+    starts = phase.earliest(
+        [
+            repetend.starts[i] + (number - repetend.members[i]) * repetend.period
+            for number, i in phase.jobs
+        ]
+    )
+    return starts if phase.fits(starts) else None
 
 
 def shorten(completion: Completion, find: Find) -> Iterator[Schedule]:

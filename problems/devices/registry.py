@@ -1,7 +1,8 @@
 """Devices and clusters by name, shipped or from a user's file."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -115,7 +116,7 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     8100000000000.0
     """
     if name.endswith(FUSION):
-        return _fusing(find_device(name.removesuffix(FUSION), folder))
+        return fusing(find_device(name.removesuffix(FUSION), folder))
     head, *measured = TIMES_OF_MEMBER.split(name)
     if measured:
         return _with_times(find_device(head, folder), measured, folder or Path())
@@ -155,8 +156,10 @@ def _with_times(item: Device | Cluster, measured: Sequence[str], folder: Path) -
     return item
 
 
-def _fusing(item: Device | Cluster) -> Device | Cluster:
+def fusing(item: Device | Cluster) -> Device | Cluster:
     """Return the same hardware with a runtime that fuses, under a name of its own."""
+    if item.name.endswith(FUSION):
+        return item
     if isinstance(item, Device):
         return replace(item, name=f"{item.name}{FUSION}", fuses=True)
     devices = tuple(replace(device, fuses=True) for device in item.devices)
@@ -166,3 +169,31 @@ def _fusing(item: Device | Cluster) -> Device | Cluster:
 def default_device() -> Device:
     """Return the default device."""
     return shipped().devices[DEFAULT_DEVICE]
+
+
+def cost_model_of(item: Device | Cluster) -> str:
+    """Return what the costs on hardware rest on, in words.
+
+    Examples
+    --------
+    >>> cost_model_of(find_device("nvidia-t4"))
+    'the roofline model of nvidia-t4, 12 GB/s links'
+    >>> cost_model_of(find_device("dgx-a100"))
+    'the roofline model of 8 nvidia-a100 (dgx-a100), 300 GB/s links'
+    """
+    if isinstance(item, Device):
+        basis = "operator times" if item.measured is not None else "the roofline model of"
+        return f"{basis} {item.name}{_links([item.link.bandwidth] if item.link else [])}"
+    kinds = Counter(device.name for device in item.devices)
+    devices = " and ".join(f"{n} {kind}" if n > 1 else kind for kind, n in kinds.items())
+    is_measured = any(device.measured is not None for device in item.devices)
+    basis = "measured times and the roofline model of" if is_measured else "the roofline model of"
+    return f"{basis} {devices} ({item.name}){_links(link.bandwidth for link in item.links)}"
+
+
+def _links(bandwidths: Iterable[float]) -> str:
+    known = sorted({bandwidth / 1e9 for bandwidth in bandwidths})
+    if not known:
+        return ""
+    least, largest = f"{known[0]:.3g}", f"{known[-1]:.3g}"
+    return f", {least if least == largest else f'{least} to {largest}'} GB/s links"

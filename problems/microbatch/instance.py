@@ -90,9 +90,24 @@ class MicrobatchInstance(StoredInstance):
     def of(
         cls, layout: BlockLayout, *, memory: int = 0, micro_batches: int = 0
     ) -> "MicrobatchInstance":
-        """Build an instance whose devices have the same memory, 2 D if 0 is given."""
-        each = memory or 2 * layout.devices
-        return cls(layout, (each,) * layout.devices, micro_batches)
+        """Build an instance whose devices have the same memory, less what the layout holds.
+
+        If 0 is given, it is the memory that the layout says, or 2 D.
+
+        Raises
+        ------
+        InvalidInputError
+            If a device holds more than its memory, or has no room for a block.
+        """
+        each = memory or layout.memory_per_device or 2 * layout.devices
+        held = layout.held or (0,) * layout.devices
+        for device, amount in enumerate(held):
+            if amount > each:
+                raise InvalidInputError(
+                    f"weights on device {device} take {amount} of memory; "
+                    f"expected at most the {each} that it has."
+                )
+        return cls(layout, tuple(each - amount for amount in held), micro_batches)
 
     @property
     def dag(self) -> Dag:
@@ -102,7 +117,8 @@ class MicrobatchInstance(StoredInstance):
     @property
     def parameters(self) -> dict[str, int]:
         """The largest capacity of a device, and the number of micro-batches unless it is open."""
-        parameters = {"memory": max(self.capacity)}
+        held = self.layout.held or (0,) * self.layout.devices
+        parameters = {"memory": max(map(sum, zip(self.capacity, held, strict=True)))}
         if self.micro_batches:
             parameters["micro_batches"] = self.micro_batches
         return parameters

@@ -1,7 +1,7 @@
 """Block layouts: the blocks of one micro-batch, their dependencies, and the devices they occupy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -81,11 +81,17 @@ class BlockLayout:
         Edges from a block to those that need its result.
     devices
         Number of devices, D; some may be idle.
+    memory_per_device
+        What each device has by default; 0 if the layout does not say.
+    held
+        What weights and the like take of it for good, shape (D,), or empty if they take nothing.
     """
 
     blocks: tuple[Block, ...]
     dag: Dag
     devices: int
+    memory_per_device: int = 0
+    held: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.blocks) <= LARGEST_LAYOUT:
@@ -107,6 +113,11 @@ class BlockLayout:
                     f"block {block.name!r} is on device {block.devices[-1]}; "
                     f"expected devices from 0 to {self.devices - 1}."
                 )
+        if self.held and (len(self.held) != self.devices or min(self.held) < 0):
+            raise InvalidInputError(
+                f"held is {list(self.held)}; expected an amount of at least 0 for each of the "
+                f"{self.devices} devices."
+            )
         for device, change in enumerate(self._memory_changes):
             if change:
                 raise InvalidInputError(
@@ -128,6 +139,10 @@ class BlockLayout:
         """
         names = tuple(block.name for block in blocks)
         return cls(tuple(blocks), Dag.from_edges(len(blocks), dependencies, names), devices)
+
+    def with_memory(self, memory_per_device: int, held: Sequence[int]) -> "BlockLayout":
+        """Return the layout with the memory of its devices, part of which is held for good."""
+        return replace(self, memory_per_device=memory_per_device, held=tuple(held))
 
     @property
     def _memory_changes(self) -> list[int]:

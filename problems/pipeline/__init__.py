@@ -15,7 +15,7 @@ PROBLEM = Problem(
     description="Partition a graph into at most k stages and minimise the slowest stage's time.",
     sources=(ComputationGraph, PipelineGraph, MeasuredGraph),
     adapt=pipeline_graph_of,
-    cost_model=CostModel(pipeline_graph, default_device),
+    cost_model=CostModel(pipeline_graph, default_device, takes_fusion=True),
     node_costs=NODE_COSTS,
     parameters=(IntegerParameter("k", "number of stages", least=1, default=None),),
     instance=PipelineInstance,

@@ -1,5 +1,6 @@
 """Costs of slicing a model over edge devices around one router, by the roofline model."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -102,6 +103,8 @@ def _router(cluster: Cluster) -> tuple[tuple[int, int], int]:
 
 def _computation(graph: ComputationGraph, cluster: Cluster) -> tuple[IntArray, IntArray]:
     """Return ticks of each operator on each device, shape (N, n), and to start one, shape (n,)."""
+    # Operators are cut one by one, those of one kernel too.
+    graph = replace(graph, kernels=())
     is_free = np.array([op_type in FREE_OP_TYPES for op_type in graph.op_types])
     work = np.empty((len(graph.operators), len(cluster.devices)), dtype=np.int64)
     for column, device in enumerate(cluster.devices):

@@ -1,5 +1,6 @@
 """Compares two runs: gates on facts decide, times and what depends on the clock are advice."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -29,8 +30,12 @@ from boundmark.reports.comparison.pairs import Pairs, pair_tasks
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds, default_thresholds
 from boundmark.reports.stored.run_label import RunLabel
+from boundmark.reports.text import count
 
 SAME, WORSE, NOTHING = 0, 1, 3
+
+# Methods in the sentence on what is worse.
+MOST_NAMED = 5
 
 OUTCOMES = {SAME: "same or better", WORSE: "worse", NOTHING: "nothing compared"}
 
@@ -48,8 +53,8 @@ class Comparison:
     only_base, only_new
         Tasks that only one run has.
     findings
-        Those that make NEW worse first, then those of methods that were changed on purpose, then
-        advice, then what is better.
+        Those that make NEW worse first, the largest changes before others, then those of methods
+        that were changed on purpose, then advice, then what is better.
     ratios
         By method, of times and of results that depend on the clock.
     notes
@@ -84,10 +89,26 @@ class Comparison:
         """Return the findings with a verdict."""
         return tuple(finding for finding in self.findings if finding.verdict == verdict)
 
+    @property
+    def sentence(self) -> str:
+        """The outcome and why, in one line: which methods are worse, how often, by which gate."""
+        counts = Counter((one.method or "all", one.gate) for one in self.of("worse"))
+        if not counts:
+            none = f"none of {self.compared:,} compared tasks is worse"
+            return f"NEW is {self.outcome}: {none}." if self.compared else "Nothing compared."
+        by_method: dict[str, list[str]] = {}
+        for (method, gate), number in counts.most_common():
+            by_method.setdefault(method, []).append(f"{gate} {number}")
+        named = [f"{method} ({', '.join(gates)})" for method, gates in by_method.items()]
+        more = len(named) - MOST_NAMED
+        told = [*named[:MOST_NAMED], *([count(more, "more method")] if more > 0 else [])]
+        return f"NEW is worse: {'; '.join(told)}."
+
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
         return {
             **vars(self),
+            "sentence": self.sentence,
             "base": self.base.to_json(),
             "new": self.new.to_json(),
             "findings": [finding.to_json() for finding in self.findings],
@@ -150,7 +171,10 @@ def _known(both: pd.DataFrame) -> "pd.Series[bool]":
 
 def _ordered(findings: Iterable[Finding]) -> list[Finding]:
     order = {"worse": 0, "changed": 1, "advice": 2, "better": 3}
-    return sorted(findings, key=lambda finding: order[finding.verdict])
+    return sorted(
+        findings,
+        key=lambda one: (order[one.verdict], -one.change if one.verdict == "worse" else 0.0),
+    )
 
 
 def _notes(base: RecordedRun, new: RecordedRun, pairs: Pairs, machine: Machine) -> Iterable[str]:

@@ -7,6 +7,7 @@ import pandas as pd
 from boundmark.reports.pages.page import Section, Table
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.checked_results import Checks
+from boundmark.reports.stored.statuses import unsupported_by_reason
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.text import count, integer, seconds
 
@@ -17,16 +18,21 @@ LONGEST_REASON = 200
 def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -> Section:
     """Return the list of tasks that did not end `ok` or delivered nothing, and of wrong claims.
 
+    Unsupported tasks are counted, by reason.
+
     Parameters
     ----------
     failures, contradicted_claims
         The tables of these names, of all problems.
     """
     wrong = (_contradicted(contradicted_claims),) if len(contradicted_claims) else ()
+    is_unsupported = failures["status"] == "unsupported"
+    counted = (_unsupported(failures[is_unsupported]),) if is_unsupported.any() else ()
+    failures = failures[~is_unsupported]
     if len(failures) == 0:
-        return Section(
-            "Failed tasks", wrong, paragraphs=("Every task ended ok with a solution or a bound.",)
-        )
+        which = "Every other task" if counted else "Every task"
+        sentence = f"{which} ended ok with a solution or a bound."
+        return Section("Failed tasks", (*counted, *wrong), paragraphs=(sentence,))
     columns = (
         PageColumn("instance", lambda row: f"{row.dataset}/{row.instance}", is_text=True),
         PageColumn("method", lambda row: row.method, is_text=True),
@@ -49,7 +55,29 @@ def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -
         ],
         ("What a task reported before it failed counts in all tables.",),
     )
-    return Section("Failed tasks", (table, *wrong))
+    return Section("Failed tasks", (table, *counted, *wrong))
+
+
+def _unsupported(tasks: pd.DataFrame) -> Table:
+    """Return a line for each reason, since a licence or a limit may stop hundreds of tasks."""
+    columns = (
+        PageColumn("method", lambda row: ", ".join(row.methods), is_text=True),
+        PageColumn("tasks", lambda row: integer(row.tasks)),
+        PageColumn("reason of the first", lambda row: _shortened(row.reason), is_text=True),
+    )
+    reasons = unsupported_by_reason(
+        (str(row.method), "" if pd.isna(row.status_detail) else str(row.status_detail))
+        for row in rows_of(tasks)
+    )
+    return page_table(
+        "Unsupported tasks by reason",
+        columns,
+        [((), reasons, "")],
+        (
+            "No failures: a method does not treat such instances, or cannot here. Reasons "
+            "that differ in numbers only are one; tables/failures.parquet has each task.",
+        ),
+    )
 
 
 def _contradicted(claims: pd.DataFrame) -> Table:
@@ -78,7 +106,10 @@ def _reason(row: Any) -> str:
         parts.append(str(row.status_detail))
     elif not pd.isna(row.stderr_tail) and row.stderr_tail.strip():
         parts.append(str(row.stderr_tail).strip().splitlines()[-1])
-    text = "; ".join(parts)
+    return _shortened("; ".join(parts))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
 

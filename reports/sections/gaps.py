@@ -174,12 +174,28 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 def mean_gap(results: ProblemResults, tables: Tables) -> str:
     """Return a sentence with the mean gap over all instances; empty if there is none."""
-    gaps = results.certified["gap"].dropna()
-    if len(gaps) == 0:
+    return gap_sentence(results.problem, results.certified)
+
+
+def gap_sentence(problem: str, certified: pd.DataFrame) -> str:
+    """Return a sentence on how far the best solutions of a problem are from optimal, at most.
+
+    It is empty where no instance has a gap.
+    """
+    known = certified[certified["gap"].notna()]
+    if len(known) == 0:
         return ""
-    mean = percent(geometric_mean(1 + gaps) - 1)
-    over = f"{count(len(gaps), 'instance')} of {results.problem}"
-    return f"The mean gap, GM(UB/LB) - 1, is {mean}\N{NO-BREAK SPACE}% over {over}."
+    space = "\N{NO-BREAK SPACE}"
+    optimal = int(known["optimal"].sum())
+    found = f"{problem}: {count(len(known), 'instance')}, "
+    if optimal == len(known):
+        return f"{found}{'all' if optimal > 1 else 'it is'} proven optimal."
+    found += f"{optimal or 'none'} proven optimal"
+    mean = percent(geometric_mean(1 + known["gap"]) - 1)
+    found += f"; best solutions are at most {mean}{space}% above the optimum in the geometric mean"
+    worst = known.sort_values("gap", kind="stable").iloc[-1]
+    where = f"{worst['dataset']}/{worst['instance']}, {worst['parameters']}".removesuffix(", ")
+    return f"{found}, and {percent(worst['gap'])}{space}% at the worst ({where})."
 
 
 def _interval(row: Any) -> str:

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.own_function import benchmark
     from boundmark.benchmarks.stored_results import Results, results, run
     from boundmark.problems.errors import BoundmarkError as Error
+    from boundmark.problems.method import Method
     from boundmark.reports import frame_plots as plots
 
 __all__ = [
     "BoundCertificate",
     "Error",
+    "Method",
     "Model",
     "ModelAnswer",
     "Results",
@@ -42,6 +44,7 @@ __all__ = [
 _HOMES = {
     "BoundCertificate": "benchmarks.model_answer:BoundCertificate",
     "Error": "problems.errors:BoundmarkError",
+    "Method": "problems.method:Method",
     "Model": "benchmarks.model:Model",
     "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
     "Results": "benchmarks.stored_results:Results",

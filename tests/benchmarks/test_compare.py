@@ -54,6 +54,7 @@ def test_a_run_passes_its_own_baseline(
     done = boundmark("compare", base, finished_run, "--out", tmp_path / "out")
     assert "NEW is same or better" in done.stdout
     assert done.stdout == (tmp_path / "out" / "comparison.md").read_text()
+    assert done.stdout.endswith("NEW is same or better: none of 30 compared tasks is worse.\n")
     found = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert (found["exit_code"], found["compared"], found["findings"]) == (0, 30, [])
     assert found["new"]["commits"]
@@ -74,6 +75,7 @@ def test_a_worse_heuristic_is_named(
         assert (worse_run / "solutions" / f"{one['new']['solution']}.json").exists()
     text = boundmark("compare", finished_run, worse_run, check=False).stdout
     assert "5 findings worse (methods: slicegraph)" in text
+    assert text.splitlines()[-1] == "NEW is worse: slicegraph (objective 5)."
     # And it is an improvement the other way round.
     assert boundmark("compare", worse_run, finished_run).returncode == 0
 

@@ -35,6 +35,21 @@ def test_same_command_again_repeats_nothing(
     assert ResultStore.open(finished_run).results().equals(before)
 
 
+def test_what_a_licence_does_not_cover_is_one_line(boundmark: Boundmark, tmp_path: Path) -> None:
+    """Counted by reason, whatever the sizes of the models; it is no failure of the run."""
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        'description = "Beyond the licence."\nproblem = "pipeline"\ntime_limit_seconds = 10\n'
+        'memory_limit_gib = 1\nmethods = [{ name = "exact", params = { solver = "gurobi" } }]\n'
+        '[[instances]]\ndataset = "regal-style"\nmembers = ["erdos-renyi-1"]\nk = [8, 16, 32]\n'
+    )
+    out = ("--out", tmp_path / "out", "--quiet", "--fail-on", "crashed,error,timeout")
+    lines = boundmark("run", suite, *out).stdout.splitlines()
+    assert "3 run (3 unsupported)" in lines[0]
+    assert lines[1].startswith("unsupported: 3 tasks of exact; the first: Gurobi's licence")
+    assert len([line for line in lines if line.startswith("unsupported:")]) == 1
+
+
 def test_kill_dash_nine_loses_and_repeats_nothing(
     boundmark: Boundmark, suite_file: Path, tmp_path: Path
 ) -> None:

@@ -48,6 +48,34 @@ def test_answer_for_people(boundmark: Boundmark) -> None:
         assert any(line.startswith(word) for line in lines)
 
 
+def test_throughput_and_latency_stand_beside_the_bottleneck(boundmark: Boundmark) -> None:
+    """A partition's cost is the time between inputs; an input passes all stages with nodes."""
+    one = ("solve", "onnx-light/vgg19", "-k", 4, "--method", "slicegraph", "--quiet")
+    answer = json.loads(boundmark(*one, "--json").stdout)
+    stages = len(set(answer["solution"]["stages"]))
+    assert answer["input_latency"] == stages * answer["objective"]
+    assert answer["throughput_per_second"] == 1e9 / answer["objective"]
+    text = boundmark(*one).stdout
+    assert f"throughput       {answer['throughput_per_second']:,.0f} inputs a second" in text
+    assert (
+        f"latency          {answer['input_latency'] / 1e6:.3f} ms for one input (4 stages" in text
+    )
+    assert "cache " not in text
+
+
+def test_where_parameters_overflow_the_cache_is_stated(boundmark: Boundmark) -> None:
+    """It is the same for each stage; ticks without a unit are no seconds."""
+    one = ("solve", "zoo/gpt-3-13b", "--device", "raspberry-pi-5", "-k", 2, "--quiet")
+    done = boundmark(*one, "--method", "uniform", "--json")
+    answer = json.loads(done.stdout)
+    text = " ".join(boundmark(*one, "--method", "uniform").stdout.split())
+    assert f"cache parameters of {answer['cache']:,} ns in each stage" in text
+    random = ("solve", "regal-style/erdos-renyi-1", "-k", 2, "--method", "uniform", "--quiet")
+    answer = json.loads(boundmark(*random, "--json").stdout)
+    assert answer["throughput_per_second"] is None
+    assert f"1 input in {answer['objective']:,} ticks" in boundmark(*random).stdout
+
+
 def test_devices_change_costs(boundmark: Boundmark, tmp_path: Path) -> None:
     """The answer and the rows say which device it was; the usual one is the same as before."""
     out = tmp_path / "out"

@@ -17,6 +17,9 @@ LAYERS = ("problems", "datasets", "heuristics", "bounds", "reports", "benchmarks
 # The checker has to know its problems without entry points, because it runs on its own.
 REGISTRIES = {"bounds/checker/registry.py"}
 
+# Of a problem that is called by a word of every model's, only modules and classes are mentions.
+WORDS = {"layers": r"boundmark\.\w+\.layers(?![a-z])|Layers(?=Instance)"}
+
 # Lies in a layer's folder, but not in the package.
 MICRO_BENCHMARKS = Path("benchmarks", "micro")
 
@@ -37,7 +40,7 @@ def mentions(text: str) -> list[str]:
     for name in problems():
         word, title = name.replace("-", "_"), name.title().replace("-", "")
         pattern = rf"(?<![A-Za-z])(?:{name}|{word})(?![a-z])|{title}(?=[A-Z])"
-        found += re.findall(pattern, text)
+        found += re.findall(WORDS.get(name, pattern), text)
     return found
 
 
@@ -58,6 +61,8 @@ def test_shared_code_names_no_problem(layer: str) -> None:
         ("def from_pipeline():", True),
         ("class PipelineInstance:", True),
         ("list[MicrobatchInstance]", True),
+        ("from boundmark.problems.layers import LayersInstance", True),
+        ('graph["layers"] = count(layers)', False),
         ("pipelines of processes, pipelined, PipeDream, Pipeline Parallelism", False),
     ],
 )
@@ -69,6 +74,8 @@ def test_what_counts_as_a_name(text: str, is_mention: bool) -> None:
 def test_reports_name_no_parameter() -> None:
     """As a string of its own: what instances are made with, reports know from results alone."""
     parameters = {item.name for problem in problems().values() for item in problem.parameters}
+    # What results ran on is called so, too.
+    parameters -= {"devices"}
     named = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}"
         for path in shared_files("reports")

@@ -206,6 +206,22 @@ def linked(size: int) -> Document:
     return ordering(size, consumers, producer=list(range(size - 1)))
 
 
+def chained(size: int, devices: int = 2) -> Document:
+    """Return equal layers and devices of one type."""
+    return {
+        "goal": "latency", "device_order": "free", "micro_batches": 1, "made_of": {}, "training": 0,
+        "time": [[1] * size], "weights": [1] * size, "held": [0] * size, "tied": [], "joined": [],
+        "transfer": [[1] * (size - 1)], "link": [[0]], "devices": [0] * devices,
+        "capacity": [size], "sizes": [1] * size, "outer": [0, 0],
+    }  # fmt: skip
+
+
+def reaching(size: int) -> tuple[Document, Document]:
+    """Return a bound on a sum of loads, which the checker searches for without prices."""
+    payload = {"bound": size, "prices": [0], "largest": 0, "largest_prices": [0]}
+    return chained(size, 8), payload
+
+
 def in_halves(begin: int, end: int) -> list[int]:
     """Return the numbers in between, those in the middle first."""
     if end - begin < 2:
@@ -450,6 +466,10 @@ SHAPES = {
             {"devices": [0] * n, "starts": list(range(n)), "transfers": []},
         ),
         500_000,
+    ),
+    "assignments of equal layers": Shape("layers", "layer-reach/1", reaching, 2_000),
+    "assignment of many layers": Shape(
+        "layers", "solution", lambda n: (chained(n), {"devices": [0] * n}), 16_000
     ),
     "prices of one tensor": Shape("ordering", "live-cut/1", priced, 4_000),
     "cuts without tensors": Shape(

@@ -21,6 +21,7 @@ MODULES = {
     "placement": "tiny_placement",
     "slicing": "tiny_slicing",
     "ordering": "tiny_ordering",
+    "layers": "tiny_layers",
 }
 
 

@@ -31,11 +31,15 @@ class Round(NamedTuple):
         Of a step.
     precision
         How close the refuted threshold is to come to the least one that stands, as a part of it.
+    is_whole
+        Whether a program of all stages is tried at each threshold, and not only where the gap is
+        nearly closed: a tick is a large part of the cost of a small instance.
     """
 
     branchings: int
     stages: int
     precision: float
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class ReachSettings:
         Round(100, 2, 0.001),
         Round(400, 2, 0.0005),
         Round(1600, 2, 0.0002),
-        Round(6400, 3, 0.0),
+        Round(6400, 3, 0.0, is_whole=True),
     )
     many_stages: int = 12
     many_stages_rounds: tuple[Round, ...] = (
@@ -92,7 +96,7 @@ class ReachSettings:
         Round(200, 4, 0.001),
         Round(400, 4, 0.0005),
         Round(1600, 4, 0.0002),
-        Round(6400, 4, 0.0),
+        Round(6400, 4, 0.0, is_whole=True),
     )
     nearly_closed: float = 0.01
     many_branchings: int = 100
@@ -205,7 +209,7 @@ class ClosingIn:
         if amounts is None:
             raise AssertionError("some node does not fit at a threshold that is not refuted")
         attempt = Attempt(self._context, threshold, amounts)
-        branchings, stages, _ = effort
+        branchings, stages = effort.branchings, effort.stages
         if attempt.is_refuted or attempt.forward(branchings, stages):
             self._refute(attempt)
             return None
@@ -215,7 +219,9 @@ class ClosingIn:
             return None
         if branchings and (is_narrow or self._may_meet) and self._meet(threshold, branchings):
             return None
-        is_worth_all = is_narrow and branchings >= self._settings.many_branchings
+        is_worth_all = effort.is_whole or (
+            is_narrow and branchings >= self._settings.many_branchings
+        )
         if is_worth_all and (
             (not is_long and attempt.backward(branchings, stages))
             or attempt.finish(branchings, self._best)

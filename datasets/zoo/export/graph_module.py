@@ -110,8 +110,17 @@ def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
 
 
 def functional(program: Any) -> Any:
-    """Return an exported program in which no operator changes one of its inputs."""
-    return program.run_decompositions({}) if _writes_in_place(program) else program
+    """Return an exported program in which no operator changes one of its inputs.
+
+    Nor has it regions: what ran under `torch.no_grad`, for instance, is among the other operators.
+    """
+    is_plain = not (_writes_in_place(program) or _has_regions(program))
+    return program if is_plain else program.run_decompositions({})
+
+
+def _has_regions(program: Any) -> bool:
+    """Whether some calls name graphs of their own, which are attributes of the program."""
+    return any(node.op == "get_attr" for node in program.graph.nodes)
 
 
 def _writes_in_place(program: Any) -> bool:
@@ -155,7 +164,11 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     reads = _reads(rule.reads if rule else None, arguments, values)
     is_constant = {number for number in reads if number != LEFT_OUT} <= recorded.constants
     if rule is None and not is_constant:
-        raise InvalidInputError(f"operator {node.target} is unknown; expected one of `aten.RULES`.")
+        raise InvalidInputError(
+            f"operator {node.target} is unknown, so that its operations cannot be counted; "
+            "expected one that boundmark knows: export the model to ONNX, where unknown operators "
+            "are costed by the bytes that they move."
+        )
     if rule is None or is_constant:
         value, written = _results(recorded, names.constant(node), result)
         recorded.constants.update(written)

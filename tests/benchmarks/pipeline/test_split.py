@@ -8,8 +8,9 @@ import pytest
 from command_line import Boundmark
 from onnx import TensorProto, helper, numpy_helper
 
-from boundmark.benchmarks.pipeline import split as split_module
-from boundmark.benchmarks.pipeline.split import largest_difference, split
+from boundmark.benchmarks.pipeline import stage_files
+from boundmark.benchmarks.pipeline.split import split
+from boundmark.benchmarks.pipeline.stage_files import largest_difference
 
 STAGES = {"a": 3, "b": 3, "c": 5, "d": 5}
 
@@ -97,7 +98,7 @@ def test_small_values_are_compared_too(
     out = tmp_path / "stages"
     command = ("split", small, "--solution", partition, "--out", out)
     boundmark(*command)
-    monkeypatch.setattr(split_module, "largest_difference", lambda *given: (1e-7, 1e-6))
+    monkeypatch.setattr(stage_files, "largest_difference", lambda *given: (1e-7, 1e-6))
     with pytest.raises(SystemExit) as ended:
         split.callback(
             **split.make_context("split", [str(one) for one in command[1:]]).params  # type: ignore[misc]

@@ -12,7 +12,9 @@ from boundmark.bounds.checker.microbatch import schedule
 from boundmark.bounds.checker.pipeline import flows
 
 
-@pytest.mark.parametrize("problem", ["pipeline", "microbatch", "placement", "ordering", "slicing"])
+@pytest.mark.parametrize(
+    "problem", ["pipeline", "microbatch", "placement", "ordering", "slicing", "layers"]
+)
 def test_nothing_false_is_accepted(problem: str) -> None:
     """A short campaign over all kinds: the long ones are `nox -s fuzz`."""
     names = [name for name in NAMES if name[0] == problem]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from brute_force import instance
 
-from boundmark.bounds.mip import SOLVERS
+from boundmark.bounds.mip import PRESOLVERS, SOLVERS
 from boundmark.bounds.mip.linear_model import LARGEST_COEFFICIENT, FloatingModel
 from boundmark.bounds.mip.solving import Search
 from boundmark.bounds.pipeline.bottleneck import bottleneck_model
@@ -72,6 +72,25 @@ def test_no_solution_is_an_infinite_bound(solver: str) -> None:
     outcome = SOLVERS[solver](model, Search(Budget(10)))
     assert outcome.finished
     assert outcome.bound == float("inf")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_presolve_leaves_less_and_search_trees_have_nodes(
+    random_graph: GraphMaker, solver: str
+) -> None:
+    """What tables of solvers show: the size after presolve, and nodes of the search."""
+    model = bottleneck_model(random_graph(20, 2), 4)
+    columns, rows = PRESOLVERS[solver](model)
+    assert 0 < columns < model.columns
+    assert 0 < rows <= model.rows
+    assert SOLVERS[solver](model, Search(Budget(10))).nodes > 0
+
+
+def test_gurobi_presolves_no_model_that_is_too_large(random_graph: GraphMaker) -> None:
+    """It says what the licence does not cover, as it does of solving."""
+    model = exact_model(exact_columns(random_graph(100, 1), 16))
+    with pytest.raises(UnsupportedError, match=f"licence does not cover .* {model.rows} rows"):
+        PRESOLVERS["gurobi"](model)
 
 
 def test_gurobi_says_why_a_model_is_too_large(random_graph: GraphMaker) -> None:

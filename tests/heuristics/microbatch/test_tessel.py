@@ -2,12 +2,14 @@
 
 import pytest
 from brute_force_microbatch import instances, optimal_period, v_shape
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from recording import Recorder, record
 
 from boundmark.datasets.microbatch.shapes import load
-from boundmark.heuristics.microbatch.repetend import assignments
+from boundmark.heuristics.microbatch.repetend import longest_path
+from boundmark.heuristics.microbatch.tessel import TesselSettings, shorter_repetends
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import makespan
 
@@ -44,8 +46,6 @@ def test_the_period_is_optimal_with_enough_micro_batches(sample: MicrobatchInsta
     Property IV.2 loses nothing: a time window of one period, cut out of any schedule that repeats,
     holds each block once, with numbers of micro-batches as the property asks for.
     """
-    sizes = range(1, sample.nodes + 1)
-    assume(sum(len(list(assignments(sample.layout.dag, size))) for size in sizes) < 200)
     optimum = optimal_period(sample)
     for memory, lazy in (("timeline", True), ("pairs", True), ("pairs", False)):
         params = {"lazy": lazy, "memory": memory, "largest_repetend": sample.nodes}
@@ -53,6 +53,20 @@ def test_the_period_is_optimal_with_enough_micro_batches(sample: MicrobatchInsta
         periods = [sample.objective(schedule) for schedule in reported]
         assert periods == sorted(periods, reverse=True)
         assert periods[-1] == optimum
+
+
+@pytest.mark.parametrize(
+    ("member", "memory", "period"),
+    [("m-8-train", 16, 6), ("nn-8-train", 16, 8), ("k-8-train", 8, 6), ("x-8-train", 8, 8)],
+)
+def test_no_device_idles_on_eight_devices(member: str, memory: int, period: int) -> None:
+    """Repetends without idle time are found where there are billions of assignments."""
+    sample = MicrobatchInstance.of(load(member), memory=memory)
+    search = shorter_repetends(
+        sample, range(1, longest_path(sample.dag) + 1), Budget(60), TesselSettings()
+    )
+    *_, last = search
+    assert last.period == period == max(sample.layout.loads)
 
 
 def test_lazy_completion_changes_nothing_in_the_end() -> None:

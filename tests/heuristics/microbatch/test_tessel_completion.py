@@ -4,7 +4,7 @@ from brute_force_microbatch import layouts, v_shape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundmark.heuristics.microbatch.repetend import assignments, shortest_repetend
+from boundmark.heuristics.microbatch.repetend import RepetendSearch, TimedRepetend
 from boundmark.heuristics.microbatch.start_times import Find
 from boundmark.heuristics.microbatch.tessel import complete, shorten
 from boundmark.problems.microbatch import BlockLayout
@@ -18,14 +18,11 @@ def test_schedules_hold_for_every_number(
     find: Find, sample: BlockLayout, micro_batches: int, data: st.DataObject
 ) -> None:
     """Whatever repetend is completed, each schedule is valid, and shorter than the one before."""
-    possible = list(assignments(sample.dag, micro_batches))
-    if not possible:
-        return
-    members = data.draw(st.sampled_from(possible))
     largest = sum(max(0, block.memory) for block in sample.blocks)
     capacity = [data.draw(st.integers(largest, 2 * largest))] * sample.devices
     total = sum(block.duration for block in sample.blocks)
-    repetend = shortest_repetend(sample, capacity, members, 2 * total, find)
+    period = data.draw(st.integers(max(sample.loads), total))
+    _, repetend = RepetendSearch(sample, capacity).find(micro_batches, period, 10**6)
     completion = repetend and complete(sample, capacity, repetend, find)
     if not completion:
         return
@@ -40,8 +37,7 @@ def test_schedules_hold_for_every_number(
 def test_one_forward_one_backward(find: Find) -> None:
     """On two devices, it is as short as published: (N + D - 1) (forward + backward)."""
     sample = v_shape()
-    repetend = shortest_repetend(sample, (2, 2), (1, 1, 1, 0), 9, find)
-    assert repetend is not None
+    repetend = TimedRepetend((1, 1, 1, 0), (0, 1, 2, 1), 3)
     completion = complete(sample, (2, 2), repetend, find)
     assert completion is not None
     *_, last = completion.schedule, *shorten(completion, find)
@@ -51,6 +47,5 @@ def test_one_forward_one_backward(find: Find) -> None:
 def test_memory_may_leave_no_warm_up(find: Find) -> None:
     """What each device holds at the entry is not all: the way there has to fit as well."""
     sample = v_shape()
-    repetend = shortest_repetend(sample, (2, 2), (1, 1, 1, 0), 9, find)
-    assert repetend is not None
+    repetend = TimedRepetend((1, 1, 1, 0), (0, 1, 2, 1), 3)
     assert complete(sample, (0, 0), repetend, find) is None

@@ -283,3 +283,14 @@ def test_a_folder_of_another_schema_is_one_sentence(tmp_path: Path) -> None:
         read_run(path)
     with pytest.raises(StoreError, match="does not exist; expected a results folder"):
         read_run(tmp_path / "none")
+
+
+def test_the_last_sentence_names_the_methods_that_are_worst_off(compared: Any) -> None:
+    """Those with the most findings first, by gate; of more than five, how many more there are."""
+    found = compared(a1={"objective": 21}, a2={"objective": 23}, a3={"bound_certified": 9})
+    assert found.sentence == "NEW is worse: brkga (objective 2); share (bound 1)."
+    assert render_comparison(found).splitlines()[-1] == found.sentence
+    one = found.findings[0]
+    seven = replace(found, findings=tuple(replace(one, method=f"m{at}") for at in range(7)))
+    assert seven.sentence.endswith("m4 (bound 1); 2 more methods.")
+    assert compared().sentence == "NEW is same or better: none of 6 compared tasks is worse."

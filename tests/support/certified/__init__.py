@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import brute_force
+import brute_force_layers
 import brute_force_ordering
 import brute_force_placement
 import brute_force_slicing
@@ -20,7 +21,7 @@ from recording import record
 
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.problem import Instance, Solution
-from certified import microbatch, ordering, pipeline, placement, slicing
+from certified import layers, microbatch, ordering, pipeline, placement, slicing
 
 Document = dict[str, Any]
 
@@ -59,6 +60,9 @@ PROBLEMS = {
     ),
     "ordering": CertifiedProblem(
         ordering.TIGHT, brute_force_ordering.optimum, ordering.is_tiny, ordering.solution
+    ),
+    "layers": CertifiedProblem(
+        layers.TIGHT, brute_force_layers.optimum, layers.is_tiny, layers.solution
     ),
     "slicing": CertifiedProblem(
         slicing.TIGHT, brute_force_slicing.optimum, slicing.is_tiny, slicing.solution

@@ -290,6 +290,14 @@ def test_trees_decide_on_phases(seed: int) -> None:
         assert prove(sample, "modulo-tree/1", payload) == expected
 
 
+def test_a_search_that_is_stopped_refutes_nothing() -> None:
+    """Not even a period that it would refute."""
+    shape = layout([("F", 1, 0, (0,)), ("S", 2, 0, (0,))], [(0, 1)], 1)
+    graph = read(MicrobatchInstance.of(shape, memory=1, micro_batches=0))
+    assert PhaseTree(graph, [0, 1], [[]]).refutes(2)
+    assert not PhaseTree(graph, [0, 1], [[]]).refutes(2, is_stopped=lambda: True)
+
+
 def test_trees_are_about_periods() -> None:
     """A makespan is not what repeats."""
     for micro_batches, expected in ((0, 3), (2, None)):

@@ -184,6 +184,17 @@ def test_warm_up_that_is_run_into_after_a_while(repetitions: int) -> None:
     assert breaks(sample, expanded(starts, 2, members, 2 + repetitions))
 
 
+def test_one_repetition_may_be_the_only_one_that_fails() -> None:
+    """What ends a plan with one repetition runs into its warm-up; with more it comes later."""
+    pair = layout([("F", 1, 0, (0,)), ("S", 1, 0, (0,))], [(0, 1)], 1)
+    sample = MicrobatchInstance.of(pair, memory=1)
+    starts, members = [[0, 4], [1, 5]], [0, 1]
+    for count in range(2, 9):
+        assert breaks(sample, expanded(starts, 3, members, count)) == (count == 3)
+    found = value(sample, starts, {"period": 3, "members": members})
+    assert found == "a device runs two blocks at once, or one before 0"
+
+
 def test_each_row_has_all_blocks() -> None:
     """One row that is too short, or too long, is one too many."""
     sample = MicrobatchInstance.of(PAIR, memory=1, micro_batches=2)

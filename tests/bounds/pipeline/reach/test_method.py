@@ -63,6 +63,17 @@ def test_two_chains_are_solved() -> None:
     assert bounds[-1].kind == "reach/1"
 
 
+@pytest.mark.parametrize("seed", [8, 14, 21])
+def test_many_stages_of_few_nodes_are_solved(seed: int) -> None:
+    """A tick is much there, so that bounds far apart in parts of the cost are to be closed too."""
+    rng = np.random.default_rng(seed)
+    work, transfer = (rng.integers(1, 30, 8).tolist() for _ in range(2))
+    edges = [(u, v) for u in range(8) for v in range(u + 1, 8) if rng.random() < 0.3]
+    sample = instance(work, edges, 5, transfer=transfer)
+    bounds, cost = run(sample, 30)
+    assert bounds[-1].bound == cost == optimum(sample)
+
+
 EXTREMES: dict[str, tuple[PipelineInstance, int]] = {
     "one stage": (instance([3, 4], [(0, 1)], 1, transfer=[9, 9]), 7),
     "one node": (instance([5], [], 3, transfer=[9]), 5),

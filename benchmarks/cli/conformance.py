@@ -1,0 +1,46 @@
+"""`boundmark conformance`: whether an installed method does what is asked of methods."""
+
+import json
+import sys
+
+import click
+
+from boundmark.benchmarks.cli.listing import as_json
+
+
+@click.command()
+@click.argument("method")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
+    help="Limit of each task.",
+)  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), help="Tasks at a time; one per CPU.")
+@as_json
+def conformance(method: str, seconds: float, workers: int | None, as_json: bool) -> None:
+    """Run METHOD on tiny instances whose optimum is known, and judge what it does.
+
+    The exit code is 1 if something that is asked of methods is not so; docs/extending.md lists it.
+    """
+    from boundmark.benchmarks.conformance import MOST_TOLD, verdicts
+    from boundmark.bounds.checker import printable
+
+    found = verdicts(method, seconds=seconds, workers=workers)
+    if as_json:
+        listed = [{"asked": one.asked, "failures": list(one.failures)} for one in found]
+        click.echo(json.dumps({"method": method, "verdicts": listed}, indent=2))
+    else:
+        for one in found:
+            click.echo(f"{'fails' if one.failures else 'ok':6} {one.asked}")
+            for failure in one.failures[:MOST_TOLD]:
+                click.echo(printable(f"         {failure}"))
+            if len(one.failures) > MOST_TOLD:
+                click.echo(f"         and {len(one.failures) - MOST_TOLD} more")
+    failed = sum(bool(one.failures) for one in found)
+    if not as_json:
+        click.echo(
+            printable(f"{method} conforms")
+            if not failed
+            else printable(f"{method} does not conform: {failed} of {len(found)}")
+        )
+    if failed:
+        sys.exit(1)

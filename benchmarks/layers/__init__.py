@@ -1,0 +1,1 @@
+"""`layers`: how answers are shown."""

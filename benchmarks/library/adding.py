@@ -1,0 +1,292 @@
+"""Takes from a results folder what is better than the library, and nothing else."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from boundmark.benchmarks.library.entry import Entry, Find, What
+from boundmark.benchmarks.library.folder import FACTS, Library, packed
+from boundmark.problems.canonical import sha256_hex
+from boundmark.problems.errors import InvalidInputError, StoreError
+from boundmark.problems.labels import read_labels
+from boundmark.problems.regular_file import decompressed, read_regular
+from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
+from boundmark.reports.stored.documents import read_json
+from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.rows import best_rows
+from boundmark.reports.text import count, size
+
+
+@dataclass
+class Added:
+    """What a results folder brought to the library; texts name instances.
+
+    Attributes
+    ----------
+    instances
+        Those that the library did not have.
+    solutions, bounds
+        Those whose cost or bound is better than the library's.
+    recipes
+        Those of both whose certificate is too large to be kept.
+    again
+        Those whose certificate the library has as a recipe, and the folder with an equal bound.
+    same
+        How many of these certificates have the hash that the library says.
+    refused
+        Instances of data sets that the library does not show, by data set.
+    """
+
+    instances: list[str] = field(default_factory=list)
+    solutions: list[str] = field(default_factory=list)
+    bounds: list[str] = field(default_factory=list)
+    recipes: list[str] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
+    same: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def sentences(self) -> list[str]:
+        """All of that in words."""
+        lines = [
+            f"{count(len(self.instances), 'instance')} added; "
+            f"{count(len(self.solutions), 'solution')} and {count(len(self.bounds), 'bound')} "
+            "better than the library's"
+        ]
+        if self.recipes:
+            lines.append(f"{count(len(self.recipes), 'certificate')} kept as a recipe only")
+        if self.again:
+            lines.append(
+                f"{count(len(self.again), 'certificate')} kept as a recipe made again, "
+                f"{self.same} of them with the same hash"
+            )
+        lines += [
+            f"left out: {count(number, 'instance')} of {name}, which {FACTS} does not list"
+            for name, number in self.refused.items()
+        ]
+        return lines
+
+
+@dataclass
+class _Change:
+    """An entry that becomes better, with all documents that it may name."""
+
+    entry: Entry
+    documents: dict[str, bytes]
+
+
+def add_results(
+    library: Library,
+    directory: Path,
+    by: str,
+    *,
+    is_trial: bool = False,
+    on_check: Callable[[Checks], None] = ignore,
+) -> Added:
+    """Add the solutions and bounds of a results folder that are better than the library's.
+
+    The checker sees each of them first. Either all are added or, after an error, none.
+
+    Parameters
+    ----------
+    by
+        Who adds them: one of the library's contributors.
+    is_trial
+        Whether to write nothing.
+
+    Raises
+    ------
+    InvalidInputError
+        If `by` has not agreed to the library's licence, or an entry is damaged.
+    StoreError
+        If the folder holds no results, a cost is below a bound, or the library would be too large.
+    """
+    if by not in library.facts.contributors:
+        raise InvalidInputError(
+            f"{by!r} has not agreed that what is added is under {library.facts.licence}; expected "
+            f"a line for them under [contributors] in {library.directory / FACTS}."
+        )
+    store = ResultStore.open(directory)
+    results = checked_results(store, with_traces=False, on_check=on_check).results
+    adding = _Adding(library, store, by)
+    for dataset, own in results.groupby("dataset"):
+        if dataset not in library.facts.datasets:
+            adding.added.refused[str(dataset)] = own["instance_sha256"].nunique()
+    results = results[results["dataset"].isin(list(library.facts.datasets))]
+    for what, column, highest in (("solution", "objective", False), ("bound", BOUND, True)):
+        best = best_rows(results, column, highest=highest)
+        for row in best.sort_values(["problem", "dataset", "instance"]).to_dict("records"):
+            adding.consider("bound" if what == "bound" else "solution", row)
+    adding.check_budget()
+    if not is_trial:
+        for change in adding.changes.values():
+            library.write(change.entry, change.documents)
+    return adding.added
+
+
+BOUND = "bound_certified"
+
+# Columns of a row with the value and with the hash of its document.
+_COLUMNS: Mapping[What, tuple[str, str]] = {
+    "solution": ("objective", "solution_sha256"),
+    "bound": (BOUND, "certificate_sha256"),
+}
+
+
+class _Adding:
+    """What becomes of the library, row by row."""
+
+    def __init__(self, library: Library, store: ResultStore, by: str) -> None:
+        self._library, self._store, self._by = library, store, by
+        self._environment = cache(self._read_environment)
+        self.added = Added()
+        self.changes: dict[str, _Change] = {}
+
+    def consider(self, what: What, row: Mapping[Any, Any]) -> None:
+        """Take the solution or bound of a row if it is better than what is known."""
+        change = self._change_of(row)
+        value, digest = int(row[_COLUMNS[what][0]]), str(row[_COLUMNS[what][1]])
+        known: Find | None = getattr(change.entry, what)
+        label = change.entry.label
+        if known is not None and not known.kept and known.value == value:
+            self.added.again.append(label)
+            self.added.same += known.sha256 == digest
+        is_better = known is None or (
+            value < known.value if what == "solution" else value > known.value
+        )
+        fresh = self._documents(what, digest)
+        most = self._library.facts.most_certificate_bytes
+        is_kept = what == "solution" or len(packed([*fresh.values()])) <= most
+        if not is_better and not (
+            known is not None and value == known.value and is_kept and not known.kept
+        ):
+            return
+        found = self._find(row, value, [*fresh], is_kept)
+        entry = change.entry.improved(what, found)
+        if entry.solution and entry.bound and entry.solution.value < entry.bound.value:
+            raise StoreError(
+                f"instance {label}: a cost of {entry.solution.words} is below a bound of "
+                f"{entry.bound.words}; one of the two is wrong, so nothing is added."
+            )
+        if is_kept:
+            change.documents |= fresh
+        self.changes[entry.instance_sha256] = _Change(entry, change.documents)
+        if is_better:
+            (self.added.solutions if what == "solution" else self.added.bounds).append(label)
+        if not is_kept:
+            self.added.recipes.append(label)
+
+    def check_budget(self) -> None:
+        """Raise `StoreError` if the library would have more bytes than it may."""
+        bytes_after = self._library.size
+        for change in self.changes.values():
+            lines = [change.documents[name] for name in dict.fromkeys(change.entry.documents)]
+            bytes_after += len(packed(lines)) + len(change.entry.to_text().encode())
+            bytes_after -= self._library.size_of(change.entry)
+        most = self._library.facts.most_bytes
+        if bytes_after > most:
+            raise StoreError(
+                f"the library would have {size(bytes_after)}; expected at most {size(most)}, so "
+                "nothing is added."
+            )
+
+    def _change_of(self, row: Mapping[Any, Any]) -> _Change:
+        """Return the entry of a row's instance as it will be; a new one if there is none."""
+        digest = str(row["instance_sha256"])
+        if digest in self.changes:
+            return self.changes[digest]
+        known = self._library.find(str(row["problem"]), digest)
+        if known is not None:
+            return _Change(known, self._library.documents(known))
+        instance = _line(self._store.instances / f"{digest}.json", digest)
+        labels = self._labels(row)
+        entry = Entry(
+            problem=str(row["problem"]),
+            dataset=str(row["dataset"]),
+            instance=str(row["instance"]),
+            device="" if pd.isna(row["device"]) else str(row["device"]),
+            parameters=json.loads(row["instance_params"]),
+            instance_sha256=digest,
+            labels_sha256=sha256_hex(labels.decode()) if labels else "",
+            nodes=int(row["nodes"]),
+            edges=int(row["edges"]),
+            solution=None,
+            bound=None,
+        )
+        documents = {digest: instance}
+        if labels:
+            documents[entry.labels_sha256] = labels
+        self.added.instances.append(entry.label)
+        return _Change(entry, documents)
+
+    def _labels(self, row: Mapping[Any, Any]) -> bytes:
+        """Return the stored names of an instance's nodes; nothing if there are none."""
+        digest = str(row["instance_sha256"])
+        path = self._store.labels / f"{digest}.json"
+        try:
+            read_labels(
+                path, problem=str(row["problem"]), instance_sha256=digest, nodes=int(row["nodes"])
+            )
+            content = read_regular(path)
+        except (InvalidInputError, OSError):
+            return b""
+        return content if b"\n" not in content else b""
+
+    def _documents(self, what: What, digest: str) -> dict[str, bytes]:
+        """Return the solution, or the certificate and its payload, by hash."""
+        folder = self._store.solutions if what == "solution" else self._store.certificates
+        document = _line(folder / f"{digest}.json", digest)
+        found = {digest: document}
+        payload = json.loads(document).get("payload_sha256")
+        if payload is not None:
+            path = folder / f"{payload}.json.gz"
+            found[payload] = _own(path, decompressed(read_regular(path)), payload)
+        return found
+
+    def _find(self, row: Mapping[Any, Any], value: int, digests: list[str], kept: bool) -> Find:
+        record = self._environment(str(row["environment_sha256"]))
+        commit = str(record.get("commit") or "")
+        return Find(
+            value=value,
+            sha256=digests[0],
+            payload_sha256=digests[1] if digests[1:] else "",
+            kept=kept,
+            method=str(row["method"]),
+            method_version=int(row["method_version"]),
+            params=json.loads(row["params"]),
+            seed=int(row["seed"]),
+            time_limit_seconds=float(row["time_limit_seconds"]),
+            memory_limit_bytes=int(row["memory_limit_bytes"]),
+            threads=int(row["threads"]),
+            check_seconds=round(float(row["verify_seconds"]), 1),
+            boundmark=str(record.get("libraries", {}).get("boundmark", "")),
+            commit=commit + "+" * bool(commit and record.get("dirty")),
+            date=row["started_at"].strftime("%Y-%m-%d"),
+            by=self._by,
+        )
+
+    def _read_environment(self, digest: str) -> Mapping[str, Any]:
+        try:
+            record = read_json(self._store.environments / f"{digest}.json")
+        except (FileNotFoundError, StoreError):
+            return {}
+        return record if isinstance(record, dict) else {}
+
+
+def _line(path: Path, digest: str) -> bytes:
+    try:
+        return _own(path, read_regular(path), digest)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _own(path: Path, content: bytes, digest: str) -> bytes:
+    """Return a document that has the hash that names it and is a line of text."""
+    if sha256_hex(content.decode(errors="replace")) != digest or b"\n" in content:
+        raise StoreError(f"{path} was changed; expected the content with the hash that names it.")
+    return content

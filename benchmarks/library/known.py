@@ -1,0 +1,123 @@
+"""What the library knows of an instance, checked, for `solve` to begin with."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from boundmark.benchmarks.library.entry import Entry, Find
+from boundmark.benchmarks.library.folder import Library, unpack_find
+from boundmark.bounds import checker
+from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.problem import Instance
+from boundmark.reports.stored.checked_results import Accepted
+
+# Of the time limit, that checks of the library's documents may take.
+CHECK_FRACTION = 0.25
+
+# What other machines may take for a check, by what the library says of it.
+SLOWER = 2.0
+
+
+@dataclass(frozen=True)
+class KnownResults:
+    """A solution and a certificate from the library that the checker has accepted; None if missing.
+
+    Attributes
+    ----------
+    objective, bound
+        Their values in ticks.
+    words
+        What they are and who found them, as a sentence without its full stop; or why the library
+        is of no use here.
+    """
+
+    objective: int | None
+    solution: dict[str, Any] | None
+    bound: int | None
+    certificate: dict[str, Any] | None
+    words: str
+
+
+def known_results(
+    library: Library | None, instance: Instance, seconds: float
+) -> KnownResults | None:
+    """Return what a library knows of an instance; None if it knows nothing.
+
+    A library that is damaged does no harm: what the checker rejects is left out, and said.
+
+    Parameters
+    ----------
+    seconds
+        Time limit of the search that begins with it. Certificates whose check took a large part of
+        that, where they were found, are left out.
+    """
+    if library is None:
+        return None
+    try:
+        entry = library.find(instance.problem, instance.sha256)
+        return None if entry is None else _checked(library, entry, instance, seconds)
+    except (BoundmarkError, checker.Rejected) as error:
+        return KnownResults(None, None, None, None, f"nothing, because of an error: {error}")
+
+
+def _checked(
+    library: Library, entry: Entry, instance: Instance, seconds: float
+) -> KnownResults | None:
+    documents = library.documents(entry)
+    accepted = Accepted()
+    solution = certificate = None
+    words = []
+    if entry.solution is not None:
+        solution = _document(documents, entry.solution)
+        _check(accepted, instance, entry.solution, "solutions", solution)
+        words.append(f"a solution of {entry.solution.words}")
+    bound = entry.bound
+    if bound is not None and bound.kept:
+        if SLOWER * bound.check_seconds > CHECK_FRACTION * seconds and not accepted.has(
+            instance.sha256, f"certificates/{bound.sha256}.json"
+        ):
+            words.append(f"not its bound of {bound.value:,}, which takes long to check")
+            bound = None
+        else:
+            certificate = _document(documents, bound)
+            _check(accepted, instance, bound, "certificates", certificate)
+            words.append(f"a bound of {bound.words}")
+    elif bound is not None:
+        words.append(f"not its bound of {bound.value:,}, which is kept as a recipe")
+        bound = None
+    accepted.save()
+    return KnownResults(
+        entry.solution.value if entry.solution else None,
+        solution,
+        bound.value if bound else None,
+        certificate,
+        ", ".join(words),
+    )
+
+
+def _document(documents: dict[str, bytes], find: Find) -> dict[str, Any]:
+    """Return a document as the checker reads it: as strictly as any file, payload included."""
+    with tempfile.TemporaryDirectory(prefix="boundmark-") as folder:
+        return checker.read_document(unpack_find(find, documents, Path(folder)))
+
+
+def _check(
+    accepted: Accepted, instance: Instance, find: Find, sort: str, document: dict[str, Any]
+) -> None:
+    """Let the checker see a document, unless it is known to accept it.
+
+    Raises
+    ------
+    Rejected
+        If it is rejected, or states another value than the library.
+    """
+    is_solution = sort == "solutions"
+    if document.get("objective" if is_solution else "bound") != find.value:
+        raise checker.Rejected("a document states another value than the library's entry")
+    name = f"{sort}/{find.sha256}.json"
+    if accepted.has(instance.sha256, name):
+        return
+    check = checker.check_solution if is_solution else checker.check_certificate
+    check(instance.to_json(), document)
+    accepted.add(instance.sha256, name)

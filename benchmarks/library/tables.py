@@ -1,0 +1,152 @@
+"""The library's pages: a table of all instances that sorts by any column, and their history."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from boundmark.benchmarks.library.entry import Entry, Find
+from boundmark.benchmarks.library.folder import Library
+from boundmark.reports.pages.html import render_html
+from boundmark.reports.pages.markdown import render_markdown
+from boundmark.reports.pages.page import Cell, Detail, Group, Page, Section, Table
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.text import MISSING, count, integer, percent, size
+
+COLUMNS = (
+    "instance", "nodes", "cost", "bound", "gap, %", "status", "solution by", "bound by", "since",
+)  # fmt: skip
+
+HISTORY_COLUMNS = ("what", "value", "method", "date", "added by")
+
+NOTES = (
+    "Cost: of the best known solution, in ticks. Bound: the best certified one; no solution costs "
+    "less. Gap: cost over bound less one. Since: the day of the last improvement.",
+    "A bound in brackets has a certificate that is too large to be kept here; "
+    "`boundmark library recipe` says how to make it again.",
+)
+
+
+def write_tables(library: Library, out: Path) -> list[Path]:
+    """Write the pages of all entries, as HTML, Markdown and data; return the files.
+
+    Raises
+    ------
+    InvalidInputError
+        If an entry is damaged.
+    StoreError
+        If a file cannot be written.
+    """
+    entries = sorted(library.entries(), key=lambda one: (one.problem, one.label, one.device))
+    page = library_page(library, entries)
+    data = [json.loads(entry.to_text()) | {"name": entry.name} for entry in entries]
+    contents = {
+        "library.html": render_html(page),
+        "library.md": render_markdown(page),
+        "library.json": json.dumps(data, sort_keys=True, separators=(",", ":")) + "\n",
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in contents.items():
+        write_durably(out / name, text.encode())
+    return [out / name for name in contents]
+
+
+def library_page(library: Library, entries: Sequence[Entry]) -> Page:
+    """Return the page: a section for each problem, and the history of each instance below."""
+    found = sum(entry.status == "optimal" for entry in entries)
+    summary = (
+        f"{count(len(entries), 'instance')}, {found:,} of them proven optimal, in "
+        f"{size(library.size)}: solutions and certificates for anybody to check. "
+        f"All of it is under {library.facts.licence}."
+    )
+    counts = Counter(entry.problem for entry in entries)
+    problems = sorted(counts, key=lambda name: (-counts[name], name))
+    return Page(
+        title="Best-known results",
+        summary=summary,
+        findings=tuple(
+            _finding(problem, [one for one in entries if one.problem == problem])
+            for problem in problems
+        ),
+        settings=(),
+        environment=(),
+        limitations=NOTES,
+        sections=tuple(
+            _section(problem, [one for one in entries if one.problem == problem])
+            for problem in problems
+        ),
+        svg={},
+    )
+
+
+def _finding(problem: str, entries: Sequence[Entry]) -> str:
+    found = sum(entry.status == "optimal" for entry in entries)
+    gaps = [entry.gap for entry in entries if entry.status == "open" and entry.gap is not None]
+    rest = f"; the largest gap of the others is {percent(max(gaps))} %" if gaps else ""
+    return f"{problem}: {count(len(entries), 'instance')}, {found:,} proven optimal{rest}"
+
+
+def _section(problem: str, entries: Sequence[Entry]) -> Section:
+    groups = [
+        Group((), tuple(_row(one) for one in entries if one.dataset == dataset), dataset)
+        for dataset in sorted({one.dataset for one in entries})
+    ]
+    table = Table(
+        f"{problem}: {count(len(entries), 'instance')}",
+        COLUMNS,
+        tuple(groups),
+        text_columns=1,
+        text_columns_right=4,
+    )
+    details = tuple(_detail(entry) for entry in entries)
+    return Section("Best-known results", (table,), details=details, problem=problem)
+
+
+def _row(entry: Entry) -> tuple[Cell, ...]:
+    bound = entry.bound
+    written = MISSING if bound is None else integer(bound.value)
+    return (
+        Cell(entry.label, entry.device, href=f"#{_anchor(entry)}"),
+        Cell(integer(entry.nodes)),
+        Cell(MISSING if entry.solution is None else integer(entry.solution.value)),
+        Cell(written if bound is None or bound.kept else f"({written})"),
+        Cell(percent(entry.gap) if entry.gap is not None else MISSING),
+        Cell(entry.status),
+        Cell(_who(entry.solution)),
+        Cell(_who(entry.bound)),
+        Cell(max((one.date for one in (entry.solution, entry.bound) if one), default="")),
+    )
+
+
+def _who(find: Find | None) -> str:
+    return MISSING if find is None else f"{find.method} {find.method_version}"
+
+
+def _anchor(entry: Entry) -> str:
+    return f"instance-{entry.instance_sha256[:12]}"
+
+
+def _detail(entry: Entry) -> Detail:
+    """Return the history of an instance, the newest first, with how to look at its documents."""
+    rows = [
+        (Cell(what), Cell(integer(one.value)), Cell(f"{one.method} {one.method_version}"),
+         Cell(one.date), Cell(one.by))
+        for what, one in (("solution", entry.solution), ("bound", entry.bound))
+        if one is not None
+    ]  # fmt: skip
+    rows += [
+        (Cell(f"{one.what}, former"), Cell(integer(one.value)),
+         Cell(f"{one.method} {one.method_version}"), Cell(one.date), Cell(one.by))
+        for one in reversed(entry.history)
+    ]  # fmt: skip
+    return Detail(
+        anchor=_anchor(entry),
+        title=entry.label,
+        summary=f"{entry.status}, {count(len(entry.history), 'former result')}",
+        dataset=entry.dataset,
+        table=Table(
+            "Who found what", HISTORY_COLUMNS, (Group((), tuple(rows)),), text_columns=1,
+            text_columns_right=3,
+        ),
+        commands=(f"boundmark library show {entry.name} --out DIR",),
+    )  # fmt: skip

@@ -1,0 +1,238 @@
+"""The stages of a partition as ONNX files: cut, written, and compared with the whole model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from boundmark.datasets.pipeline.onnx_split import StageModel
+    from boundmark.problems.pipeline import Partition, PipelineInstance
+
+# Of a file; larger models keep their weights beside them.
+LARGEST_MODEL = 2**30
+
+
+@dataclass(frozen=True)
+class CutModel:
+    """A model that was cut by a partition.
+
+    Attributes
+    ----------
+    partition
+        With stages numbered in the order in which data flows.
+    models
+        Of the stages that have operators, in this order.
+    costs
+        What the instance's costs rest on, in words.
+    notes
+        What was taken for granted, as sentences.
+    """
+
+    instance: "PipelineInstance"
+    partition: "Partition"
+    models: "Sequence[StageModel]"
+    costs: str
+    notes: tuple[str, ...]
+
+
+def cut_stages(
+    model: Path, solution: Path, k: str | None, device: str | None, dims: Mapping[str, int]
+) -> CutModel:
+    """Cut an ONNX file by the partition in another file.
+
+    Parameters
+    ----------
+    k, device, dims
+        As given on the command line, see `instance_choice.named_instance`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model is no ONNX file, or the solution no partition of it.
+    """
+    from boundmark.benchmarks.grading import instance_and_solution
+    from boundmark.datasets.pipeline.onnx_split import split_model
+    from boundmark.problems.errors import InvalidInputError
+    from boundmark.problems.pipeline import Partition, PipelineInstance
+    from boundmark.problems.pipeline.instance import in_pipeline_order
+
+    if model.suffix.lower() != ".onnx":
+        raise InvalidInputError(f"{model} is no ONNX file; expected the suffix .onnx.")
+    given = instance_and_solution(
+        str(model), solution, {} if k is None else {"k": k}, "pipeline", device, dims
+    )
+    instance = given.source.instance
+    assert isinstance(instance, PipelineInstance)
+    partition = in_pipeline_order(instance, Partition.from_json(given.document))
+    stages = dict(zip(instance.graph.names, partition.stages.tolist(), strict=True))
+    models = split_model(model, stages, range(instance.k), dims)
+    notes = (*given.source.notes, *given.notes)
+    return CutModel(instance, partition, models, given.source.costs, notes)
+
+
+def written(cut: CutModel, folder: Path) -> list[Path]:
+    """Write the stages' models into a folder, and return their files.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds other stages, or cannot be written.
+    """
+    _refuse_others(folder, [one.stage for one in cut.models])
+    return [_write(one, folder) for one in cut.models]
+
+
+def _refuse_others(folder: Path, stages: list[int]) -> None:
+    """Refuse a folder in which more stages would lie than there are now."""
+    from boundmark.problems.errors import StoreError
+
+    ours = {f"stage-{stage}.onnx" for stage in stages}
+    others = sorted(path.name for path in folder.glob("stage-*.onnx") if path.name not in ours)
+    if others:
+        raise StoreError(
+            f"{folder} holds {others[0]}, which is none of the {len(ours)} stages to be written; "
+            "expected a new folder."
+        )
+
+
+def _write(one: "StageModel", folder: Path) -> Path:
+    import onnx
+
+    from boundmark.problems.errors import StoreError
+
+    path = folder / f"stage-{one.stage}.onnx"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_large = one.model.ByteSize() > LARGEST_MODEL
+        # Appending to the weights of an earlier run would leave both in the file.
+        (folder / f"{path.name}.data").unlink(missing_ok=True)
+        onnx.save_model(
+            one.model,
+            str(path),
+            save_as_external_data=is_large,
+            location=f"{path.name}.data" if is_large else None,
+        )
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
+    return path
+
+
+# Of the values that are drawn for inputs.
+SEED = 1
+
+# Relative to the largest value.
+TOLERANCE = 1e-4
+
+Arrays = Mapping[str, Any]
+
+
+def is_available() -> bool:
+    """Whether the package that runs models is installed."""
+    import importlib.util
+
+    return importlib.util.find_spec("onnxruntime") is not None
+
+
+def largest_difference(
+    whole: Path, stages: Sequence[Path], dims: Mapping[str, int]
+) -> tuple[float, float]:
+    """Return the largest difference between outputs, and the largest value of an output.
+
+    Parameters
+    ----------
+    stages
+        In the order in which data flows.
+    dims
+        Sizes of dimensions that the whole model leaves open; others are 1.
+
+    Raises
+    ------
+    BoundmarkError
+        If a model cannot be run.
+    """
+    import numpy as np
+
+    model = _session(whole)
+    given = _inputs(model, dims)
+    expected = _run(model, given, whole)
+    known: dict[str, Any] = dict(given)
+    for path in stages:
+        known.update(_run(_session(path), known, path))
+    difference = largest = 0.0
+    for name, value in expected.items():
+        wanted, found = (np.asarray(one, dtype=np.float64) for one in (value, known[name]))
+        if not wanted.size:
+            continue
+        same = (wanted == found) | (np.isnan(wanted) & np.isnan(found))
+        apart = np.where(same, 0.0, np.abs(wanted - found))
+        difference = max(difference, float(np.nan_to_num(apart, nan=np.inf).max()))
+        finite = np.abs(wanted[np.isfinite(wanted)])
+        largest = max(largest, float(finite.max(initial=0.0)))
+    return difference, largest
+
+
+def _session(path: Path) -> Any:
+    import onnxruntime
+
+    from boundmark.problems.errors import BoundmarkError
+
+    options = onnxruntime.SessionOptions()
+    # What is fused across a cut would differ in the last digits.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise BoundmarkError(f"{path}: onnxruntime cannot load it: {reason}") from error
+
+
+def _run(session: Any, known: Arrays, path: Path) -> dict[str, Any]:
+    from boundmark.problems.errors import BoundmarkError
+
+    names = [output.name for output in session.get_outputs()]
+    given = {value.name: known[value.name] for value in session.get_inputs()}
+    try:
+        return dict(zip(names, session.run(names, given), strict=True))
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise BoundmarkError(f"{path}: onnxruntime cannot run it: {reason}") from error
+
+
+def _inputs(session: Any, dims: Mapping[str, int]) -> dict[str, Any]:
+    """Draw values for the inputs; integers are 0 and 1, which are indices of most things."""
+    import numpy as np
+
+    generator = np.random.default_rng(SEED)
+    found: dict[str, Any] = {}
+    for value in session.get_inputs():
+        shape = [
+            extent
+            if isinstance(extent, int)
+            else dims.get(str(extent), dims.get(f"{value.name}.{at}", 1))
+            for at, extent in enumerate(value.shape)
+        ]
+        kind = _dtype(value.type)
+        if kind.kind == "f":
+            found[value.name] = generator.standard_normal(shape).astype(kind)
+        else:
+            found[value.name] = generator.integers(0, 2, shape).astype(kind)
+    return found
+
+
+def _dtype(name: str) -> "np.dtype[Any]":
+    import numpy as np
+
+    from boundmark.problems.errors import BoundmarkError
+
+    plain = name.removeprefix("tensor(").removesuffix(")")
+    kinds = {"float": "float32", "double": "float64"}
+    try:
+        return np.dtype(kinds.get(plain, plain))
+    except TypeError as error:
+        raise BoundmarkError(
+            f"an input has elements of type {plain}, for which no values can be drawn."
+        ) from error

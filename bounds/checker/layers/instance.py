@@ -1,0 +1,150 @@
+"""Reads instances of `layers`."""
+
+from typing import Any, NamedTuple
+
+from ..budget import hold, spend
+from ..values import LARGEST_COST, Rejected, fields, integer, integers, quoted
+from .limits import MOST_DEVICES, MOST_LAYERS
+
+FIELDS = {
+    "goal", "device_order", "micro_batches", "made_of", "training", "time", "weights", "held",
+    "tied", "joined", "transfer", "link", "devices", "capacity", "sizes", "outer",
+}  # fmt: skip
+
+MOST_MICRO_BATCHES = 2**20
+
+
+class Instance(NamedTuple):
+    """An instance that has passed all checks.
+
+    Attributes
+    ----------
+    adds
+        1 if loads are added up, 0 if only the largest one counts.
+    rounds
+        How often the largest load counts.
+    in_flight
+        Micro-batches that a stage holds at most.
+    time
+        Ticks of each layer on each type of device.
+    partner
+        By the first of two tied layers: the second one, and the bytes that they share.
+    apart
+        Whether a stage may begin at each layer.
+    transfer, link
+        Ticks over each kind of link behind each layer but the last; the kind for each pair of
+        types.
+    devices
+        The type of each device in order, if stages have to follow it.
+    members
+        The devices of each type.
+    """
+
+    adds: int
+    rounds: int
+    in_flight: int
+    is_free: bool
+    time: list[list[int]]
+    weights: list[int]
+    held: list[int]
+    partner: dict[int, tuple[int, int]]
+    apart: list[bool]
+    transfer: list[list[int]]
+    link: list[list[int]]
+    devices: list[int]
+    members: list[list[int]]
+    capacity: list[int]
+
+
+def read_instance(document: dict[str, Any]) -> Instance:
+    """Return an instance; raise `Rejected` if it is malformed."""
+    document = fields(document, "the instance", FIELDS)
+    goal = _one_of(document, "goal", ("bottleneck", "latency", "makespan"))
+    order = _one_of(document, "device_order", ("free", "given"))
+    batches = integer(document["micro_batches"], "micro_batches", 1, MOST_MICRO_BATCHES)
+    training = integer(document["training"], "training of the instance", 0, 1)
+    if type(document["made_of"]) is not dict:
+        raise Rejected("made_of of the instance is not an object")
+    weights = integers(document["weights"], "weights of the instance", 0, LARGEST_COST)
+    held = integers(document["held"], "held of the instance", 0, LARGEST_COST)
+    capacity = integers(document["capacity"], "capacity of the instance", 0, LARGEST_COST)
+    n, types = len(weights), len(capacity)
+    if not 1 <= n <= MOST_LAYERS or len(held) != n:
+        raise Rejected("the instance has no layers, too many, or not as many in every list")
+    devices = integers(document["devices"], "devices of the instance", 0, types - 1)
+    if not 1 <= len(devices) <= MOST_DEVICES or set(devices) != set(range(types)):
+        raise Rejected("the instance has no devices, too many, or none of some type")
+    # What tools go by; the optimum does not depend on it.
+    for name, high in (("sizes", LARGEST_COST), ("outer", n)):
+        integers(document[name], f"{name} of the instance", 0, high)
+    transfer = _rows(document, "transfer", None, n - 1, LARGEST_COST)
+    time = _rows(document, "time", types, n, LARGEST_COST)
+    link = _rows(document, "link", types, types, len(transfer) - 1)
+    if sum(map(max, zip(*time, strict=True))) + sum(map(max, zip(*transfer, strict=True))) > (
+        LARGEST_COST
+    ):
+        raise Rejected("the times of the instance are too large")
+    joined = integers(document["joined"], "joined of the instance", 1, n - 1)
+    hold(100 * (n * (types + len(transfer)) + types * types))
+    spend(n * (types + len(transfer) + 8) + len(devices) * types)
+    m = min(batches, len(devices)) if training else 1
+    return Instance(
+        int(goal != "bottleneck"),
+        {"bottleneck": 1, "latency": 0, "makespan": batches - 1}[goal],
+        m, order == "free", time, weights, held, _partners(document["tied"], weights),
+        _apart(joined, n),
+        transfer, link, devices,
+        [[at for at, one in enumerate(devices) if one == kind] for kind in range(types)], capacity,
+    )  # fmt: skip
+
+
+def memory(instance: Instance, first: int, end: int, in_flight: int) -> int:
+    """Return the bytes of a stage; layers that are tied within it count once."""
+    shared = sum(
+        instance.partner[at][1]
+        for at in range(first, end)
+        if at in instance.partner and instance.partner[at][0] < end
+    )
+    return sum(instance.weights[first:end]) - shared + in_flight * sum(instance.held[first:end])
+
+
+def _apart(joined: list[int], n: int) -> list[bool]:
+    found = [True] * n
+    for at in joined:
+        found[at] = False
+    return found
+
+
+def _partners(value: Any, weights: list[int]) -> dict[int, tuple[int, int]]:
+    if type(value) is not list:
+        raise Rejected("tied of the instance is not a list")
+    found: dict[int, tuple[int, int]] = {}
+    seen: set[int] = set()
+    for triple in value:
+        row = integers(triple, "an entry of tied", 0, LARGEST_COST)
+        if len(row) != 3 or not row[0] < row[1] < len(weights) or {row[0], row[1]} & seen:
+            raise Rejected("an entry of tied is not two layers, in no other entry, and bytes")
+        if row[2] > min(weights[row[0]], weights[row[1]]):
+            raise Rejected("an entry of tied has more bytes than its layers")
+        seen |= {row[0], row[1]}
+        found[row[0]] = (row[1], row[2])
+    return found
+
+
+def _one_of(document: dict[str, Any], name: str, known: tuple[str, ...]) -> str:
+    value = document[name]
+    if type(value) is not str or value not in known:
+        raise Rejected(f"{name} of the instance is not {' or '.join(known)}, but {quoted(value)}")
+    return value
+
+
+def _rows(
+    document: dict[str, Any], name: str, count: int | None, length: int, high: int
+) -> list[list[int]]:
+    rows = document[name]
+    if type(rows) is not list or not rows or (count is not None and len(rows) != count):
+        raise Rejected(f"{name} of the instance is not a list of as many lists as there should be")
+    read = [integers(row, f"an entry of {name} of the instance", 0, high) for row in rows]
+    if any(len(row) != length for row in read):
+        raise Rejected(f"a row of {name} of the instance is not of length {length}")
+    return read

@@ -1,0 +1,311 @@
+"""Searches all assignments of `layers` that cost little enough, from the last stage to the first.
+
+A state is what is left to do: the layers before `start`, the devices that are not taken yet, the
+type of the device that receives what these layers hand on, and how many micro-batches the next
+stage holds. If devices may have any order, those of a type that are left count only by their
+number; if not, it is the position up to which they are taken.
+
+The rest costs at least `Rest.least`, less the prices of all devices that are left: the cheapest
+way to cover these layers where every device costs its price more, and any number of each may be
+used. The way that does so with the devices that are left pays for no more than all of them. So
+states whose cost so far and least rest are above the target lead nowhere, whatever the prices are.
+"""
+
+import heapq
+from typing import Any, NamedTuple
+
+from ..budget import hold, spend
+from ..values import Rejected, fields, integer, integers
+from .instance import Instance
+from .limits import MOST_PRICE
+
+NEVER = 2**80
+
+# Of a layer that a stage may begin at, and of a state.
+SPAN_BYTES = 120
+STATE_BYTES = 600
+
+
+class Step(NamedTuple):
+    """A stage that begins at a layer, and what comes after it."""
+
+    start: int
+    device: int
+    cost: int
+    largest: int
+    after: "Step | None"
+
+
+class Rest:
+    """What the first layers cost at least, if every device of a type costs its price more.
+
+    Attributes
+    ----------
+    cap
+        No stage may take longer.
+    least
+        By micro-batches held, type of the receiver, and number of layers; `root` for all layers.
+    """
+
+    def __init__(self, instance: Instance, prices: list[int], cap: int) -> None:
+        self.instance, self.prices, self.cap = instance, prices, cap
+        self._spans: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        self._starts: dict[tuple[int, int, int, int], int] = {}
+        self._size = 0
+        n, types, most = len(instance.weights), len(prices), instance.in_flight
+        hold(100 * n * types * most)
+        self.least = [[[0] + [NEVER] * n for _ in prices] for _ in range(most + 1)]
+        self.root = NEVER
+        for held in range(most, 0, -1):
+            table, behind = self.least[held], self.least[min(held + 1, most)]
+            for end in range(1, n):
+                if not instance.apart[end]:
+                    continue
+                for sender in range(types):
+                    kinds = instance.link[sender]
+                    found = self._over_links(held, sender, end, behind[sender])
+                    for receiver in range(types):
+                        value = found[kinds[receiver]]
+                        if value < table[receiver][end]:
+                            table[receiver][end] = value
+        behind = self.least[min(2, most)]
+        for sender in range(types):
+            for start, time in self.spans(1, sender, n):
+                value = behind[sender][start] + instance.adds * time + prices[sender]
+                self.root = min(self.root, value)
+
+    def spans(self, held: int, kind: int, end: int) -> list[tuple[int, int]]:
+        """Return where a stage up to `end` may begin on a type, nearest first, and its ticks."""
+        known = self._spans.get((held, kind, end))
+        if known is not None:
+            return known
+        one, time, size = self.instance, 0, 0
+        found = []
+        times, capacity, start = one.time[kind], one.capacity[kind], end
+        while start > 0:
+            start -= 1
+            time += times[start]
+            size += one.weights[start] + held * one.held[start]
+            if start in one.partner and one.partner[start][0] < end:
+                size -= one.partner[start][1]
+            if size > capacity or time > self.cap:
+                break
+            if one.apart[start]:
+                found.append((start, time))
+        self._size += 4 + end - start
+        spend(2 + end - start)
+        hold(SPAN_BYTES * self._size)
+        self._spans[held, kind, end] = found
+        return found
+
+    def starts(self, held: int, kind: int, over: int, ends: int) -> int:
+        """Return where stages up to any of `ends` may begin, as bits; `over` is their link."""
+        found, one = 0, self.instance
+        spend(2 + 3 * ends.bit_count())
+        while ends:
+            bit = ends & -ends
+            ends ^= bit
+            end = bit.bit_length() - 1
+            known = self._starts.get((held, kind, over, end))
+            if known is None:
+                known, limit = 0, self.cap - (one.transfer[over][end - 1] if over >= 0 else 0)
+                spans = self.spans(held, kind, end)
+                spend(4 + len(spans))
+                for start, time in spans:
+                    if time > limit:
+                        break
+                    known |= 1 << start
+                self._starts[held, kind, over, end] = known
+            found |= known
+        return found
+
+    def _over_links(self, held: int, sender: int, end: int, behind: list[int]) -> dict[int, int]:
+        """Return the least cost of the first layers for each kind of link that the sender has."""
+        one = self.instance
+        spend(2 * len(one.link))
+        ticks = {kind: one.transfer[kind][end - 1] for kind in set(one.link[sender])}
+        waiting = sorted(ticks, key=lambda kind: ticks[kind])
+        found, smallest = {}, NEVER
+        spans = self.spans(held, sender, end)
+        spend(len(spans))
+        for start, time in spans:
+            while waiting and time + ticks[waiting[-1]] > self.cap:
+                found[waiting.pop()] = smallest
+            smallest = min(smallest, behind[start] + one.adds * time)
+        found.update(dict.fromkeys(waiting, smallest))
+        return {
+            kind: value + one.adds * ticks[kind] + self.prices[sender]
+            for kind, value in found.items()
+        }
+
+
+class Reached(NamedTuple):
+    """Layers that a stage on a device may begin at, as bits, and what comes after it."""
+
+    starts: int
+    device: int
+    kind: int
+    held: int
+    unused: Any
+    left: int
+    after: "Reached | None"
+
+
+def reached(instance: Instance, cap: int, prices: list[int]) -> tuple[Rest, Reached] | None:
+    """Return a way to cover all layers with loads of at most `cap`; None if there is none.
+
+    States that differ in nothing but the layers before them are expanded together.
+    """
+    n, most = len(instance.weights), instance.in_flight
+    rest = Rest(instance._replace(adds=0), prices, cap)
+    total = sum(map(int.__mul__, prices, map(len, instance.members)))
+    if rest.root > total:
+        return None
+    stack = [Reached(1 << n, -1, -1, 1, _all_devices(instance), total, None)]
+    seen: dict[tuple[Any, int, int], int] = {}
+    while stack:
+        state = stack.pop()
+        later = min(state.held + 1, most)
+        found = []
+        for kind, fewer, device, paid in _choices(instance, state.unused, prices):
+            over = instance.link[kind][state.kind] if state.kind >= 0 else -1
+            starts = rest.starts(state.held, kind, over, state.starts)
+            new, key = starts & ~seen.get((fewer, kind, later), 0), (fewer, kind, later)
+            left, kept, slack = state.left - paid, new & 1, -1
+            least, waiting = rest.least[later][kind], new & ~1
+            if kept:
+                return rest, Reached(1, device, kind, later, fewer, left, state)
+            while waiting:
+                bit = waiting & -waiting
+                waiting ^= bit
+                spare = left - least[bit.bit_length() - 1]
+                if spare >= 0:
+                    kept |= bit
+                    slack = max(slack, spare)
+            spend(8 + 2 * new.bit_count() + new.bit_length() // 64)
+            if kept:
+                seen[key] = seen.get(key, 0) | kept
+                found.append((slack, Reached(kept, device, kind, later, fewer, left, state)))
+        stack += [one for _, one in sorted(found, key=lambda pair: pair[0])]
+        hold((STATE_BYTES + n // 4) * (len(stack) + len(seen)))
+    return None
+
+
+def cheapest(
+    instance: Instance, target: int, prices: list[int], largest_at_least: int = 0
+) -> Step | None:
+    """Return the assignment with the least sum or makespan up to the target, None if there is none.
+
+    Parameters
+    ----------
+    largest_at_least
+        What is known of the largest load of all assignments.
+    """
+    n, most, rounds = len(instance.weights), instance.in_flight, instance.rounds
+    total = sum(map(int.__mul__, prices, map(len, instance.members)))
+    floor, cap = rounds * largest_at_least, target // (1 + rounds)
+    rest = Rest(instance, prices, cap)
+    if rounds and rest.root - total + floor <= target:
+        # The largest load may be what the sum of all leaves to it.
+        rest = Rest(instance, prices, min(cap, (target - rest.root + total) // rounds))
+    if rest.root - total + floor > target:
+        return None
+    # Least cost, a number that breaks ties, layers left, devices left, receiver, held, price, step.
+    queue: list[Any] = [(0, 0, n, _all_devices(instance), -1, 1, total, Step(n, -1, 0, 0, None))]
+    seen: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+    pushed = 0
+    while queue:
+        _, _, end, unused, receiver, held, left, step = heapq.heappop(queue)
+        assert isinstance(step, Step)
+        if end == 0:
+            return step
+        if (step.cost, step.largest) not in seen.get((end, unused, receiver, held), [(0, 0)]):
+            # A better one came after it.
+            continue
+        later = min(held + 1, most)
+        for sender, fewer, device, paid in _choices(instance, unused, prices):
+            sending = 0
+            if receiver >= 0:
+                sending = instance.transfer[instance.link[sender][receiver]][end - 1]
+            spans, least = rest.spans(held, sender, end), rest.least[later][sender]
+            spend(8 + 4 * len(spans))
+            for start, time in spans:
+                load = time + sending
+                if load > rest.cap:
+                    break
+                cost = step.cost + load
+                largest = max(step.largest, load) if rounds else 0
+                bound = cost + max(rounds * largest, floor) + least[start]
+                if start:
+                    bound -= left - paid
+                if bound > target:
+                    continue
+                known = seen.setdefault((start, fewer, sender, later), [])
+                spend(len(known))
+                if any(c <= cost and most_ <= largest for c, most_ in known):
+                    continue
+                known[:] = [pair for pair in known if pair[0] < cost or pair[1] < largest]
+                known.append((cost, largest))
+                pushed += 1
+                after = Step(start, device, cost, largest, step)
+                heapq.heappush(
+                    queue, (bound, -pushed, start, fewer, sender, later, left - paid, after)
+                )
+        hold(STATE_BYTES * pushed)
+    return None
+
+
+def _all_devices(instance: Instance) -> Any:
+    """Return all devices: how many there are of each type, or the end of the order."""
+    if instance.is_free:
+        return tuple(map(len, instance.members))
+    return len(instance.devices)
+
+
+def _choices(instance: Instance, unused: Any, prices: list[int]) -> list[tuple[int, Any, int, int]]:
+    """Return types that the next stage may have, what is then left, its device, and what it pays.
+
+    In a given order, the last device of a type is taken, and those behind it stay empty.
+    """
+    if instance.is_free:
+        spend(len(prices) * len(prices))
+        return [
+            (
+                kind,
+                (*unused[:kind], count - 1, *unused[kind + 1 :]),
+                instance.members[kind][count - 1],
+                prices[kind],
+            )
+            for kind, count in enumerate(unused)
+            if count
+        ]
+    found: dict[int, tuple[int, Any, int, int]] = {}
+    paid = 0
+    for place in range(unused - 1, -1, -1):
+        spend(1)
+        kind = instance.devices[place]
+        paid += prices[kind]
+        found.setdefault(kind, (kind, place, place, paid))
+        if len(found) == len(prices):
+            break
+    return list(found.values())
+
+
+def layer_reach(instance: Instance, payload: Any) -> int:
+    """Return the bound of a payload if no assignment costs less."""
+    payload = fields(payload, "the payload", {"bound", "prices", "largest", "largest_prices"})
+    bound = integer(payload["bound"], "bound of the payload", 0, NEVER)
+    largest = integer(payload["largest"], "largest of the payload", 0, NEVER)
+    prices, others = (
+        integers(payload[name], f"{name} of the payload", 0, MOST_PRICE)
+        for name in ("prices", "largest_prices")
+    )
+    if not len(prices) == len(others) == len(instance.members):
+        raise Rejected("prices of the payload are not one for each type of device")
+    if largest and reached(instance, largest - 1, others) is not None:
+        raise Rejected("an assignment has a smaller largest load than the payload says")
+    if not instance.adds:
+        return largest
+    if bound and cheapest(instance, bound - 1, prices, largest) is not None:
+        raise Rejected("an assignment costs less than the bound of the payload")
+    return bound

@@ -1,0 +1,308 @@
+"""`layer-reach`: the optimum by the checker's own search, with prices of devices that shorten it.
+
+Chains on chains, with processors of equal speed, are solved by testing thresholds ([PINAR04]), and
+so are those with processors in a given order ([PINAR08]). Where the order is free, devices come in
+types, memory is limited and tensors differ, a furthest end is not enough: all states are kept, and
+a Lagrangian relaxation, in which devices have prices instead of numbers, leaves out most.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.budget import MOST_STEPS, limited
+from boundmark.bounds.checker.layers.instance import Instance
+from boundmark.bounds.checker.layers.limits import MOST_PRICE
+from boundmark.bounds.checker.layers.reach import NEVER, Reached, Rest, Step, cheapest, reached
+from boundmark.problems.arrays import frozen
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.layers import LayerAssignment, LayersInstance
+from boundmark.problems.method import Budget, Progress
+
+KIND = "layer-reach/1"
+
+
+@dataclass(frozen=True)
+class PriceSearch:
+    """How prices of devices are found, by subgradients.
+
+    Attributes
+    ----------
+    rounds
+        Relaxations that are solved at most, each with the prices that the one before suggests.
+    unit
+        What prices are multiples of where loads are not added up: one device's share.
+    patience
+        Rounds in all, with steps half as long each, that may bring no better bound.
+    steps
+        Of one search, as the checker counts them, if nobody says; it counts some two million a
+        second.
+    """
+
+    rounds: int = 24
+    unit: int = 2**20
+    patience: int = 8
+    steps: int = 30_000_000
+
+
+def run(
+    instance: LayersInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    steps: int = 0,
+    settings: PriceSearch = PriceSearch(),
+) -> None:
+    """Report the optimum and its certificate, or a bound where the time is up.
+
+    Parameters
+    ----------
+    steps
+        Most steps of one search, as the checker counts them; 0 for the number in the settings.
+    """
+    read = checker.check_instance(instance.to_json())
+    search = _Search(instance, read, budget, settings)
+    search.steps = min(steps or settings.steps, MOST_STEPS)
+    if not search.bottleneck():
+        most = _more_than_any(instance)
+        progress.bound(
+            Certificate.of(instance, KIND, most, search.payload(most, most), "layer-reach")
+        )
+        raise UnsupportedError(
+            "no assignment fits into the memory of the devices, although all of it together "
+            "would do; "
+            "the certified bound is above the cost of any assignment."
+        )
+    if read.adds:
+        search.added()
+    else:
+        search.bound = search.largest
+    if search.best is not None:
+        progress.solution(search.best)
+    if search.bound > 0:
+        payload = search.payload(search.bound, search.largest)
+        progress.bound(Certificate.of(instance, KIND, search.bound, payload, "layer-reach"))
+
+
+def _more_than_any(instance: LayersInstance) -> int:
+    """Return more than any assignment costs."""
+    chain = instance.chain
+    loads = int(chain.time.max(axis=0).astype(object).sum())
+    if chain.layers > 1:
+        loads += int(chain.transfer.max(axis=0).astype(object).sum())
+    return (1 + instance.micro_batches) * loads + 1
+
+
+class _Search:
+    """Thresholds that are tested, and the best assignment and bound so far."""
+
+    def __init__(
+        self, instance: LayersInstance, read: Instance, budget: Budget, settings: PriceSearch
+    ) -> None:
+        self.instance, self.read = instance, read
+        self.alone = read._replace(adds=0, rounds=1)
+        self.budget, self.settings, self.steps = budget, settings, MOST_STEPS
+        self.types = len(read.members)
+        self.prices = [0] * self.types
+        self.largest_prices = [settings.unit] * self.types
+        self.largest = self.bound = 0
+        self.best: LayerAssignment | None = None
+
+    def payload(self, bound: int, largest: int) -> dict[str, Any]:
+        """Return what the checker needs to prove a bound."""
+        return {
+            "bound": bound, "prices": self.prices,
+            "largest": largest, "largest_prices": self.largest_prices,
+        }  # fmt: skip
+
+    def bottleneck(self) -> bool:
+        """Find the smallest largest load; return whether any assignment fits into memory."""
+        most = _more_than_any(replace(self.instance, goal="bottleneck"))
+        low, high = self._start(most), most
+        # Thresholds below `low` are refuted; `high` is achieved, or more than any load.
+        stride = unknown = 0
+        while low < high and not self.budget.is_spent():
+            middle = min(low + stride, (low + high) // 2)
+            try:
+                with limited("an assignment", self.steps):
+                    found = reached(self.alone, middle, self.largest_prices)
+            except checker.TooLarge:
+                if self.best is not None or unknown == self.settings.patience:
+                    break
+                # Nothing is known of this threshold; what follows is found more easily.
+                unknown, stride = unknown + 1, max(1 + (low >> 4), 4 * stride)
+                continue
+            if found is None:
+                if unknown:
+                    break
+                low = middle + 1
+                stride = max(4 * stride, 1 + (low >> 14))
+            else:
+                best = traced(*found)
+                high = max(load.total for load in self.instance.stage_loads(best))
+                self.best, stride = best, stride // 8
+                if unknown:
+                    break
+        self.largest = low
+        return self.best is not None or low < high
+
+    def _start(self, most: int) -> int:
+        """Return a threshold such that the relaxation refutes all below it."""
+        low, before = 0, -1
+        self.largest_prices = self._speeds()
+        while not self.budget.is_spent():
+            # With the prices at hand, as far up as they reach; then with better ones.
+            refuted, stride = low - 1, max(1, low >> 10)
+            high = most
+            while refuted + 1 < high and not self.budget.is_spent():
+                middle = (refuted + high) // 2 if high < most else min(refuted + stride, most - 1)
+                if self._gain(self.largest_prices, middle)[0] > 0:
+                    refuted, stride = middle, 4 * stride
+                else:
+                    high = middle
+            low = refuted + 1
+            if low >= most or self.types == 1 or low - before <= low >> 12:
+                break
+            before = low
+            value, prices = self._best_prices(
+                self.largest_prices, partial(self._gain, cap=low), until=0
+            )
+            if value <= 0:
+                break
+            self.largest_prices = prices
+        return low
+
+    def _gain(self, prices: list[int], cap: int) -> tuple[int, Rest]:
+        """Return by how much all layers cost more than all devices, if loads are small."""
+        rest = Rest(self.alone, prices, cap)
+        return rest.root - self._total(prices), rest
+
+    def _speeds(self) -> list[int]:
+        """Return prices in proportion to how fast devices are."""
+        sums = [max(1, sum(row)) for row in self.read.time]
+        return [max(1, self.settings.unit * min(sums) // one) for one in sums]
+
+    def added(self) -> None:
+        """Find the least sum of loads, or the least makespan."""
+        rounds, target = self.read.rounds, _more_than_any(self.instance)
+        if self.best is not None:
+            target = self.instance.objective(self.best)
+
+        def gain(prices: list[int]) -> tuple[int, Rest]:
+            rest = Rest(self.read, prices, (target - 1) // (1 + rounds))
+            return rest.root - self._total(prices), rest
+
+        value, self.prices = self._best_prices(self.prices, gain, until=NEVER)
+        # What the relaxation proves by itself, in case that the search becomes too large.
+        self.bound = min(target, max(value, 0) + rounds * self.largest)
+        try:
+            with limited("an assignment", self.steps):
+                step = cheapest(self.read, target - 1, self.prices, self.largest)
+        except checker.TooLarge:
+            return
+        if step is not None:
+            self.best = assignment(step)
+        assert self.best is not None
+        self.bound = self.instance.objective(self.best)
+
+    def _total(self, prices: list[int]) -> int:
+        return sum(
+            price * len(devices) for price, devices in zip(prices, self.read.members, strict=True)
+        )
+
+    def _best_prices(
+        self,
+        start: list[int],
+        gain: Callable[[list[int]], tuple[int, Rest]],
+        until: int,
+    ) -> tuple[int, list[int]]:
+        """Return the largest value found of a concave function of prices, and where it is.
+
+        A device of which the relaxation uses too many becomes dearer, one that it leaves cheaper.
+        """
+        prices = best = list(start)
+        value, rest = gain(prices)
+        top, scale, misses = value, 1.0, 0
+        for _ in range(self.settings.rounds if self.types > 1 or self.read.adds else 0):
+            if top > until or value >= NEVER // 2 or self.budget.is_spent():
+                break
+            used = _used(rest)
+            slope = [u - len(d) for u, d in zip(used, self.read.members, strict=True)]
+            slope = [0 if s < 0 and p == 0 else s for s, p in zip(slope, prices, strict=True)]
+            if not any(slope):
+                break
+            typical = max(prices) or max(1, rest.root // max(1, sum(used)))
+            step = scale * typical / sum(s * s for s in slope) ** 0.5
+            prices = [
+                min(MOST_PRICE, max(0, round(p + step * s)))
+                for p, s in zip(best, slope, strict=True)
+            ]
+            value, rest = gain(prices)
+            if value > top:
+                top, best, misses = value, prices, 0
+            else:
+                misses += 1
+                scale /= 2
+                if misses > self.settings.patience:
+                    break
+        return top, best
+
+
+def traced(rest: Rest, found: Reached) -> LayerAssignment:
+    """Return the assignment whose first stage was reached last."""
+    devices: list[int] = []
+    start, at, behind = 0, found, found.after
+    while behind is not None:
+        over = rest.instance.link[at.kind][behind.kind] if behind.kind >= 0 else -1
+        ends = [
+            end
+            for end in range(start + 1, len(rest.instance.weights) + 1)
+            if behind.starts >> end & 1
+        ]
+        end = next(
+            end for end in ends if rest.starts(behind.held, at.kind, over, 1 << end) >> start & 1
+        )
+        devices += [at.device] * (end - start)
+        start, at, behind = end, behind, behind.after
+    return LayerAssignment(frozen(devices))
+
+
+def assignment(step: Step) -> LayerAssignment:
+    """Return the assignment whose first stage a step is."""
+    devices: list[int] = []
+    at: Step | None = step
+    while at is not None and at.after is not None:
+        devices += [at.device] * (at.after.start - at.start)
+        at = at.after
+    return LayerAssignment(frozen(devices))
+
+
+def _used(rest: Rest) -> list[int]:
+    """Return how many devices of each type the cheapest relaxed assignment takes."""
+    one, prices = rest.instance, rest.prices
+    used = [0] * len(prices)
+    end, held, receiver, value = len(one.weights), 1, -1, rest.root
+    while end > 0 and value < NEVER:
+        later = min(held + 1, one.in_flight)
+        for sender, price in enumerate(prices):
+            sending = one.transfer[one.link[sender][receiver]][end - 1] if receiver >= 0 else 0
+            start = next(
+                (
+                    start
+                    for start, time in rest.spans(held, sender, end)
+                    if time + sending <= rest.cap
+                    and rest.least[later][sender][start] + one.adds * (time + sending) + price
+                    == value
+                ),
+                None,
+            )
+            if start is not None:
+                used[sender] += 1
+                end, held, receiver = start, later, sender
+                value = rest.least[later][sender][start]
+                break
+    return used

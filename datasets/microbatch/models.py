@@ -1,0 +1,632 @@
+"""`tessel-models`: layouts of GPT, mT5 and Flava as [TESSEL24], Section VI, places them.
+
+Times, weights and activations are those of the zoo's graphs, operator by operator on an NVIDIA V100
+with 32 GB, scaled to the layers, hidden sizes and words of Table III. A tick is 100 microseconds,
+a unit of memory is a MiB. Members are called e.g. ``tessel-models/gpt-m-4-train``: model, shape,
+GPUs and mode, and perhaps ``-s8`` behind them for 8 samples in a micro-batch.
+
+Following the paper's Figure 8, only looking up the words is distributed, and logits are left out:
+with a million words they would be a third of the arithmetic, where the paper calls that of the
+embedding small.
+"""
+
+import bisect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from boundmark.datasets import zoo
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.dataset import Dataset
+from boundmark.problems.devices import Device, find_device
+from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.microbatch import Block, BlockLayout
+from boundmark.problems.microbatch.layout import Kind
+from boundmark.problems.roofline import FREE_OP_TYPES
+
+MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What the paper leaves open about memory and time.
+
+    Attributes
+    ----------
+    tick_seconds
+        Seconds of a tick; blocks are rounded up to ticks.
+    bytes_per_weight
+        In training: a weight, its gradient and the optimiser's state. With 8 bytes or less, GPT's
+        embedding of 11B nearly fits on one GPU, and with more than 12 the model does not fit on
+        four, both of which the paper contradicts.
+    bytes_per_number
+        Of activations, and of weights in inference.
+    backward
+        Duration of a backward block in those of its forward block, with recomputation.
+    server_gpus, server_bandwidth, network_bandwidth
+        GPUs of a server, and bytes per second from one GPU to another one in it and outside.
+    gpu
+        The paper's.
+    """
+
+    tick_seconds: float = 1e-4
+    bytes_per_weight: int = 10
+    bytes_per_number: int = 2
+    backward: int = 3
+    server_gpus: int = 8
+    server_bandwidth: float = 150e9
+    network_bandwidth: float = 12.5e9
+    gpu: str = "nvidia-v100"
+
+
+@dataclass(frozen=True)
+class Size:
+    """A line of Table III: layers, hidden size, and words of the vocabulary."""
+
+    layers: int
+    hidden: int
+    words: int
+
+
+# By number of GPUs ([TESSEL24], Table III; Flava as in Figure 15).
+SIZES: Mapping[str, Mapping[int, Size]] = {
+    "gpt": {
+        4: Size(32, 4096, 10**6),
+        8: Size(40, 6144, 10**6),
+        16: Size(48, 8192, 10**6),
+        32: Size(80, 8192, 1_500_000),
+    },
+    "mt5": {
+        4: Size(48, 1024, 512_000),
+        8: Size(48, 3072, 10**6),
+        16: Size(64, 6144, 1_500_000),
+        32: Size(80, 8192, 1_500_000),
+    },
+    "flava": {4: Size(24, 4096, 0)},
+}
+
+SHAPES: Mapping[str, tuple[str, ...]] = {
+    "gpt": ("v", "x", "m", "tp"),
+    "mt5": ("v", "x", "nn", "tp"),
+    "flava": ("v", "k", "tp"),
+}
+
+MODES: Mapping[str, tuple[str, ...]] = {
+    "gpt": ("train",),
+    "mt5": ("train",),
+    "flava": ("infer",),
+}
+
+NAME = re.compile(
+    r"(?P<model>[a-z0-9]+)-(?P<shape>[a-z]+)-(?P<gpus>\d{1,3})-(?P<mode>train|infer)"
+    r"(?:-s(?P<samples>[1-9]\d{0,3}))?"
+)
+
+EXPECTED = "MODEL-SHAPE-GPUS-MODE, e.g. gpt-m-4-train, and perhaps -s8 behind it for 8 samples"
+
+
+def members() -> tuple[str, ...]:
+    """Return the names of all layouts with one sample in a micro-batch."""
+    return tuple(
+        f"{model}-{shape}-{gpus}-{mode}"
+        for model, sizes in SIZES.items()
+        for gpus in sizes
+        for shape in SHAPES[model]
+        for mode in MODES[model]
+    )
+
+
+def load(member: str) -> BlockLayout:
+    """Return the layout of a model, with what its weights leave of each GPU's memory.
+
+    Raises
+    ------
+    UnknownNameError
+        If the name has another form, or nothing of this name is in the paper.
+    InvalidInputError
+        If the weights do not fit, which the paper's figures mark with a cross.
+    """
+    match = NAME.fullmatch(member)
+    if match is None or member.removesuffix(f"-s{match['samples']}") not in members():
+        raise UnknownNameError(f"there is no layout {member!r}; expected {EXPECTED}.")
+    gpus = int(match["gpus"])
+    costs = _costs(match["model"], gpus, int(match["samples"] or 1), match["mode"] == "train")
+    return DRAW[match["shape"]](costs, gpus)
+
+
+DATASET = Dataset(
+    name="tessel-models",
+    source=BlockLayout,
+    summary="Layouts of GPT, mT5 and Flava made from the zoo as [TESSEL24] places and sizes them.",
+    members=members,
+    load=load,
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Layers that follow one another: an encoder, a decoder.
+
+    Attributes
+    ----------
+    layers
+        Their number.
+    seconds, weights, kept
+        Of each layer: time on one GPU, number of weights, and bytes of the input that recomputation
+        starts from.
+    """
+
+    layers: int
+    seconds: float
+    weights: float
+    kept: float
+
+
+@dataclass(frozen=True)
+class Costs:
+    """A model's costs on the paper's GPU.
+
+    Attributes
+    ----------
+    parts
+        In the order in which data passes them; Flava's are image, text, and both.
+    lookup_seconds, words
+        Looking up the words of a micro-batch on one GPU, and weights of the table.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    lookup_seconds: float
+    words: float
+    is_training: bool
+    given: Assumptions
+
+    @property
+    def gpu(self) -> Device:
+        """The GPU."""
+        found = find_device(self.given.gpu)
+        assert isinstance(found, Device)
+        return found
+
+    def ticks(self, seconds: float) -> int:
+        """Return a duration in ticks, at least 1."""
+        return max(1, int(np.ceil(seconds / self.given.tick_seconds - 1e-9)))
+
+    def weight_bytes(self, weights: float) -> float:
+        """Return what weights take with all that belongs to them."""
+        given = self.given
+        return weights * (given.bytes_per_weight if self.is_training else given.bytes_per_number)
+
+    def exchange_seconds(self, sent: float, gpus: int) -> float:
+        """Return how long it takes some GPUs to add up or collect a tensor of so many bytes."""
+        given = self.given
+        inside = gpus <= given.server_gpus
+        bandwidth = given.server_bandwidth if inside else given.network_bandwidth
+        return 2 * (gpus - 1) / gpus * sent / bandwidth
+
+    def shared_seconds(self, part: Part, gpus: int) -> float:
+        """Return the time of a layer whose products GPUs share, with two exchanges."""
+        exchanges = 2 * self.exchange_seconds(part.kept, gpus) if gpus > 1 else 0.0
+        return part.seconds / gpus + exchanges
+
+    def shared_lookup_seconds(self, gpus: int) -> float:
+        """Return the time of a lookup in a table that GPUs share."""
+        return self.lookup_seconds / gpus + self.exchange_seconds(self.parts[0].kept, gpus)
+
+
+def transfer_ticks(member: str) -> int:
+    """Return the ticks that a layer's result takes from a GPU to the next one.
+
+    Inside a server if the layout has one server, and over the network if it has several.
+    """
+    match = NAME.fullmatch(member)
+    if match is None:
+        raise UnknownNameError(f"there is no layout {member!r}; expected {EXPECTED}.")
+    gpus = int(match["gpus"])
+    costs = _costs(match["model"], gpus, int(match["samples"] or 1), match["mode"] == "train")
+    given = costs.given
+    is_inside = gpus <= given.server_gpus
+    bandwidth = given.server_bandwidth if is_inside else given.network_bandwidth
+    return costs.ticks(costs.parts[0].kept / bandwidth)
+
+
+def _costs(model: str, gpus: int, samples: int, is_training: bool) -> Costs:
+    given, size = Assumptions(), SIZES[model][gpus]
+    name, patterns, share, lookup = _SOURCES[model]
+    graph, wide = _graph(name), _HIDDEN[model]
+    scale = size.hidden / wide
+    parts = []
+    for pattern, part_of in zip(patterns, share, strict=True):
+        found, layers = _layers(graph, pattern)
+        seconds, weights = _scaled(graph, found, scale, samples, given)
+        kept = samples * _tokens(graph, found) * size.hidden * given.bytes_per_number
+        count = round(size.layers * part_of)
+        parts.append(Part(count, seconds / layers, weights / layers, kept))
+    lookups = [i for i, name in enumerate(graph.names) if re.match(lookup, name)] if lookup else []
+    seconds, _ = _scaled(graph, lookups, scale, samples, given) if lookups else (0.0, 0.0)
+    words = float(size.words * size.hidden)
+    return Costs(model, tuple(parts), seconds, words, is_training, given)
+
+
+# The zoo's graph, how names of each part's operators begin, what part of Table III's layers it
+# has, and how those that look up words do. mT5's layers are half in either part; Flava's encoders
+# have 24 each, and what joins them 12.
+_SOURCES: Mapping[str, tuple[str, tuple[str, ...], tuple[float, ...], str]] = {
+    "gpt": ("gpt-3-1.3b", (r"transformer\.h\.(\d+)\.?",), (1.0,), r"transformer\.wte/"),
+    "mt5": (
+        "mt5-1.8b",
+        (r"encoder\.block\.(\d+)\.?", r"decoder\.block\.(\d+)\.?"),
+        (0.5, 0.5),
+        r"encoder\.embed_tokens/",
+    ),
+    "flava": (
+        "flava-tessel",
+        (
+            r"image_model\.encoder\.layer\.(\d+)\.?",
+            r"text_model\.encoder\.layer\.(\d+)\.?",
+            r"multimodal_model\.encoder\.layer\.(\d+)\.?",
+        ),
+        (1.0, 1.0, 0.5),
+        "",
+    ),
+}
+
+# Left out of mT5, whose sizes in Table III are those of layers without it.
+GATE = "DenseReluDense.wi_1"
+
+_HIDDEN = {"gpt": 2048, "mt5": 1024, "flava": 4096}
+
+
+@cache
+def _graph(name: str) -> ComputationGraph:
+    return zoo.load(name)
+
+
+def _layers(graph: ComputationGraph, pattern: str) -> tuple[list[int], int]:
+    """Return the operators of a part, and its number of layers."""
+    found = {
+        i: match[1]
+        for i, name in enumerate(graph.names)
+        if (match := re.match(pattern, name)) and GATE not in name
+    }
+    return list(found), len(set(found.values()))
+
+
+def _tokens(graph: ComputationGraph, operators: Sequence[int]) -> int:
+    """Return how many positions a part's first addition of a residual has."""
+    for i in operators:
+        operator = graph.operators[i]
+        shape = graph.tensors[operator.writes[0]].shape
+        if operator.op_type == "Add" and len(shape) == 3:
+            return int(shape[1])
+    raise InvalidInputError("no layer adds a residual; expected a transformer.")
+
+
+def _scaled(
+    graph: ComputationGraph,
+    operators: Sequence[int],
+    scale: float,
+    samples: int,
+    given: Assumptions,
+) -> tuple[float, float]:
+    """Return seconds on one GPU, and weights, with the hidden size scaled.
+
+    What reads weights has `scale` times as many rows and columns, everything else as many times the
+    elements; the zoo's graphs hold one sample in half precision.
+    """
+    gpu = find_device(given.gpu)
+    assert isinstance(gpu, Device)
+    at = np.array(operators, dtype=np.int64)
+    types = [graph.op_types[i] for i in operators]
+    is_lookup = np.array([name == "Gather" for name in types])
+    weights = np.where([name in PRODUCTS for name in types], graph.param_bytes[at], 0)
+    weights = weights / given.bytes_per_number * scale**2
+    work = graph.flops[at] * samples * np.where(weights > 0, scale**2, scale)
+    moved = (graph.read_bytes + graph.output_bytes)[at] * samples * scale
+    # A lookup reads as much of the table as it writes.
+    streamed = np.where(
+        is_lookup, graph.output_bytes[at] * samples * scale, weights * given.bytes_per_number
+    )
+    roof = np.maximum(work / gpu.rate("float16"), (moved + streamed) / gpu.memory_bandwidth)
+    is_free = np.array([name in FREE_OP_TYPES for name in types])
+    seconds = np.where(is_free, 0.0, roof + gpu.op_overhead)
+    return float(seconds.sum()), float(weights.sum())
+
+
+# What reads nearly all weights; their number grows with the square of the hidden size.
+PRODUCTS = frozenset({"Conv", "Gemm", "MatMul"})
+
+
+@dataclass
+class _Drawing:
+    """Collects blocks, dependencies, and what weights take on each GPU."""
+
+    costs: Costs
+    devices: int
+
+    def __post_init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.edges: list[tuple[int, int]] = []
+        self.held = [0.0] * self.devices
+
+    def hold(self, devices: Sequence[int], weights: float) -> None:
+        """Divide weights among devices."""
+        for device in devices:
+            self.held[device] += self.costs.weight_bytes(weights) / len(devices)
+
+    def forward(
+        self, name: str, devices: Sequence[int], seconds: float, kept: float, after: Sequence[int]
+    ) -> int:
+        """Add a forward block; it keeps so many bytes on each of its devices."""
+        return self._add(f"F{name}", "forward", seconds, kept, devices, after)
+
+    def turn(self) -> None:
+        """Add the backward blocks of all forward blocks so far, the other way round."""
+        if not self.costs.is_training:
+            return
+        count, edges = len(self.blocks), list(self.edges)
+        partner: dict[int, int] = {}
+        for i in reversed(range(count)):
+            block = self.blocks[i]
+            after = [partner[j] for tail, j in edges if tail == i] + [i]
+            seconds = block.duration * self.costs.given.backward * self.costs.given.tick_seconds
+            partner[i] = self._add(
+                block.name.replace("F", "B", 1), "backward", seconds,
+                -block.memory * MEBIBYTE, block.devices, after,
+            )  # fmt: skip
+
+    def layout(self) -> BlockLayout:
+        """Return the layout; raises `InvalidInputError` if weights do not fit."""
+        memory = int(self.costs.gpu.memory_bytes // MEBIBYTE)
+        held = tuple(int(np.ceil(amount / MEBIBYTE)) for amount in self.held)
+        layout = BlockLayout.from_blocks(self.blocks, self.edges, self.devices)
+        return layout.with_memory(memory, held)
+
+    def _add(
+        self, name: str, kind: Kind, seconds: float, kept: float, devices: Sequence[int],
+        after: Sequence[int],
+    ) -> int:  # fmt: skip
+        number = len(self.blocks)
+        unit = int(np.ceil(abs(kept) / MEBIBYTE - 1e-9)) * (-1 if kept < 0 else 1)
+        memory = unit if self.costs.is_training else 0
+        ticks = self.costs.ticks(seconds)
+        self.blocks.append(Block(name, kind, ticks, memory, tuple(devices)))
+        self.edges += [(earlier, number) for earlier in after]
+        return number
+
+
+def v_shape(costs: Costs, gpus: int) -> BlockLayout:
+    """Place all layers one after another, and the words on as few GPUs as can hold them.
+
+    These GPUs share the products of the first stage, and are one device of the layout, since they
+    always run together. Their number, a power of two up to half, and the layers of the stages are
+    such that the slowest stage takes the least time.
+    """
+    group, stages = _stages(costs, gpus)
+    drawing = _Drawing(costs, len(stages))
+    _chain(drawing, stages, list(range(len(stages))), group)
+    drawing.turn()
+    return drawing.layout()
+
+
+def x_shape(costs: Costs, gpus: int) -> BlockLayout:
+    """Place two V's in opposite directions; each GPU holds the weights of two stages."""
+    group, stages = _stages(costs, gpus, replicas=2)
+    if group > 1:
+        raise InvalidInputError(
+            f"the words of {costs.name} are on {group} GPUs; expected one for an X-shape."
+        )
+    drawing = _Drawing(costs, gpus)
+    for order in (list(range(gpus)), list(reversed(range(gpus)))):
+        _chain(drawing, stages, order, group)
+    drawing.turn()
+    return drawing.layout()
+
+
+def m_shape(costs: Costs, gpus: int) -> BlockLayout:
+    """Place the words on all GPUs, and the layers on one after another."""
+    return _around_words(costs, gpus, lookups=1)
+
+
+def nn_shape(costs: Costs, gpus: int) -> BlockLayout:
+    """Draw M with a second lookup, of the decoder's words, when the encoder is done (Figure 8)."""
+    return _around_words(costs, gpus, lookups=2)
+
+
+def _around_words(costs: Costs, gpus: int, lookups: int) -> BlockLayout:
+    drawing = _Drawing(costs, gpus)
+    everywhere = range(gpus)
+    drawing.hold(everywhere, costs.words)
+    room = costs.gpu.memory_bytes - costs.weight_bytes(costs.words) / gpus
+    seconds = costs.shared_lookup_seconds(gpus)
+    latest = drawing.forward("E", everywhere, seconds, 0.0, ())
+    reached = 0
+    for device, stage in enumerate(_quickest(costs, 0, gpus, room)):
+        encoder = costs.parts[0].layers
+        if lookups == 2 and reached <= encoder < reached + stage.layers:
+            latest = drawing.forward("D", everywhere, seconds, 0.0, (latest,))
+        reached += stage.layers
+        drawing.hold((device,), stage.weights)
+        latest = drawing.forward(str(device), (device,), stage.seconds, stage.kept, (latest,))
+    drawing.turn()
+    return drawing.layout()
+
+
+def k_shape(costs: Costs, gpus: int) -> BlockLayout:
+    """Place each encoder on half of the GPUs, and what joins them on all."""
+    drawing = _Drawing(costs, gpus)
+    image, text, joint = costs.parts
+    ends, half = [], gpus // 2
+    for part, label, first in ((image, "a", 0), (text, "b", half)):
+        after: tuple[int, ...] = ()
+        for at, layers in enumerate(_divided(part.layers, half)):
+            device = first + at
+            drawing.hold((device,), layers * part.weights)
+            block = drawing.forward(
+                f"{label}{device}", (device,), layers * part.seconds, layers * part.kept, after
+            )
+            after = (block,)
+        ends.append(after[0])
+    drawing.hold(range(gpus), joint.layers * joint.weights)
+    seconds = joint.layers * costs.shared_seconds(joint, gpus)
+    drawing.forward("S", range(gpus), seconds, joint.layers * joint.kept, ends)
+    drawing.turn()
+    return drawing.layout()
+
+
+def tensor_parallel(costs: Costs, gpus: int) -> BlockLayout:
+    """Place every layer, and the words, on all GPUs: one block."""
+    drawing = _Drawing(costs, gpus)
+    seconds = sum(part.layers * costs.shared_seconds(part, gpus) for part in costs.parts)
+    if costs.words:
+        seconds += costs.shared_lookup_seconds(gpus)
+    weights = sum(part.layers * part.weights for part in costs.parts)
+    drawing.hold(range(gpus), weights + costs.words)
+    kept = sum(part.layers * part.kept for part in costs.parts)
+    drawing.forward("T", range(gpus), seconds, kept, ())
+    drawing.turn()
+    return drawing.layout()
+
+
+DRAW: Mapping[str, Callable[[Costs, int], BlockLayout]] = {
+    "v": v_shape,
+    "x": x_shape,
+    "m": m_shape,
+    "nn": nn_shape,
+    "k": k_shape,
+    "tp": tensor_parallel,
+}
+
+
+@dataclass(frozen=True)
+class _Stage:
+    layers: int
+    seconds: float
+    weights: float
+    kept: float
+
+
+def _chain(drawing: _Drawing, stages: Sequence[_Stage], order: Sequence[int], group: int) -> None:
+    """Add the forward blocks of a V; a GPU of the group holds its share of the first stage."""
+    costs, label = drawing.costs, "x" if drawing.blocks else ""
+    after: tuple[int, ...] = ()
+    for number, (stage, device) in enumerate(zip(stages, order, strict=True)):
+        gpus, words = (group, costs.words) if number == 0 else (1, 0.0)
+        drawing.hold((device,), (stage.weights + words) / gpus)
+        name = f"{label}{number}"
+        after = (drawing.forward(name, (device,), stage.seconds, stage.kept, after),)
+
+
+def _divided(total: int, parts: int) -> list[int]:
+    """Return parts that differ by one at most, the larger ones last."""
+    return [total // parts + (at >= parts - total % parts) for at in range(parts)]
+
+
+def _stages(costs: Costs, gpus: int, replicas: int = 1) -> tuple[int, list[_Stage]]:
+    """Return how many GPUs hold the words, a power of two up to half of them, and V's stages.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model does not fit, `replicas` times, however many they are.
+    """
+    memory = costs.gpu.memory_bytes / replicas
+    best: tuple[int, list[_Stage]] | None = None
+    group = 1
+    while 2 * group <= gpus:
+        if costs.weight_bytes(costs.words) / group <= memory:
+            try:
+                stages = _quickest(costs, group, gpus - group, memory)
+            except InvalidInputError:
+                stages = []
+            if stages and (best is None or _slowest(stages) < _slowest(best[1])):
+                best = group, stages
+        group *= 2
+    if best is None:
+        raise InvalidInputError(
+            f"{costs.name} does not fit on {gpus} GPUs with the words on some of them; "
+            "expected smaller weights, or words on all."
+        )
+    return best
+
+
+def _slowest(stages: Sequence[_Stage]) -> float:
+    return max(stage.seconds for stage in stages)
+
+
+def _quickest(costs: Costs, group: int, others: int, memory: float) -> list[_Stage]:
+    """Return stages of which the slowest is as quick as can be, with what fits.
+
+    Parameters
+    ----------
+    group
+        GPUs that share a first stage with the words; 0 for no such stage.
+    others
+        Stages on one GPU each.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are none that fit.
+    """
+    layers = [part for part in costs.parts for _ in range(part.layers)]
+    ends = range(len(layers) + 1)
+    limits = {_seconds(costs, layers[start:end], 1) for start in ends for end in ends[start:]}
+    if group:
+        limits |= {_seconds(costs, layers[:end], group, is_first=True) for end in ends}
+    ascending = sorted(limits)
+    at = bisect.bisect_left(
+        ascending,
+        True,
+        key=lambda limit: _within(costs, layers, group, others, limit, memory) is not None,
+    )
+    found = at < len(ascending) and _within(costs, layers, group, others, ascending[at], memory)
+    if not found:
+        raise InvalidInputError(
+            f"{costs.name} does not fit on {group + others} GPUs; expected smaller weights."
+        )
+    return found
+
+
+def _seconds(costs: Costs, layers: Sequence[Part], gpus: int, *, is_first: bool = False) -> float:
+    lookup = costs.shared_lookup_seconds(gpus) if is_first and costs.words else 0.0
+    return lookup + sum(costs.shared_seconds(part, gpus) for part in layers)
+
+
+def _within(
+    costs: Costs, layers: Sequence[Part], group: int, others: int, limit: float, memory: float
+) -> list[_Stage] | None:
+    """Return stages that take at most `limit` seconds each and fit, None if there are none.
+
+    Each takes as many layers as it can, and leaves one to each that follows. An input of each layer
+    has to fit beside the weights.
+    """
+    stages, start = [], 0
+    for number in range(0 if group else 1, others + 1):
+        is_first = number == 0
+        gpus = group if is_first else 1
+        beside = costs.weight_bytes(costs.words) / gpus if is_first else 0.0
+        end = start
+        while end < len(layers) - (others - number):
+            chosen = layers[start : end + 1]
+            held = beside + costs.weight_bytes(sum(part.weights for part in chosen)) / gpus
+            held += sum(part.kept for part in chosen)
+            if held > memory or _seconds(costs, chosen, gpus, is_first=is_first) > limit + 1e-12:
+                break
+            end += 1
+        if end == start and not is_first:
+            return None
+        chosen = layers[start:end]
+        stages.append(
+            _Stage(
+                len(chosen),
+                _seconds(costs, chosen, gpus, is_first=is_first),
+                sum(part.weights for part in chosen),
+                sum(part.kept for part in chosen),
+            )
+        )
+        start = end
+    return stages if start == len(layers) else None

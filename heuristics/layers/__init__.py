@@ -1,0 +1,53 @@
+"""What tools do with layers by default, each as its source says; see `defaults`."""
+
+from boundmark.problems.method import Deferred, Method
+
+
+def _default(name: str, summary: str, function: str) -> Method:
+    return Method(
+        name=name,
+        problem="layers",
+        kind="heuristic",
+        summary=summary,
+        run=Deferred(f"boundmark.heuristics.layers.defaults:{function}"),
+    )
+
+
+METHODS: tuple[Method, ...] = (
+    _default(
+        "vllm-even", "Even counts of layers, the rest from the last stage but one on.", "vllm"
+    ),
+    _default(
+        "accelerate-sequential",
+        "Devices filled one after the other, as device_map='sequential' does.",
+        "accelerate_sequential",
+    ),
+    _default(
+        "accelerate-balanced",
+        "Devices filled up to an equal share, as device_map='auto' and 'balanced' do.",
+        "accelerate_balanced",
+    ),
+    _default(
+        "accelerate-low-0",
+        "As accelerate-balanced, with as little as possible on the first device.",
+        "accelerate_balanced_low_0",
+    ),
+    _default("llama-cpp-memory", "Layers in proportion to free memory.", "llama_cpp"),
+    _default("megatron-uniform", "Equal counts of layers, if they divide.", "megatron_uniform"),
+    _default(
+        "megatron-outer",
+        "Equal counts, where embedding and loss count as a layer each.",
+        "megatron_outer",
+    ),
+    _default(
+        "deepspeed-uniform", "Equal counts of all layers, the first ones one more.", "uniform"
+    ),
+    _default(
+        "deepspeed-parameters",
+        "Counts that balance parameters, as they are by default.",
+        "parameters",
+    ),
+    _default(
+        "torchtitan-weighted", "Even counts, embedding and output as a layer each.", "torchtitan"
+    ),
+)

@@ -1,0 +1,291 @@
+"""The rules by which tools cut layers, each written from what its source says.
+
+All go through the devices in their given order, and none looks at time. Layers before and behind
+the repeated ones (`outer`: an embedding, scores of words) are with the first and the last device,
+unless a rule says otherwise. Sources, as of the commits:
+
+vLLM
+    `get_pp_indices` in vllm/distributed/utils.py, vllm-project/vllm at 5a6541db. Of L mod k layers
+    that remain, the last stage gets none: they go to the stages before it, from behind.
+accelerate
+    `infer_auto_device_map` and `get_balanced_memory` in src/accelerate/utils/modeling.py,
+    huggingface/accelerate at 00cfd46a. Here, what is free is the capacity; the first device keeps
+    room for the largest layer that is left; the buffer is 1.25 times the largest repeated layer.
+    The mean of all leaf modules, which may be larger than that in small models, is not known here;
+    layers are never split. What does not fit goes to the CPU there, and is refused here.
+llama.cpp
+    `load_tensors` in src/llama-model.cpp, ggml-org/llama.cpp at a5410f04, with `-ngl 99` and
+    without `-ts`: layer i of L, and the output as layer L, go to the first device whose share of
+    free memory, with those before, is above i / (L + 1). The input layer, on the CPU there, is with
+    layer 0.
+Megatron-LM
+    `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py, NVIDIA/Megatron-LM
+    at 767a8a81: counts are equal or refused; with `--account-for-embedding-in-pipeline-split` and
+    `--account-for-loss-in-pipeline-split`, embedding and loss are a layer each.
+DeepSpeed
+    `partition_uniform` and `partition_balanced` in deepspeed/runtime/utils.py,
+    deepspeedai/DeepSpeed at e466bd53, as `PipelineModule(partition_method="uniform" |
+    "parameters")` calls them. Of several partitions with the least largest weight, the one that "
+    "fills stages from the front is taken
+    here.
+torchtitan
+    `generate_llm_fqn_per_model_part` in torchtitan/distributed/pipeline_parallel.py,
+    pytorch/torchtitan at fb3b230e, with input and output weight 1, and one stage per device.
+"""
+
+import bisect
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from boundmark.problems.arrays import frozen
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.layers import LayerAssignment, LayersInstance
+from boundmark.problems.method import Budget, Progress
+
+BUFFER = (5, 4)
+
+
+def report(instance: LayersInstance, counts: Sequence[int], progress: Progress) -> None:
+    """Report the assignment that gives devices so many layers, in their order.
+
+    Raises
+    ------
+    UnsupportedError
+        If it does not fit into memory, or joined layers are apart.
+    """
+    devices = [device for device, count in enumerate(counts) for _ in range(count)]
+    solution = LayerAssignment(frozen(devices))
+    try:
+        instance.objective(solution)
+    except InvalidInputError as error:
+        raise UnsupportedError(f"the rule's assignment is none here: {error}") from error
+    progress.solution(solution)
+
+
+def with_outer(instance: LayersInstance, counts: Sequence[int]) -> list[int]:
+    """Return counts of all layers, for counts of the repeated ones."""
+    before, behind = instance.chain.outer
+    found = list(counts)
+    found[0] += before
+    # Where the last devices get nothing, what is behind stays with the last repeated layer.
+    found[max(at for at, count in enumerate(found) if count or at == 0)] += behind
+    return found
+
+
+def _repeated(instance: LayersInstance) -> int:
+    return instance.chain.layers - sum(instance.chain.outer)
+
+
+def _refuse_more_stages(layers: int, stages: int) -> None:
+    if stages > layers:
+        raise UnsupportedError(
+            f"there are {stages} stages for {layers} layers; the tool expects no more stages."
+        )
+
+
+def even(layers: int, stages: int) -> list[int]:
+    """Return the counts of vLLM."""
+    counts = [layers // stages] * stages
+    for at in range(2, layers % stages + 2):
+        counts[-at] += 1
+    return counts
+
+
+def vllm(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report vLLM's split."""
+    layers, stages = _repeated(instance), len(instance.chain.devices)
+    _refuse_more_stages(layers, stages)
+    report(instance, with_outer(instance, even(layers, stages)), progress)
+
+
+def filled(sizes: Sequence[int], limits: Sequence[int]) -> list[int]:
+    """Return how many layers go on each device, one after the other, as long as they fit.
+
+    Raises
+    ------
+    UnsupportedError
+        If layers are left.
+    """
+    counts = [0] * len(limits)
+    device, room = 0, limits[0]
+    # The largest of each layer and those behind it, for which the first device keeps room.
+    reserve = list(itertools.accumulate(reversed(sizes), max))[::-1]
+    for at, size in enumerate(sizes):
+        while size > room - (0 if device else reserve[at]):
+            device += 1
+            if device == len(limits):
+                raise UnsupportedError(
+                    f"{len(sizes) - at} of {len(sizes)} layers do not fit on the devices; the tool "
+                    "offloads them to the CPU."
+                )
+            room = limits[device]
+        counts[device] += 1
+        room -= size
+    return counts
+
+
+def _accelerate(instance: LayersInstance, limits: Sequence[int], progress: Progress) -> None:
+    report(instance, filled(instance.chain.sizes.tolist(), limits), progress)
+
+
+def _memory(instance: LayersInstance) -> list[int]:
+    return [int(instance.chain.capacity[kind]) for kind in instance.chain.devices]
+
+
+def accelerate_sequential(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the split of device_map='sequential'."""
+    _accelerate(instance, _memory(instance), progress)
+
+
+def balanced_limits(instance: LayersInstance, low_zero: bool) -> list[int]:
+    """Return how much accelerate puts on each device at most."""
+    free, sizes = _memory(instance), instance.chain.sizes.tolist()
+    count, total = len(free), sum(sizes)
+    if count == 1:
+        return [free[0] * 9 // 10]
+    before, behind = instance.chain.outer
+    repeated = sizes[before : len(sizes) - behind] or sizes
+    share = total // (count - 1 if low_zero else count) + BUFFER[0] * max(repeated) // BUFFER[1]
+    limits = [min(share, one) for one in free[:-1]] + free[-1:]
+    if low_zero:
+        limits[0] = min(free[0], max(0, total - sum(limits[1:])))
+    return limits
+
+
+def accelerate_balanced(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the split of device_map='auto' and 'balanced'."""
+    _accelerate(instance, balanced_limits(instance, low_zero=False), progress)
+
+
+def accelerate_balanced_low_0(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the split of device_map='balanced_low_0'."""
+    _accelerate(instance, balanced_limits(instance, low_zero=True), progress)
+
+
+def by_shares(layers: int, shares: Sequence[int]) -> list[int]:
+    """Return llama.cpp's counts of the repeated layers and the output, by shares of the devices."""
+    total = sum(shares)
+    splits = [share / total for share in itertools.accumulate(shares)]
+    counts = [0] * len(shares)
+    for at in range(layers + 1):
+        counts[min(bisect.bisect_right(splits, at / (layers + 1)), len(shares) - 1)] += 1
+    return counts
+
+
+def llama_cpp(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the split by free memory."""
+    before, behind = instance.chain.outer
+    layers = instance.chain.layers - before - max(1, behind)
+    if layers < 0:
+        raise UnsupportedError("there is no layer besides the output; the tool expects some.")
+    counts = by_shares(layers, _memory(instance))
+    counts[min(at for at, count in enumerate(counts) if count)] += before
+    counts[max(at for at, count in enumerate(counts) if count)] += max(0, behind - 1)
+    report(instance, counts, progress)
+
+
+def megatron_uniform(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report equal counts, with embedding and loss on the first and the last stage."""
+    layers, stages = _repeated(instance), len(instance.chain.devices)
+    if layers % stages or layers == 0:
+        raise UnsupportedError(
+            f"{layers} layers do not divide by {stages} stages, as the tool asks."
+        )
+    report(instance, with_outer(instance, [layers // stages] * stages), progress)
+
+
+def megatron_outer(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report equal counts of all layers, embedding and loss among them."""
+    layers, stages = instance.chain.layers, len(instance.chain.devices)
+    if layers % stages:
+        raise UnsupportedError(
+            f"{layers} layers do not divide by {stages} stages, as the tool asks."
+        )
+    report(instance, [layers // stages] * stages, progress)
+
+
+def uniform_counts(layers: int, stages: int) -> list[int]:
+    """Return equal counts, of which the first ones are larger by one if need be."""
+    return [layers // stages + (at < layers % stages) for at in range(stages)]
+
+
+def uniform(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report DeepSpeed's partition_method='uniform'."""
+    counts = uniform_counts(instance.chain.layers, len(instance.chain.devices))
+    report(instance, counts, progress)
+
+
+def balanced_counts(sizes: Sequence[int], stages: int) -> list[int]:
+    """Return the counts with the least largest sum of sizes, stages filled from the front."""
+    if len(sizes) <= stages:
+        return uniform_counts(len(sizes), stages)
+    low, high = max(sizes), sum(sizes)
+    while low < high:
+        middle = (low + high) // 2
+        if len(_greedy(sizes, middle)) <= stages:
+            high = middle
+        else:
+            low = middle + 1
+    counts = _greedy(sizes, low)
+    return counts + [0] * (stages - len(counts))
+
+
+def _greedy(sizes: Sequence[int], limit: int) -> list[int]:
+    counts, room = [0], limit
+    for size in sizes:
+        if size > room:
+            counts.append(0)
+            room = limit
+        counts[-1] += 1
+        room -= size
+    return counts
+
+
+def parameters(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report DeepSpeed's partition_method='parameters', which is its default."""
+    counts = balanced_counts(instance.chain.sizes.tolist(), len(instance.chain.devices))
+    report(instance, counts, progress)
+
+
+def torchtitan(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report torchtitan's split, one stage per device."""
+    stages, layers = len(instance.chain.devices), _repeated(instance)
+    effective = layers + 2
+    if stages > effective:
+        raise UnsupportedError(f"{stages} stages are more than the {effective} layers that count.")
+    if stages == 1:
+        report(instance, [instance.chain.layers], progress)
+        return
+    counts = uniform_counts(effective, stages)
+    counts[0] -= 1
+    counts[-1] -= 1
+    # As there, layers are handed out in turn until there are none.
+    left = layers
+    for at, count in enumerate(counts):
+        counts[at] = min(count, left)
+        left -= counts[at]
+    before, behind = instance.chain.outer
+    counts[0] += before
+    counts[-1] += behind
+    report(instance, counts, progress)

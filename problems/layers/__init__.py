@@ -1,0 +1,134 @@
+"""`layers`: a chain of layers cut into stages, for devices that differ and have limited memory."""
+
+from dataclasses import dataclass, replace
+
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.layers.assignment import NAMING, TABLE, LayerAssignment, Stage
+from boundmark.problems.layers.chain import LayerChain
+from boundmark.problems.layers.costs import chain_of
+from boundmark.problems.layers.fleet import EXPECTED, read_fleet
+from boundmark.problems.layers.graph_cuts import GraphLayers
+from boundmark.problems.layers.instance import GOALS, ORDERS, LayersInstance, StageLoad
+from boundmark.problems.layers.model import (
+    AS_GIVEN,
+    PHASES,
+    LayerFacts,
+    LayerModel,
+    Operation,
+    Workload,
+)
+from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
+from boundmark.problems.problem import Problem
+
+MEMORY_PERCENT = 90
+
+
+@dataclass(frozen=True)
+class DevicesParameter:
+    """Devices in a line, or a cluster."""
+
+    name: str
+    summary: str
+    default: str = ""
+    default_text: str = "those of the model's file"
+
+    metavar = "DEVICES"
+
+    def read(self, text: str) -> str:
+        """Return the text."""
+        return self.check(text)
+
+    def check(self, value: object) -> str:
+        """Return the value if it is a text; what it lists is read with the model."""
+        if not isinstance(value, str) or len(value) > 1000:
+            raise InvalidInputError(f"{self.name} is {quoted(value)}; expected {EXPECTED}.")
+        return value
+
+
+def _adapt(source: ComputationGraph | LayerModel | LayerChain) -> LayerModel | LayerChain:
+    return GraphLayers(source) if isinstance(source, ComputationGraph) else source
+
+
+def _instance(
+    source: LayerModel | LayerChain, *, goal: str, device_order: str, micro_batches: int,
+    devices: str, memory_percent: int, phase: str, batch: int, context: int, weight_bits: int,
+    cache_bits: int,
+) -> LayersInstance:  # fmt: skip
+    """Return an instance; what the chain was made of is kept with it, as far as it was given."""
+    given: dict[str, int | str] = {
+        "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
+        "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits,
+    }  # fmt: skip
+    defaults = {one.name: one.default for one in PROBLEM.parameters}
+    made_of = {name: value for name, value in given.items() if value != defaults[name]}
+    if isinstance(source, LayerChain):
+        if made_of:
+            raise InvalidInputError(
+                f"{next(iter(made_of))} is given, and the layers come with times; expected none."
+            )
+        return LayersInstance(source, goal, device_order, micro_batches)
+    workload = Workload(phase, batch, context, weight_bits, cache_bits)
+    chain = chain_of(source, workload, read_fleet(devices), memory_percent)
+    return LayersInstance(replace(chain, made_of=made_of), goal, device_order, micro_batches)
+
+
+PROBLEM = Problem(
+    name="layers",
+    description="Cut a chain of layers into stages for devices that differ, within their memory.",
+    sources=(LayerModel, LayerChain, ComputationGraph),
+    adapt=_adapt,
+    parameters=(
+        ChoiceParameter(
+            "goal",
+            "what is minimised: the slowest stage, the time of one input, or that of all "
+            "micro-batches",
+            GOALS,
+            GOALS[0],
+        ),
+        ChoiceParameter(
+            "device_order",
+            "whether stages have to follow the order of the devices",
+            ORDERS,
+            ORDERS[0],
+        ),
+        IntegerParameter(
+            "micro_batches",
+            "number of micro-batches of a makespan, and at most in flight in training",
+            1,
+            8,
+        ),
+        DevicesParameter("devices", "devices, such as 2xA100-80GB,4xA10, or a cluster"),
+        IntegerParameter(
+            "memory_percent", "how much of each device's memory layers may take", 1, MEMORY_PERCENT
+        ),
+        ChoiceParameter("phase", "what a model does", PHASES, AS_GIVEN),
+        IntegerParameter("batch", "sequences of a micro-batch", 1, 0, "asked for"),
+        IntegerParameter(
+            "context", "tokens of a sequence, in the cache when decoding", 1, 0, "asked for"
+        ),
+        IntegerParameter("weight_bits", "bits of a parameter", 1, 0, "as the model's file has it"),
+        IntegerParameter("cache_bits", "bits of an entry of the cache", 1, 0, "16"),
+    ),
+    instance=_instance,
+    instance_from_json=LayersInstance.from_json,
+    solution_from_json=LayerAssignment.from_json,
+    immediate={"layer-reach": {"steps": 400_000}},
+    rounds=(("layer-reach",),),
+    precedence=60,
+    naming=NAMING,
+    table=TABLE,
+)
+
+__all__ = [
+    "PROBLEM",
+    "LayerAssignment",
+    "LayerChain",
+    "LayerFacts",
+    "LayerModel",
+    "LayersInstance",
+    "Operation",
+    "Stage",
+    "StageLoad",
+    "Workload",
+]

@@ -1,0 +1,223 @@
+"""A chain of layers with costs on the devices that may run them."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.ticks import LARGEST_TOTAL
+
+# So that a table of pairs of types, and one of all devices, stays small.
+MOST_DEVICES = 1024
+MOST_LAYERS = 16384
+
+
+@dataclass(frozen=True, eq=False)
+class LayerChain:
+    """n layers in their order, and devices of some types, which differ in costs, memory and links.
+
+    Two devices are of one type if nothing but their names tells them apart: same times, memory and
+    links to all others.
+
+    Attributes
+    ----------
+    time
+        Ticks of each layer on each type, forward and, in training, backward pass, shape (T, n).
+    weights
+        Bytes that each layer keeps on its device: parameters, state of an optimiser, a cache of
+        keys and values, shape (n,).
+    held
+        Bytes that each layer keeps for each micro-batch in flight, shape (n,).
+    tied
+        Triples ``(i, j, bytes)``: layers i < j share so many bytes, which a device that has both
+        keeps once.
+    joined
+        Layers that share a device with the layer before them, ascending.
+    transfer
+        Ticks to move what each layer but the last hands on, over each kind of link, shape (L, n -
+        1).
+    link
+        Kind of the link from a device of the row's type to another one of the column's, shape (T,
+        T).
+    devices
+        Type of each device, in the order in which they stand.
+    capacity
+        Bytes of memory of each type, shape (T,).
+    sizes
+        Bytes of each layer's parameters alone, which tools go by, shape (n,).
+    outer
+        How many layers at the beginning and at the end are none of the repeated ones: an embedding,
+        and scores of words.
+    training
+        Whether a stage holds several micro-batches in flight, as many as there are stages from it
+        to the end (1F1B), and at most all.
+    names
+        One name per layer, for people; not part of an instance's identity.
+    device_names
+        One name per device, likewise.
+    tick
+        What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
+    """
+
+    time: IntArray
+    weights: IntArray
+    held: IntArray
+    tied: tuple[tuple[int, int, int], ...]
+    joined: tuple[int, ...]
+    transfer: IntArray
+    link: IntArray
+    devices: tuple[int, ...]
+    capacity: IntArray
+    sizes: IntArray
+    outer: tuple[int, int]
+    training: bool
+    names: tuple[str, ...]
+    device_names: tuple[str, ...]
+    tick: str = "unit"
+    made_of: dict[str, int | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.names) <= MOST_LAYERS:
+            raise InvalidInputError(
+                f"there are {len(self.names)} layers; expected 1 to {MOST_LAYERS}."
+            )
+        if not 1 <= len(self.devices) <= MOST_DEVICES:
+            raise InvalidInputError(
+                f"there are {len(self.devices)} devices; expected 1 to {MOST_DEVICES}."
+            )
+        for name in ("weights", "held", "sizes"):
+            values = non_negative_integers(getattr(self, name), name, self.names)
+            object.__setattr__(self, name, values)
+        for name in ("time", "transfer", "link", "capacity"):
+            object.__setattr__(self, name, _table(getattr(self, name), name))
+        self._check_shapes()
+        self._check_groups()
+        self._check_total()
+        self.check_memory()
+
+    @property
+    def layers(self) -> int:
+        """Number of layers, n."""
+        return len(self.names)
+
+    @property
+    def types(self) -> int:
+        """Number of types of devices, T."""
+        return len(self.capacity)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How many devices of each type there are."""
+        return tuple(self.devices.count(kind) for kind in range(self.types))
+
+    @cached_property
+    def dag(self) -> Dag:
+        """The chain as a graph."""
+        pairs = [(at, at + 1) for at in range(self.layers - 1)]
+        return Dag.from_edges(self.layers, pairs, self.names)
+
+    def memory(self, first: int, end: int, in_flight: int) -> int:
+        """Return the bytes that layers ``first .. end - 1`` take together on one device."""
+        shared = sum(size for i, j, size in self.tied if first <= i and j < end)
+        kept = int(self.weights[first:end].sum()) - shared
+        return kept + in_flight * int(self.held[first:end].sum())
+
+    def check_memory(self) -> None:
+        """Refuse a chain of which a layer fits nowhere, or that is larger than all memory.
+
+        Raises
+        ------
+        InvalidInputError
+            With how many bytes are missing, and where.
+        """
+        largest = int(self.capacity.max())
+        for at, name in enumerate(self.names):
+            needed = self.memory(at, at + 1, 1)
+            if needed > largest:
+                raise InvalidInputError(
+                    f"layer {quoted(name)} takes {needed:,} bytes, {needed - largest:,} more "
+                    "than the "
+                    f"largest device has; expected devices with more memory."
+                )
+        needed = self.memory(0, self.layers, 1)
+        total = sum(int(self.capacity[kind]) for kind in self.devices)
+        if needed > total:
+            raise InvalidInputError(
+                f"the {self.layers} layers take {needed:,} bytes, and the {len(self.devices)} "
+                "devices "
+                f"have {total:,}: {needed - total:,} are missing; expected more memory."
+            )
+
+    def _check_shapes(self) -> None:
+        n, kinds, links = self.layers, self.capacity.size, len(self.transfer)
+        expected = {
+            "time": (kinds, n), "transfer": (links, n - 1), "link": (kinds, kinds),
+            "capacity": (kinds,),
+        }  # fmt: skip
+        for name, shape in expected.items():
+            found = getattr(self, name).shape
+            if found != shape and not (name == "transfer" and n == 1):
+                raise InvalidInputError(f"{name} has the shape {found}; expected {shape}.")
+        if set(self.devices) != set(range(self.types)):
+            raise InvalidInputError(
+                f"devices have the types {sorted(set(self.devices))}; "
+                f"expected each of 0 to {self.types - 1} at least once."
+            )
+        if len(self.device_names) != len(self.devices):
+            raise InvalidInputError("device_names is not one name for each device.")
+        if links == 0 or (self.link >= links).any():
+            raise InvalidInputError(f"link names kinds beyond the {links} of transfer.")
+
+    def _check_groups(self) -> None:
+        if len(self.outer) != 2 or min(self.outer) < 0 or sum(self.outer) > self.layers:
+            raise InvalidInputError(
+                f"outer is {quoted(self.outer)}; expected how many layers are at both ends, at "
+                "most "
+                f"{self.layers}."
+            )
+        if any(not 0 < at < self.layers for at in self.joined) or list(self.joined) != sorted(
+            set(self.joined)
+        ):
+            raise InvalidInputError(
+                f"joined is {quoted(self.joined)}; expected layers from 1 to {self.layers - 1}, "
+                "ascending."
+            )
+        seen: set[int] = set()
+        for i, j, size in self.tied:
+            if not 0 <= i < j < self.layers or {i, j} & seen:
+                raise InvalidInputError(
+                    f"tied has {[i, j]}; expected pairs of layers, each layer in one at most."
+                )
+            if not 0 <= size <= min(int(self.weights[i]), int(self.weights[j])):
+                raise InvalidInputError(
+                    f"layers {i} and {j} share {size} bytes; expected no more than either keeps."
+                )
+            seen |= {i, j}
+
+    def _check_total(self) -> None:
+        """Refuse costs of which sums would not stay exact everywhere."""
+        slowest = int(self.time.max(axis=0).astype(object).sum())
+        moved = int(self.transfer.max(axis=0).astype(object).sum()) if self.layers > 1 else 0
+        if slowest + moved > LARGEST_TOTAL:
+            raise InvalidInputError(
+                f"the costs add up to {slowest + moved:.3g} ticks; expected at most 2^53, so use a "
+                "coarser tick."
+            )
+        flights = len(self.devices) if self.training else 1
+        bytes_ = sum(map(int, self.weights)) + flights * sum(map(int, self.held))
+        if max(bytes_, int(self.capacity.astype(object).max())) > LARGEST_TOTAL:
+            raise InvalidInputError(
+                f"the layers take {bytes_:.3g} bytes; expected at most 2^53, so use a larger unit."
+            )
+
+
+def _table(values: object, name: str) -> IntArray:
+    table = frozen(values, name)
+    if (table < 0).any():
+        raise InvalidInputError(f"{name} has a negative entry; expected none.")
+    if table.size and name == "time" and int(np.asarray(table).max()) > LARGEST_TOTAL:
+        raise InvalidInputError(f"{name} has {table.max()} ticks; expected at most 2^53.")
+    return table

@@ -1,0 +1,132 @@
+"""Models as chains of layers: what each computes, moves and keeps, before a device is chosen."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from boundmark.problems.errors import InvalidInputError
+
+PREFILL, DECODE, TRAINING = "prefill", "decode", "training"
+AS_GIVEN = "as-given"
+PHASES = (AS_GIVEN, PREFILL, DECODE, TRAINING)
+
+# A backward pass takes twice the arithmetic of a forward pass.
+TRAINING_FACTOR = 3
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a model does, as far as the user has said so.
+
+    Attributes
+    ----------
+    phase
+        One of `PHASES`.
+    batch
+        Sequences of a micro-batch; 0 if nobody says.
+    context
+        Tokens of a sequence: all of them in prefill and training, those in the cache in decoding; 0
+        if nobody says.
+    weight_bits, cache_bits
+        Bits of a parameter and of an entry of the cache; 0 for what the model's file says, and for
+        16.
+    """
+
+    phase: str = AS_GIVEN
+    batch: int = 0
+    context: int = 0
+    weight_bits: int = 0
+    cache_bits: int = 0
+
+    def require(self, needs_context: bool = True) -> None:
+        """Refuse a workload that leaves open what a transformer's costs depend on.
+
+        Raises
+        ------
+        InvalidInputError
+            For the first of phase, batch and context that is missing.
+        """
+        if self.phase == AS_GIVEN:
+            raise InvalidInputError(
+                "phase is not given; expected prefill, decode or training for a model's "
+                "configuration."
+            )
+        if self.batch == 0:
+            raise InvalidInputError("batch is not given; expected the sequences of a micro-batch.")
+        if self.context == 0 and needs_context:
+            raise InvalidInputError("context is not given; expected the tokens of a sequence.")
+
+
+class Operation(NamedTuple):
+    """Arithmetic operations, and bytes read and written, of something that is launched."""
+
+    flops: float
+    moved: float
+
+
+@dataclass(frozen=True)
+class LayerFacts:
+    """What a layer does in a pass, and keeps.
+
+    Attributes
+    ----------
+    operations
+        One after another.
+    weights
+        Bytes that stay: parameters, state of an optimiser, cache.
+    held
+        Bytes for each micro-batch in flight.
+    output
+        Bytes that go to the next layer, in all directions together.
+    parameters
+        Bytes of its parameters alone, as a tool that loads it counts them.
+    seconds
+        By name of a device: measured times, which count instead of operations.
+    """
+
+    name: str
+    operations: tuple[Operation, ...]
+    weights: int
+    held: int
+    output: int
+    parameters: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+class LayerModel(ABC):
+    """A model whose layers depend on what it does; what files of models are read as.
+
+    Attributes
+    ----------
+    dtype
+        In which it computes.
+    notes
+        What was taken for granted, as sentences.
+    """
+
+    dtype: str = "float16"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def outer(self) -> tuple[int, int]:
+        """How many layers at both ends are none of the repeated ones."""
+        return (0, 0)
+
+    @abstractmethod
+    def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:
+        """Return the layers in their order.
+
+        Raises
+        ------
+        InvalidInputError
+            If the workload leaves something open, or the model cannot do it.
+        """
+
+    def tied(self, workload: Workload) -> tuple[tuple[int, int, int], ...]:
+        """Return pairs of layers that share so many bytes."""
+        return ()
+
+    def joined(self) -> tuple[int, ...]:
+        """Return the layers that have to be with the one before them."""
+        return ()

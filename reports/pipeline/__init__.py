@@ -1,0 +1,47 @@
+"""The report of `pipeline`: the default one by number of stages, and the tables of [MTPP24]."""
+
+from dataclasses import replace
+
+from boundmark.reports.default import DEFAULT
+from boundmark.reports.pipeline.drawings import drawing_section
+from boundmark.reports.pipeline.hierarchy import hierarchy_section, hierarchy_table
+from boundmark.reports.pipeline.quotients import paper_form_section, reference_bounds
+from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
+from boundmark.reports.sections.bounds import bound_section
+from boundmark.reports.sections.gaps import gap_section
+from boundmark.reports.sections.instances import instance_section
+from boundmark.reports.sections.methods import method_section
+from boundmark.reports.sections.runtime import runtime_section
+from boundmark.reports.tables.by_parameter import tables_by_parameter
+from boundmark.reports.tables.methods import method_table
+
+
+def tables(results: ProblemResults) -> Tables:
+    """Return the default tables, with solutions relative to the simple lower bound."""
+    bounds = reference_bounds(results.tasks, results.certified)
+    reference = bounds.set_index("instance_sha256")["bound"]
+    return {
+        **tables_by_parameter(results, reference),
+        "methods": method_table(results.tasks, results.certified),
+        "reference_bounds": bounds,
+        results.grouping.named("hierarchy"): hierarchy_table(results),
+    }
+
+
+REPORT = replace(
+    DEFAULT,
+    grouping=Grouping("k", "k (stages)"),
+    tables=tables,
+    sections=(
+        gap_section,
+        bound_section,
+        hierarchy_section,
+        paper_form_section,
+        runtime_section,
+        drawing_section,
+        method_section,
+        instance_section,
+    ),
+)
+
+__all__ = ["REPORT"]

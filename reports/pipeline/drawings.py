@@ -1,0 +1,148 @@
+"""Drawings of partitions: a graph with its nodes in the colours of their stages."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from boundmark.problems.errors import StoreError
+from boundmark.problems.graph_layout import layered
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.instance import in_pipeline_order
+from boundmark.problems.pipeline.objective import stage_costs
+from boundmark.reports.pages.page import Section
+from boundmark.reports.plots.plot import Plot, instance_plot
+from boundmark.reports.plots.style import COLOURS, GREY, MARKERS
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.stored.documents import parsed_pair
+from boundmark.reports.tables.rows import best_rows, rows
+from boundmark.reports.text import integer, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+DRAWN_COLUMNS = ["kind", "x", "y", "to_x", "to_y", "stage", "cost"]
+
+
+def partition_data(instance: PipelineInstance, partition: Partition) -> pd.DataFrame:
+    """Return one row per node, with its stage in pipeline order, and one per edge.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `kind`, ``"node"`` or ``"edge"``; `x`, the node's level, and `y`; `to_x`, `to_y` of
+        an edge's consumer; `stage`, from 1, and `cost` of the node's stage in ticks.
+    """
+    dag, layout = instance.graph.dag, layered(instance.graph.dag)
+    ordered = in_pipeline_order(instance, partition)
+    costs = stage_costs(instance.graph, ordered.stages, instance.k)
+    places = [(float(x), -y) for x, y in zip(layout.rows, layout.columns, strict=True)]
+    edges = [
+        ("edge", *places[tail], *places[head], None, None)
+        for tail, head in dag.edge_pairs().tolist()
+    ]
+    nodes = [
+        ("node", *places[node], None, None, stage + 1, int(costs[stage]))
+        for node, stage in enumerate(ordered.stages.tolist())
+    ]
+    data = pd.DataFrame([*edges, *nodes], columns=DRAWN_COLUMNS)
+    return data.astype({"stage": "Int64", "cost": "Int64", "to_x": "float64", "to_y": "float64"})
+
+
+def partition_size(data: pd.DataFrame) -> tuple[float, float]:
+    """Return a width and a height that suit a drawing, in inches."""
+    nodes = data[data["kind"] == "node"]
+    across, down = nodes["x"].max() - nodes["x"].min(), nodes["y"].max() - nodes["y"].min()
+    return min(15.0, max(7.4, 0.13 * across)), min(7.0, max(1.6, 0.22 * (down + 1)))
+
+
+def draw_partition(data: pd.DataFrame, axes: "Axes", first: int = 1) -> None:
+    """Draw all edges as one line, and a mark per node.
+
+    Parameters
+    ----------
+    first
+        What the legend calls the first stage.
+    """
+    edges = data[data["kind"] == "edge"]
+    gaps = np.full(len(edges), np.nan)
+    axes.plot(
+        np.column_stack([edges["x"], edges["to_x"], gaps]).ravel(),
+        np.column_stack([edges["y"], edges["to_y"], gaps]).ravel(),
+        color=GREY,
+        linewidth=0.5,
+        zorder=1,
+    )
+    nodes = data[data["kind"] == "node"]
+    for stage in sorted({int(value) for value in nodes["stage"]}):
+        part, at = nodes[nodes["stage"] == stage], stage - 1
+        axes.plot(
+            part["x"],
+            part["y"],
+            linestyle="none",
+            marker=MARKERS[at % len(MARKERS)],
+            color=COLOURS[at % len(COLOURS)],
+            markersize=4.5,
+            label=f"stage {at + first}: {int(part['cost'].iloc[0]):,}",
+        )
+    axes.set_axis_off()
+
+
+# Larger graphs are but a cloud of marks.
+MOST_NODES, MOST_DRAWINGS = 250, 6
+
+# Few enough stages to tell apart, enough to see how a graph is cut.
+USUAL_STAGES = 4
+
+MEANING = (
+    "Best verified partitions: producers left of consumers, one colour and mark per stage, with "
+    "the stage's cost in ticks: work, tensors that enter and leave, and overflow. Drawn are the "
+    f"largest graphs of at most {MOST_NODES} nodes, with about {USUAL_STAGES} stages."
+)
+
+
+def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the drawings of some partitions, and which cannot be read; None without either."""
+    chosen = _chosen(results.certified)
+    best = best_rows(results.tasks, "objective")[["instance_sha256", "solution_sha256"]]
+    plots, paragraphs = [], [MEANING]
+    for row in rows(chosen.merge(best, how="left")):
+        try:
+            pair = parsed_pair(results.store, row, PipelineInstance.from_json, Partition.from_json)
+        except StoreError:
+            # The error names the folder, which the page does not depend on.
+            paragraphs.append(
+                f"Not drawn, because instance or partition cannot be read: {row.instance}, "
+                f"{row.parameters}."
+            )
+            continue
+        if pair is not None:
+            plots.append(_plot(row, partition_data(*pair)))
+    if not plots and len(paragraphs) == 1:
+        return None
+    return Section("Partitions", plots=tuple(plots), paragraphs=tuple(paragraphs))
+
+
+def _chosen(certified: pd.DataFrame) -> pd.DataFrame:
+    """Return an instance of each graph to draw, in the order of the certified table."""
+    solved = certified[certified["objective"].notna() & (certified["nodes"] <= MOST_NODES)]
+    if "param_k" not in solved:
+        return solved.iloc[:0]
+    by_stages = solved.assign(distance=(solved["param_k"] - USUAL_STAGES).abs())
+    ordered = by_stages.sort_values(["distance", "param_k"], kind="stable")
+    each = ordered.drop_duplicates(["dataset", "instance"])
+    largest = each.sort_values(["nodes", "dataset", "instance"], ascending=[False, True, True])
+    return largest.head(MOST_DRAWINGS).sort_index()
+
+
+def _plot(row: Any, data: pd.DataFrame) -> Plot:
+    if row.optimal:
+        known = "proven optimal"
+    else:
+        known = f"certified bound {integer(row.bound)}, gap {percent(row.gap)}\N{NO-BREAK SPACE}%"
+    width, height = partition_size(data)
+    caption = f"By {row.objective_method}: slowest stage {integer(row.objective)}, {known}."
+    plot = instance_plot("partition", row, caption, data, draw_partition)
+    return replace(plot, width=width, height=height)

@@ -1,0 +1,299 @@
+"""The hierarchy of lower bounds of [MTPP24], in the form of its Tables 1 and 3 and its Figure 4.
+
+Four levels, each of which costs more than the one before: the simple bound, two relaxations with
+three superblocks, and the program of all stages. The paper's tables show for each level "the best
+available lower bound from the MIP hierarchy", which is the largest bound up to that level.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from boundmark.reports.pages.page import Cell, Section, Table
+from boundmark.reports.pipeline.quotients import SIMPLE_METHODS
+from boundmark.reports.plots.plot import Panels, Plot
+from boundmark.reports.plots.style import Looks, plain_log_ticks
+from boundmark.reports.plots.style import looks as looks_of
+from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
+from boundmark.reports.sections.runtime import draw_runtime_scatter, runtime_scatter_data
+from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.tables.certified import is_tenable
+from boundmark.reports.tables.parameters import groups, per_instance, values_in_order
+from boundmark.reports.text import MISSING, decimal, natural_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of the hierarchy.
+
+    Attributes
+    ----------
+    name
+        As the paper calls it.
+    methods
+        Names of methods, whatever their parameters; the best of them counts.
+    """
+
+    name: str
+    methods: tuple[str, ...]
+
+
+SIMPLE = Level("simple (Lemma 3.3)", SIMPLE_METHODS)
+PROGRAMS = tuple(Level(name, (name,)) for name in ("bottleneck", "bottleneck-guess", "exact"))
+
+BEST_CERTIFIED = "best certified bound of all methods"
+BEST_SOLUTION = "best solution of all methods"
+
+# Of the paper's solutions, by which its bounds are divided.
+GENETIC = "brkga"
+
+COLUMNS = ["dataset", "level", "kind", "instances", "delivered", "mean"]
+
+
+def is_run_of(methods: "pd.Series[Any]", names: Sequence[str]) -> "pd.Series[bool]":
+    """Return which of the unique names of methods are ways to run one of some methods."""
+    found: pd.Series[bool] = methods.str.partition(" (")[0].isin(list(names))
+    return found
+
+
+def normalisers(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return what bounds are divided by: the best verified solution of BRKGA, or else of all.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By instance hash, columns `upper`, above 0, and `is_genetic`.
+    """
+    genetic = tasks[tasks["method"].str.startswith(GENETIC)]
+    found = genetic.groupby("instance_sha256")["objective"].min().astype("float64")
+    best = certified.set_index("instance_sha256")["objective"].astype("float64")
+    found = found.reindex(best.index)
+    table = pd.DataFrame({"upper": found.fillna(best), "is_genetic": found.notna()})
+    return table[table["upper"] > 0]
+
+
+def ran_levels(tasks: pd.DataFrame) -> tuple[Level, ...]:
+    """Return the programs of which there are tasks."""
+    return tuple(level for level in PROGRAMS if is_run_of(tasks["method"], level.methods).any())
+
+
+def hierarchy_table(results: ProblemResults) -> pd.DataFrame:
+    """Return geometric means over instances of the best bound up to each level over BRKGA's cost.
+
+    A claim above a verified solution is no bound and left out. Instances without a simple bound
+    are left out too, so that all levels are about the same instances. Below the levels are the best
+    certified bound and the best solution of all methods, over the same cost.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `dataset`, `level`, `kind` (``"certified"``, ``"claimed"`` or ``"solution"``), that
+        of the grouping; `instances`; `delivered`, on how many of them the level itself has a bound;
+        `mean`. Empty where no program of the paper ran.
+    """
+    by, tasks, certified = results.grouping.column, results.tasks, results.certified
+    levels = ran_levels(tasks)
+    uppers = normalisers(tasks, certified)
+    simple = _best(tasks, SIMPLE, "bound_certified")
+    known = certified.set_index("instance_sha256")
+    known = known[
+        known.index.isin(uppers.index) & known.index.isin(simple.index) & known[by].notna()
+    ]
+    if not levels or known.empty:
+        return pd.DataFrame(columns=[*COLUMNS[:3], by, *COLUMNS[3:]])
+    tenable = tasks[is_tenable(tasks, known["objective"].astype("float64"))]
+    own: dict[tuple[str, str], pd.Series[float]] = {(SIMPLE.name, "certified"): simple}
+    values = dict(own)
+    reached = simple
+    for level in levels:
+        claims = _best(tenable, level, "bound_claimed").reindex(reached.index)
+        reached = reached.where(~(claims > reached), claims)
+        own[level.name, "claimed"], values[level.name, "claimed"] = claims, reached
+    for name, kind, column in (
+        (BEST_CERTIFIED, "certified", "bound"),
+        (BEST_SOLUTION, "solution", "objective"),
+    ):
+        own[name, kind] = values[name, kind] = known[column].astype("float64")
+    rows = []
+    for dataset, value, group in groups(known[["dataset", by]], by):
+        upper = uppers["upper"].reindex(group.index)
+        for (name, kind), found in values.items():
+            ratios = found.reindex(group.index) / upper
+            delivered = int(own[name, kind].reindex(group.index).notna().sum())
+            mean = geometric_mean(ratios[ratios > 0])
+            rows.append((dataset, name, kind, value, len(group), delivered, mean))
+    return pd.DataFrame(rows, columns=[*COLUMNS[:3], by, *COLUMNS[3:]])
+
+
+def _best(tasks: pd.DataFrame, level: Level, column: str) -> "pd.Series[float]":
+    """Return the largest bound of a level's methods, by hash of the instances that have one."""
+    own = tasks[is_run_of(tasks["method"], level.methods)]
+    return per_instance(own, column).max(axis=1).dropna()
+
+
+NOTES = (
+    "Cells: geometric mean of bound over cost, the cost being that of the best solution that BRKGA "
+    "found, as in Archer et al. (ICML 2024), Tables 1 and 3. n: instances that have a simple bound "
+    "and a cost.",
+    "A level counts with the best bound up to it. Simple: the better of max work and mean work, "
+    "certified. Programs: what solvers claim in floating point within the time limit, without a "
+    "certificate; of several solvers, the best. The small number says on how many of n a program "
+    "itself has a claim; elsewhere the level before it stands for it.",
+    "Beneath: the best bound that the checker accepted, and the best verified solution, over the "
+    "same cost. The bound over that solution is the second last row divided by the last.",
+)
+
+
+def hierarchy_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the table of levels and the curves; None where no program of the paper ran."""
+    table = tables[results.grouping.named("hierarchy")]
+    if table.empty:
+        return None
+    plots = (_over_time(results), _times(results))
+    return Section("Paper form of bounds", (_page_table(results, table),), plots)
+
+
+def _page_table(results: ProblemResults, table: pd.DataFrame) -> Table:
+    by = results.grouping.column
+    values = values_in_order(table[by])
+    parts = []
+    for dataset in datasets_of(table):
+        part = table[table["dataset"] == dataset]
+        sizes = part.groupby(by)["instances"].max()
+        heading = [Cell(dataset), Cell("")]
+        heading += [Cell(f"n = {sizes.get(value, 0)}") for value in values]
+        cells = {key: line.set_index(by) for key, line in part.groupby("level", sort=False)}
+        parts.append((heading, list(cells.items()), dataset))
+    columns = [
+        PageColumn("lower bound", lambda row: row[0], is_text=True),
+        PageColumn("kind", lambda row: row[1]["kind"].iloc[0], is_text=True),
+        *(
+            PageColumn(results.grouping.heading(value), partial(_cell, value=value))
+            for value in values
+        ),
+    ]
+    costs = normalisers(results.tasks, results.certified)["is_genetic"]
+    others = int((~costs).sum())
+    fallback = f"On {others} of {len(costs)} instances BRKGA has none: the best of all."
+    notes = [*NOTES, *([fallback] if others else [])]
+    return page_table("Bounds of the hierarchy over the solution of BRKGA", columns, parts, notes)
+
+
+def _cell(row: Any, value: Any) -> Cell:
+    lines = row[1]
+    if value not in lines.index:
+        return Cell(MISSING)
+    line = lines.loc[value]
+    is_partial = line["delivered"] < line["instances"]
+    detail = f"{line['delivered']}/{line['instances']}" if is_partial else ""
+    return Cell(decimal(line["mean"], 4), detail)
+
+
+# Of the curves: from this time on, and at so many times.
+FIRST_SECONDS, MOST_TIMES = 0.01, 60
+
+
+def bounds_over_time(results: ProblemResults) -> pd.DataFrame:
+    """Return how the mean bound of each program grows, and that of `certify`, if it ran.
+
+    Returns
+    -------
+    pandas.DataFrame
+        That of the grouping, for its first, middle and last value; `method`; `seconds`; `mean` over
+        the instances of the best bound until then, at least the simple one, over BRKGA's cost.
+    """
+    by, tasks = results.grouping.column, results.tasks
+    names = [name for level in PROGRAMS for name in level.methods]
+    simple = _best(tasks, SIMPLE, "bound_certified")
+    uppers = normalisers(tasks, results.certified)["upper"]
+    chosen = tasks[is_run_of(tasks["method"], [*names, "certify"]) & tasks[by].notna()]
+    chosen = chosen[chosen["instance_sha256"].isin(simple.index.intersection(uppers.index))]
+    values = values_in_order(chosen[by])
+    shown = {values[0], values[len(values) // 2], values[-1]} if values else set()
+    chosen = chosen[chosen[by].isin(shown) & (chosen["status"] != "unsupported")]
+    bounds = results.traces[results.traces["kind"] != "solution"].merge(
+        chosen[["task_id", "instance_sha256"]], on="task_id"
+    )
+    limit = bounds["value"] <= bounds["instance_sha256"].map(uppers) * (1 + 1e-6)
+    events = {str(task): part for task, part in bounds[limit].groupby("task_id")}
+    rows = []
+    for (value, method), part in chosen.groupby([by, "method"], sort=True):
+        last = float(part["time_limit_seconds"].max())
+        if not last > FIRST_SECONDS:
+            continue
+        times = np.geomspace(FIRST_SECONDS, last, MOST_TIMES)
+        curves = [
+            _curve(events.get(task), times, simple[sha256]) / uppers[sha256]
+            for task, sha256 in zip(part["task_id"], part["instance_sha256"], strict=True)
+        ]
+        means = np.exp(np.log(np.stack(curves)).mean(axis=0))
+        rows += [(value, method, *point) for point in zip(times, means, strict=True)]
+    return pd.DataFrame(rows, columns=[by, "method", "seconds", "mean"])
+
+
+def _curve(events: pd.DataFrame | None, times: Any, floor: float) -> Any:
+    """Return the best bound until each time, at least the floor."""
+    if events is None:
+        return np.full(len(times), floor)
+    ordered = events.sort_values("seconds")
+    best = np.maximum.accumulate([floor, *ordered["value"]])
+    return best[np.searchsorted(ordered["seconds"].to_numpy(), times, side="right")]
+
+
+def draw_bounds_over_time(data: pd.DataFrame, axes: "Axes", looks: Looks) -> None:
+    """Draw a line per method over the seconds."""
+    for method in natural_order(data["method"]):
+        line, look = data[data["method"] == method], looks[method]
+        axes.plot(
+            line["seconds"], line["mean"], color=look.color, linestyle=look.linestyle,
+            marker=look.marker, markevery=12, label=method,
+        )  # fmt: skip
+    axes.set(xscale="log", xlabel="seconds", ylabel="bound over solution of BRKGA")
+    plain_log_ticks(axes.xaxis)
+
+
+def _over_time(results: ProblemResults) -> Plot:
+    data = bounds_over_time(results)
+    return Plot(
+        "bounds_over_time",
+        "Bounds over time",
+        "Geometric mean, over the instances that a method ran on, of its best bound until then "
+        "over BRKGA's cost, from the simple bound on. Programs claim, certify is checked. For the "
+        "first, the middle and the last number of stages.",
+        data,
+        partial(draw_bounds_over_time, looks=looks_of(natural_order(data["method"]))),
+        _panels(results),
+        height=3.6,
+    )
+
+
+def _times(results: ProblemResults) -> Plot:
+    """Return the plot of [MTPP24], Figure 4: times of SliceGraph and of the programs."""
+    names = [name for level in PROGRAMS for name in level.methods]
+    is_slicing = results.tasks["method"].str.startswith((GENETIC, "slicegraph"))
+    chosen = results.tasks[is_slicing | is_run_of(results.tasks["method"], names)]
+    draw: Callable[[pd.DataFrame, Axes], None] = partial(
+        draw_runtime_scatter, looks=looks_of(natural_order(chosen["method"]))
+    )
+    return Plot(
+        "program_times",
+        "Time of SliceGraph and of the programs against size",
+        "As Archer et al. (ICML 2024), Figure 4: a mark per task, filled if it ended ok. Programs "
+        "that are not solved stand at the time limit.",
+        runtime_scatter_data(chosen, results.grouping.column),
+        draw,
+        _panels(results),
+        height=3.6,
+    )
+
+
+def _panels(results: ProblemResults) -> Panels:
+    return Panels(results.grouping.column, results.grouping.heading)

@@ -1,0 +1,74 @@
+"""`solve --as` and `evaluate` of texts, by the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from boundmark.benchmarks.cli import main
+
+MODEL = "language-models/llama-3-8b"
+OPTIONS = ("--problem", "layers", "--phase", "decode", "--batch", "1", "--context", "1024")
+
+
+def boundmark(*arguments: str) -> tuple[int, str]:
+    """Return the exit code and the output of a command."""
+    done = CliRunner().invoke(main, [*arguments])
+    return done.exit_code, done.output
+
+
+def test_an_answer_names_stages_and_is_proven() -> None:
+    """A line for each stage, with what it takes and holds."""
+    code, text = boundmark("solve", MODEL, *OPTIONS, "--devices", "1xA10,2xT4@12", "--json")
+    answer = json.loads(text)
+    assert code == 0
+    assert answer["optimal"]
+    assert sum(stage["layers"] for stage in answer["stages"]) == 34
+    assert all(stage["memory"] <= stage["capacity"] for stage in answer["stages"])
+    code, text = boundmark("solve", MODEL, *OPTIONS, "--devices", "1xA10,2xT4@12", "--wide")
+    assert "nvidia-a10#0" in text
+    assert "gap              0 (optimal, certified)" in text
+
+
+def test_what_is_pasted_is_graded(tmp_path: Path) -> None:
+    """The optimum as a tool takes it is optimal; an even split is not, and lacks nothing else."""
+    devices = ("--devices", "1xA10,2xT4@12")
+    code, text = boundmark("solve", MODEL, *OPTIONS, *devices, "--as", "vllm")
+    assert code == 0
+    assert text.startswith(("CUDA_VISIBLE_DEVICES=", "VLLM_PP_LAYER_PARTITION="))
+    code, graded = boundmark("evaluate", MODEL, text.strip(), *OPTIONS, *devices)
+    assert code == 0
+    assert "optimal, certified" in graded
+    code, graded = boundmark("evaluate", MODEL, "-ts=11,11,12".replace("=", " "), "--help")
+    file = tmp_path / "split.txt"
+    file.write_text("VLLM_PP_LAYER_PARTITION=11,11,10\n")
+    code, graded = boundmark("evaluate", MODEL, str(file), *OPTIONS, *devices)
+    assert code == 0
+    assert "above the optimum" in graded
+    assert "is the slowest" in graded
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("solve", MODEL, *OPTIONS, "--devices", "4xA10", "--as", "tgi"), "expected one of vllm"),
+        (("solve", MODEL, *OPTIONS), "devices are not given; expected devices such as"),
+        (("solve", MODEL, "--problem", "layers", "--devices", "4xA10"), "phase is not given"),
+        (
+            ("evaluate", MODEL, "VLLM_PP_LAYER_PARTITION=1,2", *OPTIONS, "--devices", "2xA10"),
+            "the stages have 3 layers together; expected 32",
+        ),
+        (
+            ("solve", "language-models/llama-3-70b", *OPTIONS, "--devices", "2xA10"),
+            "are missing; expected more memory",
+        ),
+        (("solve", "onnx-light/alexnet", "-k", "2", "--as", "vllm"), "expected no --as"),
+    ],
+)
+def test_mistakes_are_a_sentence(arguments: tuple[str, ...], expected: str) -> None:
+    """And never a traceback."""
+    code, text = boundmark(*arguments)
+    assert code == 2
+    assert expected in text
+    assert "Traceback" not in text

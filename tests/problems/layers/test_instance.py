@@ -1,0 +1,93 @@
+"""Chains and instances: what is refused, what memory is missing, and graphs as chains."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tiny_layers import LARGER, with_goal
+
+from boundmark.datasets.resolve import load_member
+from boundmark.problems.arrays import frozen
+from boundmark.problems.canonical import canonical_json
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.layers import PROBLEM, LayerAssignment, LayersInstance
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"time": [[1] * 9] * 3}, "time has the shape"),
+        ({"time": [[-1] * 10] * 3}, "time has a negative entry"),
+        ({"weights": [0.5] * 10}, "weights of node 'layer 0' is 0.5; expected a non-negative"),
+        ({"weights": [-1] * 10}, "expected a non-negative integer"),
+        ({"capacity": [5, 5, 5]}, "take 25 bytes, and the 5 devices have 25|take"),
+        ({"capacity": [4, 4, 4]}, "layer 'layer 0' takes 5 bytes, 1 more than the largest device"),
+        ({"tied": ((0, 9, 5),)}, "layers 0 and 9 share 5 bytes; expected no more"),
+        ({"tied": ((0, 9, 1), (0, 3, 1))}, "expected pairs of layers, each layer in one at most"),
+        ({"joined": (0,)}, "expected layers from 1 to 9, ascending"),
+        ({"link": [[9] * 3] * 3}, "link names kinds beyond the 2 of transfer"),
+        ({"devices": (0, 1)}, "expected each of 0 to 2 at least once|device_names"),
+        ({"outer": (9, 9)}, "expected how many layers are at both ends"),
+        ({"time": [[2**52] * 10] * 3}, "expected at most 2\\^53"),
+    ],
+)
+def test_chains_that_are_none(changed: dict[str, Any], expected: str) -> None:
+    """A sentence says what was expected."""
+    with pytest.raises(InvalidInputError, match=expected):
+        replace(LARGER.chain, **changed)
+
+
+def test_how_much_memory_is_missing() -> None:
+    """In all, if every layer fits somewhere."""
+    chain = replace(LARGER.chain, tied=())
+    with pytest.raises(InvalidInputError, match=r"the 10 layers take 32 bytes, .* have 25: 7 are"):
+        replace(chain, capacity=[5] * 3)
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [
+        ([0] * 10, "device 'a' lacks 11 bytes: its 10 layers take 29; expected at most 18|lacks"),
+        ([0, 1] * 5, "the layers of device 'a' are not contiguous"),
+        ([0] * 5 + [7] * 5, "device 7 is used; expected 0 to 4"),
+        ([0] * 9, "a device for 9 layers; expected one for each of 10"),
+        ([0] * 4 + [1] + [2] * 5, "lacks|another device than the layer before it"),
+    ],
+)
+def test_assignments_that_are_none(devices: list[int], expected: str) -> None:
+    """With the device that lacks memory, and how much."""
+    with pytest.raises(InvalidInputError, match=expected):
+        LARGER.objective(LayerAssignment(frozen(devices)))
+
+
+def test_a_given_order() -> None:
+    """Stages that leave it are refused."""
+    sample = with_goal("bottleneck", "given")
+    with pytest.raises(InvalidInputError, match="stages leave the order of the devices"):
+        sample.objective(LayerAssignment(frozen([1] * 5 + [0] * 5)))
+
+
+def test_what_a_stored_instance_was_made_of_cannot_change() -> None:
+    """It remembers what was given, and refuses other devices."""
+    made = replace(LARGER, chain=replace(LARGER.chain, made_of={"devices": "2xA10"}))
+    stored = LayersInstance.from_json(json.loads(canonical_json(made.to_json())))
+    assert stored.sha256 == made.sha256
+    assert stored.parameters["devices"] == "2xA10"
+    assert stored.with_parameters({"goal": "latency"}).goal == "latency"
+    with pytest.raises(InvalidInputError, match="the instance is for '2xA10'"):
+        stored.with_parameters({"devices": "2xA100"})
+
+
+def test_a_graph_is_cut_where_one_tensor_passes() -> None:
+    """All operators are in some layer, and their times add up to the device's."""
+    source = load_member("onnx-light/squeezenet")
+    found = PROBLEM.maker(source)({"devices": "2xT4"})
+    assert isinstance(found, LayersInstance)
+    pipeline = len(source.operators)
+    assert 8 < found.nodes < pipeline
+    assert int(found.chain.sizes.sum()) == int(source.param_bytes.sum())
+    with pytest.raises(InvalidInputError, match="a graph has its own; expected none"):
+        PROBLEM.maker(source)({"devices": "2xT4", "batch": 3})
+    with pytest.raises(InvalidInputError, match="devices are not given"):
+        PROBLEM.maker(source)({})

@@ -1,0 +1,59 @@
+"""The script that makes the tables of docs/results-mtpp.md."""
+
+import pandas as pd
+import pytest
+from table_scripts import load_script
+
+
+def test_the_page_is_what_the_script_makes() -> None:
+    """From the data that stand beside it; made again, it is the same."""
+    module = load_script("mtpp")
+    page = module.PAGE.read_text()
+    assert module.with_parts(page) == page
+
+
+def test_the_papers_numbers_stand_above_ours() -> None:
+    """What only the paper has, what both have, and what only we have; empty where we have none."""
+    ours = pd.DataFrame(
+        [("exact", "claimed", 2, 3, 0.5), ("certified", "certified", 2, 3, 0.75)],
+        columns=["level", "kind", "param_k", "instances", "mean"],
+    )
+    printed = {"simple": (0.1,) * 6, "exact": (0.2,) * 6}
+    lines = load_script("mtpp").beside(ours, "level", printed, 2).splitlines()
+    assert lines[2:] == [
+        "| simple | paper | 0.10 | 0.10 | 0.10 | 0.10 | 0.10 | 0.10 |",
+        "| exact | paper | 0.20 | 0.20 | 0.20 | 0.20 | 0.20 | 0.20 |",
+        "|  | ours, claimed | 0.50 |  |  |  |  |  |",
+        "| certified | ours, certified | 0.75 |  |  |  |  |  |",
+        "| instances | ours | 3 | 0 | 0 | 0 | 0 | 0 |",
+    ]
+
+
+def test_what_the_licence_does_not_cover_is_said_in_its_row() -> None:
+    """With the limit that it passes; a row without a claim enters no mean."""
+    module = load_script("mtpp")
+    common = {
+        "graph": "erdos-renyi-1", "nodes": 63, "edges": 76, "program": "bottleneck", "k": 8,
+        "columns": 316, "rows": 369, "presolved_columns": 165, "presolved_rows": 365,
+        "claimed": 2600.0, "finished": False, "tree_nodes": 12, "seconds": 15.0, "threads": 1,
+        "reason": None, "best_known": 2900,
+    }  # fmt: skip
+    none = dict.fromkeys(("presolved_columns", "presolved_rows", "claimed", "tree_nodes"))
+    rows = pd.DataFrame(
+        [
+            {**common, "solver": "highs"},
+            {**common, "solver": "gurobi", **none, "rows": 2134, "reason": "Too large."},
+        ]
+    )
+    covered, beyond = module.solver_table(rows).splitlines()[2:]
+    assert "316 x 369 | 165 x 365 | 2,600.0 | 0.897 | 12 | 15.0 | 1 |" in covered
+    assert "316 x 2,134 | more than 2,000 rows |" in beyond
+    assert module.mean_solver_table(rows).splitlines()[2] == "| highs | 1 | 0.897 | 0.897 |"
+
+
+def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence names the mark."""
+    module = load_script("mtpp")
+    monkeypatch.setattr(module, "parts", lambda: {"table 9": "text"})
+    with pytest.raises(ValueError, match="<!-- table 9 -->"):
+        module.with_parts("# Page\n")

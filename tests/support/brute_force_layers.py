@@ -1,0 +1,93 @@
+"""The optimum of tiny instances of `layers`: all cuts, and all devices for the stages."""
+
+import itertools
+import random
+from collections.abc import Iterator
+
+from boundmark.problems.layers import LayerAssignment, LayerChain, LayersInstance, Stage
+
+
+def assignments(sample: LayersInstance) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the ends of stages and their devices, fitting or not."""
+    chain = sample.chain
+    n, devices = chain.layers, len(chain.devices)
+    for stages in range(1, min(n, devices) + 1):
+        for cuts in itertools.combinations(range(1, n), stages - 1):
+            if set(cuts) & set(chain.joined):
+                continue
+            for used in itertools.permutations(range(devices), stages):
+                if sample.device_order == "free" or list(used) == sorted(used):
+                    yield [*cuts, n], list(used)
+
+
+def cost(sample: LayersInstance, ends: list[int], used: list[int]) -> int | None:
+    """Return what an assignment costs, from the definition; None if it does not fit."""
+    chain, loads = sample.chain, []
+    for s, (end, device) in enumerate(zip(ends, used, strict=True)):
+        first, kind = ends[s - 1] if s else 0, chain.devices[device]
+        flights = min(sample.micro_batches, len(ends) - s) if chain.training else 1
+        taken = sum(int(chain.weights[i]) + flights * int(chain.held[i]) for i in range(first, end))
+        for i, j, shared in chain.tied:
+            if first <= i < end and first <= j < end:
+                taken -= shared
+        if taken > chain.capacity[kind]:
+            return None
+        load = sum(int(chain.time[kind, i]) for i in range(first, end))
+        if s + 1 < len(ends):
+            over = chain.link[kind, chain.devices[used[s + 1]]]
+            load += int(chain.transfer[over, end - 1])
+        loads.append(load)
+    if sample.goal == "bottleneck":
+        return max(loads)
+    more = sample.micro_batches - 1 if sample.goal == "makespan" else 0
+    return sum(loads) + more * max(loads)
+
+
+def optimum(sample: LayersInstance) -> float:
+    """Return the least cost; infinity if nothing fits."""
+    costs = (cost(sample, ends, used) for ends, used in assignments(sample))
+    return min((one for one in costs if one is not None), default=float("inf"))
+
+
+def drawn(dice: random.Random, goal: str, order: str, most: int = 6) -> LayersInstance | None:
+    """Return a random instance; None if a layer fits nowhere, or all together do not."""
+    n, types = dice.randint(1, most), dice.randint(1, 3)
+    devices = [*range(types), *(dice.randrange(types) for _ in range(dice.randint(0, 4 - types)))]
+    dice.shuffle(devices)
+    training = dice.random() < 0.5
+    links = dice.randint(1, 3)
+    weights = [dice.randint(0, 9) for _ in range(n)]
+    tied = []
+    if n > 2 and dice.random() < 0.3:
+        i, j = sorted(dice.sample(range(n), 2))
+        tied = [(i, j, dice.randint(0, min(weights[i], weights[j])))]
+    try:
+        chain = LayerChain(
+            time=[[dice.randint(0, 12) for _ in range(n)] for _ in range(types)],  # type: ignore[arg-type]
+            weights=weights,  # type: ignore[arg-type]
+            held=[dice.choice((0, 0, 1, 3)) for _ in range(n)],  # type: ignore[arg-type]
+            tied=tuple(tied),
+            joined=tuple(at for at in range(1, n) if dice.random() < 0.15),
+            transfer=[[dice.choice((0, 1, 2, 9)) for _ in range(n - 1)] for _ in range(links)],  # type: ignore[arg-type]
+            link=[[dice.randrange(links) for _ in range(types)] for _ in range(types)],  # type: ignore[arg-type]
+            devices=tuple(devices),
+            capacity=[dice.randint(6, 40) for _ in range(types)],  # type: ignore[arg-type]
+            sizes=weights,  # type: ignore[arg-type]
+            outer=(min(1, n // 3), min(1, n // 3)),
+            training=training,
+            names=tuple(f"l{at}" for at in range(n)),
+            device_names=tuple(f"d{at}" for at in range(len(devices))),
+        )
+    except Exception as error:
+        if "bytes" in str(error):
+            return None
+        raise
+    return LayersInstance(chain, goal, order, dice.choice((1, 2, 4)))
+
+
+def assignment(ends: list[int], used: list[int]) -> LayerAssignment:
+    """Return the solution with these ends of stages, on these devices."""
+    starts = [0, *ends[:-1]]
+    return LayerAssignment.of_stages(
+        Stage(device, a, b) for device, a, b in zip(used, starts, ends, strict=True)
+    )

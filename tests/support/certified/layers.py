@@ -1,0 +1,40 @@
+"""Certificates of `layers` that prove the optimum of a tiny instance."""
+
+from dataclasses import replace
+
+from tiny_layers import LARGER
+
+from boundmark.problems.arrays import frozen
+from boundmark.problems.layers import LayerAssignment, LayersInstance
+
+
+def _cut(sample: LayersInstance, layers: int, **changed: object) -> LayersInstance:
+    """Return the first layers of an instance."""
+    chain = sample.chain
+    return replace(
+        sample,
+        chain=replace(
+            chain, time=chain.time[:, :layers], weights=chain.weights[:layers],
+            held=chain.held[:layers], sizes=chain.sizes[:layers], tied=((0, 3, 2),),
+            transfer=chain.transfer[:, : layers - 1], joined=(2,), names=chain.names[:layers],
+        ),
+        **changed,
+    )  # fmt: skip
+
+
+TIGHT: dict[str, tuple[str, LayersInstance]] = {
+    "layer-reach, bottleneck": ("layer-reach", _cut(LARGER, 6, goal="bottleneck")),
+    "layer-reach, latency": ("layer-reach", _cut(LARGER, 5, goal="latency")),
+    "layer-reach, makespan": ("layer-reach", _cut(LARGER, 6)),
+    "layer-reach, given": ("layer-reach", _cut(LARGER, 6, device_order="given")),
+}
+
+
+def is_tiny(sample: LayersInstance) -> bool:
+    """Whether all assignments are enumerated in a fraction of a second."""
+    return sample.nodes <= 6 and len(sample.chain.devices) <= 5
+
+
+def solution(sample: LayersInstance) -> LayerAssignment:
+    """Return a solution in the right form."""
+    return LayerAssignment(frozen([0] * sample.nodes))

@@ -1,0 +1,52 @@
+"""Tiny instances of `layers`."""
+
+import random
+from dataclasses import replace
+
+from brute_force_layers import drawn, optimum
+from large_numbers import multiplied
+
+from boundmark.problems.layers import LayerChain, LayersInstance
+from boundmark.problems.layers.instance import GOALS, ORDERS
+
+# Three kinds of devices, the fastest with little memory, and tensors that differ.
+LARGER = LayersInstance(
+    LayerChain(
+        time=[[9, 7, 8, 12, 5, 9, 7, 8, 6, 11], [4, 3, 4, 6, 2, 4, 3, 4, 3, 5], [6] * 10],  # type: ignore[arg-type]
+        weights=[4, 2, 3, 2, 2, 3, 2, 2, 3, 4],  # type: ignore[arg-type]
+        held=[1, 0, 1, 0, 1, 0, 1, 0, 1, 0],  # type: ignore[arg-type]
+        tied=((0, 9, 3),),
+        joined=(5,),
+        transfer=[[1, 4, 2, 7, 1, 3, 1, 2, 5], [3, 8, 4, 9, 2, 6, 3, 4, 9]],  # type: ignore[arg-type]
+        link=[[0, 1, 1], [1, 0, 1], [1, 1, 0]],  # type: ignore[arg-type]
+        devices=(0, 0, 1, 1, 2),
+        capacity=[16, 9, 12],  # type: ignore[arg-type]
+        sizes=[4, 2, 3, 2, 2, 3, 2, 2, 3, 4],  # type: ignore[arg-type]
+        outer=(1, 1),
+        training=True,
+        names=tuple(f"layer {at}" for at in range(10)),
+        device_names=("a", "b", "c", "d", "e"),
+    ),
+    "makespan",
+)
+
+
+def tiny() -> list[tuple[LayersInstance, int]]:
+    """Return instances and their optimum, by trying all assignments."""
+    found = []
+    for seed in range(150):
+        sample = drawn(random.Random(seed), GOALS[seed % 3], ORDERS[seed // 3 % 2])
+        if sample is not None and (best := optimum(sample)) < float("inf"):
+            found.append((sample, int(best)))
+    return found
+
+
+def scaled(sample: LayersInstance, best: int, factor: int) -> tuple[LayersInstance, int]:
+    """Return an instance with all ticks multiplied, and its optimum."""
+    document = multiplied(sample.to_json(), ("time", "transfer"), factor)
+    return LayersInstance.from_json(document), best * factor
+
+
+def with_goal(goal: str, order: str = "free") -> LayersInstance:
+    """Return the larger instance with another goal."""
+    return replace(LARGER, goal=goal, device_order=order)
