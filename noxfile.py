@@ -64,7 +64,7 @@ def certify(session: nox.Session, *suites: str) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Solve instances of all five problems, certify how far from optimal, and report."""
+    """Solve instances of all problems, certify how far from optimal, and report."""
     certify(session, "demo")
     command = "boundmark" if has_no_environment(session) else f"{session.bin}/boundmark"
     session.log("Open results/demo/report.html in a browser. Then try a model of your own:")

@@ -7,14 +7,14 @@ from typing import Protocol
 from boundmark.problems.errors import InvalidInputError, quoted
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-CHOICE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+CHOICE = re.compile(r"[a-z0-9]+([-+][a-z0-9]+)*")
 
 # What suites and `boundmark solve` call something of their own, so that no parameter can.
 RESERVED = frozenset(
     {"dataset", "device", "file", "h", "help", "json", "members", "memory_limit", "method"}
     | {"methods", "model", "optional", "out", "problem", "quiet", "seed", "time_limit"}
     | {"version", "workers"}
-    | {"bounds", "dim", "dims", "given", "library", "max_gap", "solution", "wide"}
+    | {"as", "bounds", "dim", "dims", "given", "library", "max_gap", "solution", "tool", "wide"}
 )
 
 
@@ -114,7 +114,7 @@ class ChoiceParameter:
             if not CHOICE.fullmatch(choice):
                 raise InvalidInputError(
                     f"parameter {self.name} has the choice {choice!r}; "
-                    "expected lower-case letters, digits and dashes."
+                    "expected lower-case letters, digits, dashes and plus signs."
                 )
         if self.default is not None:
             self.check(self.default)

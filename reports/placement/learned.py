@@ -6,7 +6,6 @@ import pandas as pd
 
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.placement.latencies import MODEL
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import looks, plain_log_ticks
 from boundmark.reports.problem_report import ProblemResults, Tables
@@ -18,7 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+# A model with all that its instance depends on: other parameters, such as fusion, are another one.
+MODEL = ["dataset", "instance", "device", "parameters"]
+
 # What everything on the first device is; where that is a processor, it is "CPU-only".
+# What an instance is, but for its parameters beside transfers.
+MODEL = ["dataset", "instance", "device", "transfers"]
+
 BASE = ("preferred-device", "first", 0)
 
 # Methods that learn; they are compared with all others.
@@ -34,8 +39,8 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `transfers`, `method`, `is_learned`; `seeds`, how
-        many placements there are; `makespan`, their median, `least` and `most`; median `seconds`;
+        Columns `dataset`, `instance`, `device`, `parameters`, `method`, `is_learned`; `seeds`, how
+        many found a placement; `makespan`, their median, `least` and `most`; median `seconds`;
         `speedup`, 1 - makespan / that on the first device alone; `bound`, the best certified one;
         and `gap`. No rows for models that nothing was learned on.
     """
@@ -46,7 +51,7 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     table = (
         found.groupby([*MODEL, "method", "is_learned"], sort=True)
         .agg(
-            seeds=("objective", "size"),
+            seeds=("seed", "nunique"),
             makespan=("objective", "median"),
             least=("objective", "min"),
             most=("objective", "max"),
@@ -67,7 +72,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `transfers`, `method` with those of its other
+        Columns `dataset`, `instance`, `device`, `parameters`, `method` with those of its other
         parameters that differ between tasks, `evaluations`, `seeds`; `makespan`, the median over
         seeds, `least`, `most`; and `gap`.
     """
@@ -80,7 +85,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     table = (
         found.groupby([*MODEL, "curve", "evaluations"], sort=True)
         .agg(
-            seeds=("objective", "size"),
+            seeds=("seed", "nunique"),
             makespan=("objective", "median"),
             least=("objective", "min"),
             most=("objective", "max"),
@@ -122,7 +127,6 @@ def _placed(tasks: pd.DataFrame) -> pd.DataFrame:
     name = found["method"].str.split(" (", n=1, regex=False).str[0]
     params = [json_object("params", text) for text in found["params"]]
     return found.assign(
-        transfers=found["param_transfers"],
         objective=found["objective"].astype("float64"),
         name=name,
         is_learned=name.isin(LEARNED),
@@ -158,11 +162,9 @@ def _limit(params: dict[str, Any]) -> float:
 
 
 def _bounds(certified: pd.DataFrame) -> "pd.Series[float]":
-    """Return the best certified bound of each model, of all instances with its costs."""
-    known = certified.assign(transfers=certified["param_transfers"])
-    if "param_fusion" in known:
-        known = known[known["param_fusion"].isna()]
-    return known.assign(bound=known["bound"].astype("float64")).groupby(MODEL)["bound"].max()
+    """Return the best certified bound of each model."""
+    known = certified.assign(bound=certified["bound"].astype("float64"))
+    return known.groupby(MODEL)["bound"].max()
 
 
 MILLION = 1e6
@@ -226,7 +228,7 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
         "Makespan over evaluations",
         "Best makespan after so many placements were tried: median over seeds, and a band from the "
         "least to the most. Each number of evaluations is a run of its own.",
-        curves.assign(model=curves["instance"]),
+        curves.assign(model=_panels(curves)),
         draw_curves,
         Panels("model", str, has_common_x=True),
     )
@@ -251,6 +253,17 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
         ("Median over seeds in millions of ticks. The small number is the certified gap (%).",),
     )
     return Section("Learning curves", (table,), (plot,))
+
+
+def _panels(curves: pd.DataFrame) -> list[str]:
+    """Return what stands above the curves of each row: the model, and parameters if they differ."""
+    several = curves.groupby("instance")[["device", "parameters"]].transform("nunique").max(axis=1)
+    return [
+        _model(key) if number > 1 else str(key[1])
+        for key, number in zip(
+            curves[MODEL].itertuples(index=False, name=None), several, strict=True
+        )
+    ]
 
 
 def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
@@ -285,5 +298,5 @@ def _sentence(row: "pd.Series[Any]") -> str:
 
 
 def _model(key: Any) -> str:
-    _, instance, device, transfers = key
-    return ", ".join(part for part in (str(instance), str(device), str(transfers)) if part)
+    _, *told = key
+    return ", ".join(str(part) for part in told if part)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 import brute_force
-from brute_force_placement import instance, optimum
+from brute_force_placement import instance, live_instance, optimum
 from large_numbers import multiplied
 
 from boundmark.problems.placement import PlacementInstance
@@ -22,6 +22,20 @@ LARGER = instance(
 )
 
 
+# Tensors take memory while they are live: not at all scarce; for a fork of which only one branch at
+# a time has room; where what is moved early has none.
+LIVE = (
+    live_instance([[2, 1], [1, 2], [1, 1]], [(0, 1), (0, 2)], tensors=[3], results=[0, 1, 1],
+                  capacity=[9, 9]),
+    live_instance([[1, 2], [1, 2], [2, 1]], [(0, 2), (1, 2)], tensors=[2, 2], results=[0, 0, 1],
+                  memory=[1, 1, 1], capacity=[6, 7], times=[[0, 1, 1, 0]]),
+    live_instance([[1, 3], [1, 3], [1, 3]], [(0, 1)], tensors=[2], results=[0, 2, 3],
+                  memory=[1, 0, 1], capacity=[5, 4], times=[[0, 2, 1, 0]], transfers="per-edge"),
+    live_instance([[1, 1], [2, 2], [1, 2], [1, 1]], [(0, 1), (2, 3)], tensors=[2, 2],
+                  results=[0, 1, 0, 1], memory=[1, 1, 1, 1], capacity=[5, 5]),
+)  # fmt: skip
+
+
 def tiny() -> list[tuple[PlacementInstance, int]]:
     """Return instances and their optimum, by trying all placements and all orders."""
     found = [(sample, optimum(sample)) for sample in _instances()]
@@ -34,6 +48,7 @@ def _instances() -> Iterator[PlacementInstance]:
     Cheap, expensive and no transfers, scarce memory, operators that take no time or are not
     supported everywhere, three devices, and transfers for each edge.
     """
+    yield from LIVE
     slow = [[4, 2], [3, 5], [2, 2], [6, 1]]
     mixed = [[2, -1], [0, 0], [-1, 3], [4, 4]]
     wide = [[3, 4, 5], [2, 2, 2], [5, 1, 3], [4, 6, 2]]
@@ -57,6 +72,6 @@ def scaled(sample: PlacementInstance, best: int, factor: int) -> tuple[Placement
 
     Durations of -1 remain: the device does not support the operator.
     """
-    amounts = ("duration", "times", "memory", "capacity")
+    amounts = ("duration", "times", "memory", "capacity", "tensor_memory", "result_memory")
     document = multiplied(sample.to_json(), amounts, factor)
     return PlacementInstance.from_json(document), best * factor

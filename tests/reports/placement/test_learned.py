@@ -15,12 +15,14 @@ from boundmark.reports.placement.learned import (
 )
 
 
-def task(method: str, objective: int | None, seconds: float = 1.0, **params: Any) -> dict:
+def task(
+    method: str, objective: int | None, seconds: float = 1.0, seed: int = 1, **params: Any
+) -> dict:
     """Return a row of tasks, as far as it is read."""
     return {
-        "dataset": "made", "instance": "net", "device": "pair", "param_transfers": "per-edge",
+        "dataset": "made", "instance": "net", "device": "pair", "parameters": "transfers=per-edge",
         "method": method, "method_kind": "heuristic", "objective": objective,
-        "wall_seconds": seconds, "params": json.dumps(params),
+        "wall_seconds": seconds, "params": json.dumps(params), "seed": seed,
     }  # fmt: skip
 
 
@@ -32,8 +34,8 @@ TASKS = pd.DataFrame(
         task("slow", 9_000_000, 50.0),
         task("hsdag (evaluations=10)", 30_000_000, 2.0, evaluations=10),
         task("hsdag (evaluations=90)", 12_000_000, 8.0, evaluations=90),
-        task("hsdag (evaluations=90)", 10_000_000, 9.0, evaluations=90),
-        task("hsdag (evaluations=90)", 14_000_000, 7.0, evaluations=90),
+        task("hsdag (evaluations=90)", 10_000_000, 9.0, 2, evaluations=90),
+        task("hsdag (evaluations=90)", 14_000_000, 7.0, 3, evaluations=90),
         task("random-sets", 25_000_000, samples=90),
         task("placeto", None),
         {**task("heft", 7_000_000), "instance": "unlearned"},
@@ -52,6 +54,26 @@ def test_medians_speedups_and_gaps() -> None:
         pytest.approx(0.7), pytest.approx(0.5), 8.0,
     )  # fmt: skip
     assert table.set_index("method")["speedup"]["preferred-device (first=1)"] == pytest.approx(0.5)
+
+
+def test_fused_and_unfused_graphs_do_not_mix() -> None:
+    """One seed on each is one seed, beside the bound of that graph."""
+    fused = {"parameters": "fusion=moirai, transfers=per-edge"}
+    tasks = pd.DataFrame(
+        [
+            *(task(f"hsdag (evaluations={n})", n * 10**6, evaluations=n) for n in (10, 90)),
+            *({**task(f"hsdag (evaluations={n})", n * 10**5, evaluations=n), **fused}
+              for n in (10, 90)),
+        ]
+    )  # fmt: skip
+    known = pd.DataFrame(
+        [{**task("", 0), "bound": 8_000_000}, {**task("", 0), **fused, "bound": 500_000}]
+    )
+    for table in (learned_table(tasks, known), curve_table(tasks, known)):
+        assert table["seeds"].tolist() == [1] * 4
+        rows = table.set_index(["parameters", "makespan"])["gap"]
+        assert rows["transfers=per-edge", 10e6] == pytest.approx(0.25)
+        assert rows["fusion=moirai, transfers=per-edge", 1e6] == pytest.approx(1.0)
 
 
 def test_what_matches_soonest() -> None:
