@@ -135,6 +135,9 @@ class ProblemReport:
         By which parameter tables are divided; None for that with the most values.
     limitations
         Returns what a reader has to beware of, a sentence or more each.
+    baselines
+        Methods that practitioners have anyway: solutions are held against the first one of them
+        that solved the instance, where costs are times. Empty for no such table.
     """
 
     tables: Callable[[ProblemResults], Tables]
@@ -142,3 +145,4 @@ class ProblemReport:
     headline: Callable[[ProblemResults, Tables], str]
     grouping: Grouping | None = None
     limitations: Callable[[ProblemResults, Tables], Sequence[str]] = nothing
+    baselines: tuple[str, ...] = ()

@@ -44,6 +44,7 @@ REPORT = ProblemReport(
         drawing_section,
     ),
     headline=mean_gap,
+    baselines=("1f1b", "1f1b-plus", "gpipe", "chimera-direct"),
 )
 
 __all__ = ["REPORT"]

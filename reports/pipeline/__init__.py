@@ -32,6 +32,7 @@ REPORT = replace(
     DEFAULT,
     grouping=Grouping("k", "k (stages)"),
     tables=tables,
+    baselines=("balanced-work", "uniform", "slicegraph"),
     sections=(
         gap_section,
         bound_section,

@@ -39,6 +39,7 @@ REPORT = replace(
     DEFAULT,
     grouping=Grouping("transfers", "transfers"),
     tables=tables,
+    baselines=("single-device", "m-topo", "m-etf", "heft"),
     sections=(
         learned_section,
         curve_section,

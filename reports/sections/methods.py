@@ -10,7 +10,7 @@ from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text import MISSING, decimal, integer, natural_order, seconds
+from boundmark.reports.text import MISSING, count, decimal, integer, natural_order, seconds
 
 NOTES = (
     "n: instances that the method was run on. UB/LB: geometric mean of its verified objective "
@@ -84,8 +84,12 @@ def speedup_section(speedups: pd.DataFrame) -> Section | None:
     """
     if speedups.empty:
         return None
-    baseline = str(speedups["baseline"].iloc[0])
+    sizes = speedups.groupby("baseline")["instance_sha256"].nunique()
+    sizes = sizes.sort_values(ascending=False, kind="stable")
+    baseline = str(sizes.index[0])
     methods = [name for name in natural_order(speedups["method"]) if name != baseline]
+    if not methods:
+        return None
     columns = (
         PageColumn("instance", itemgetter(0), is_text=True),
         PageColumn("parameters", itemgetter(1), is_text=True),
@@ -99,13 +103,21 @@ def speedup_section(speedups: pd.DataFrame) -> Section | None:
     notes = (
         f"Verified cost of {baseline} over the method's, seeds averaged within an instance: "
         "above 1, the method is better. Costs are latencies, periods, times of the slowest "
-        "stage, or memory, as the problem has it. –: no solution. Instances that the baseline "
-        "did not solve are left out.",
+        "stage, or memory, as the problem has it. –: no solution.",
+        *_other_baselines(sizes),
         "Geometric means: over the n instances that the method solved too, with a 95 % "
         "percentile bootstrap interval; over shared instances: those that all methods solved.",
     )
     title = f"Speedup over {baseline}"
     return Section(title, (page_table(title, columns, [*groups, means], notes),))
+
+
+def _other_baselines(sizes: "pd.Series[int]") -> list[str]:
+    """Return a sentence on the instances that the first baseline did not solve, if there are."""
+    others = [f"{name} ({count(int(number), 'instance')})" for name, number in sizes[1:].items()]
+    if not others:
+        return []
+    return [f"Where {sizes.index[0]} has no solution, the baseline is {', '.join(others)}."]
 
 
 def _lines(part: pd.DataFrame, methods: list[str]) -> list[tuple[Cell | str, ...]]:

@@ -73,21 +73,33 @@ def _fractions(tasks: pd.DataFrame, column: str, objective: "pd.Series[float]") 
     return fractions.where(fractions > 0)
 
 
-def speedup_table(tasks: pd.DataFrame, certified: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """Return one row per instance that the baseline solved and method that solved it too.
+def speedup_table(
+    tasks: pd.DataFrame, certified: pd.DataFrame, baselines: Sequence[str]
+) -> pd.DataFrame:
+    """Return one row per instance that a baseline solved and method that solved it too.
 
     Instances are in the order of the certified table. Costs of 0 have no quotient.
+
+    Parameters
+    ----------
+    baselines
+        Names of methods: the first one of them that solved an instance is its baseline.
     """
     solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
     costs = per_instance(solving, "objective")
     costs = costs.where(costs > 0)
-    if baseline not in costs:
+    known = costs.reindex(columns=[name for name in baselines if name in costs])
+    known = known.dropna(how="all")
+    if known.empty:
         return pd.DataFrame(columns=columns_of("*/speedups"))
-    quotients = costs.rdiv(costs[baseline], axis=0).reset_index()
+    chosen = known.notna().idxmax(axis=1)
+    cost = known.bfill(axis=1).iloc[:, 0]
+    quotients = costs.loc[known.index].rdiv(cost, axis=0).reset_index()
     long = quotients.melt("instance_sha256", var_name="method", value_name="speedup")
     names = certified[["dataset", "instance", "parameters", "instance_sha256"]]
     table = names.merge(long.dropna(subset=["speedup"]), on="instance_sha256")
-    return table.assign(baseline=baseline)[columns_of("*/speedups")]
+    table = table.assign(baseline=table["instance_sha256"].map(chosen))
+    return table[columns_of("*/speedups")]
 
 
 def history_rows(

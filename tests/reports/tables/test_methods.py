@@ -29,7 +29,7 @@ def tasks(make_row: Any, frame: Callable[[list[Any]], pd.DataFrame]) -> pd.DataF
 
 def test_quotients_by_hand(tasks: pd.DataFrame) -> None:
     """Seeds are averaged first: (12 + 8)/2 over 5; instances without baseline are left out."""
-    table = speedup_table(tasks, certified_of_tasks(tasks), "base")
+    table = speedup_table(tasks, certified_of_tasks(tasks), ["base"])
     found = table.set_index(["instance", "method"])["speedup"].to_dict()
     assert found == {
         ("a", "base"): 1.0, ("a", "other"): 2.0, ("b", "base"): 1.0, ("b", "other"): 6 / 9,
@@ -39,7 +39,7 @@ def test_quotients_by_hand(tasks: pd.DataFrame) -> None:
 
 def test_the_section_has_a_column_per_method(tasks: pd.DataFrame) -> None:
     """With geometric means below, and the best of each row marked."""
-    section = speedup_section(speedup_table(tasks, certified_of_tasks(tasks), "base"))
+    section = speedup_section(speedup_table(tasks, certified_of_tasks(tasks), ["base"]))
     assert section is not None
     (table,) = section.tables
     assert table.columns == ("instance", "parameters", "other")
@@ -54,6 +54,19 @@ def test_the_section_has_a_column_per_method(tasks: pd.DataFrame) -> None:
 
 def test_a_problem_without_the_baseline_has_no_table(tasks: pd.DataFrame) -> None:
     """Other problems of the folder may have it."""
-    table = speedup_table(tasks, certified_of_tasks(tasks), "elsewhere")
+    table = speedup_table(tasks, certified_of_tasks(tasks), ["elsewhere"])
     assert table.empty
     assert speedup_section(table) is None
+
+
+def test_the_next_baseline_serves_where_the_first_has_no_solution(tasks: pd.DataFrame) -> None:
+    """And the table says where."""
+    table = speedup_table(tasks, certified_of_tasks(tasks), ["elsewhere", "base", "other"])
+    found = table.set_index(["instance", "method"])[["baseline", "speedup"]].to_dict("index")
+    assert found["c", "other"] == {"baseline": "other", "speedup": 1.0}
+    assert found["a", "other"] == {"baseline": "base", "speedup": 2.0}
+    section = speedup_section(table)
+    assert section is not None
+    assert "Where base has no solution, the baseline is other (1 instance)." in (
+        section.tables[0].notes
+    )
