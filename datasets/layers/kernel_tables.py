@@ -86,7 +86,8 @@ def _seconds(model: Transformer, number: int, workload: Workload, device: str) -
         return 0.0
     if number == last:
         width = model.blocks[-1].width
-        return _product(tables["gemm"], tokens, model.last_parameters // width, width, device)
+        scored = model.scored(workload, tokens)
+        return _product(tables["gemm"], scored, model.last_parameters // width, width, device)
     block = model.blocks[number - 1]
     if block.experts or block.latent or block.is_crossed or not block.is_causal:
         raise InvalidInputError(
