@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# What everything on the first device is; where that is a processor, it is "CPU-only".
 # What an instance is, but for its parameters beside transfers.
 MODEL = ["dataset", "instance", "device", "transfers"]
 
+# What everything on the first device is; where that is a processor, it is "CPU-only".
 BASE = ("preferred-device", "first", 0)
 
 # Methods that learn; they are compared with all others.
