@@ -80,6 +80,7 @@ PLACEMENT_CP = Method(
     kind="exact",
     summary="Placement and schedule by constraint programming (CP-SAT).",
     run=Deferred("boundmark.bounds.placement.placement_cp:run"),
+    version=2,
     seeded=True,
 )
 

@@ -1,11 +1,12 @@
 """`moirai-milp` for large graphs: coarsened first, then window by window.
 
 The program of a whole model has more pairs of what may overlap than a solver gets through. So
-operators are joined to chains first, in which each but the last has one consumer. A quick schedule
-of the chains is the start. Then windows go along the topological order, as the schedule has it:
-devices and order of the chains inside are found by the program, while those outside are where they
-are. What a window reads is there when the schedule has it, and what reads from it takes as long to
-the end as in the schedule. A window's answer is kept if the whole schedule gets shorter with it.
+operators are joined to chains first, in which each but the last has one consumer, unless a quick
+schedule is worse then. That schedule is the start. Then windows go along the topological order, as
+the schedule has it: devices and order of the chains inside are found by the program, while those
+outside are where they are. What a window reads is there when the schedule has it, and what reads
+from it takes as long to the end as in the schedule. A window's answer is kept if the whole schedule
+gets shorter with it.
 """
 
 from collections.abc import Sequence
@@ -74,6 +75,11 @@ def improve_by_windows(
     chains = joined_chains(instance, settings.longest_chain)
     small = PlacementInstance(chains.graph, instance.transfers)
     schedule = quick_schedule(small)
+    if schedule is None or small.objective(schedule) > best.objective:
+        # Chains cost too much here.
+        chains = joined_chains(instance, 1)
+        small = PlacementInstance(chains.graph, instance.transfers)
+        schedule = quick_schedule(small)
     if schedule is None or budget.is_spent():
         return
     _offer_expanded(chains, schedule, instance, best)
@@ -116,8 +122,11 @@ def _best_window(
         return None
     ends = schedule.starts + small.graph.duration[np.arange(small.nodes), schedule.devices]
     outside = ~np.isin(nodes, inside)
-    release = np.where(outside, ends[nodes], 0)
-    delivery = np.where(outside, makespan - schedule.starts[nodes], 0)
+    reads = np.zeros(len(nodes), dtype=bool)
+    for readers in window.graph.consumers:
+        reads[list(readers)] = True
+    release = np.where(outside & ~reads, ends[nodes], 0)
+    delivery = np.where(outside & reads, makespan - schedule.starts[nodes], 0)
     columns = Columns(window, makespan, release, delivery)
     if len(columns.before) + len(columns.move_before) > settings.most_pairs:
         if len(inside) < 4:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, NoRoomError
 from boundmark.problems.ticks import LARGEST_TOTAL
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -307,7 +307,7 @@ def _check_memory(graph: PlacementGraph) -> None:
         # The one that comes closest.
         device = int(able[np.argmax(graph.capacity[able])])
         needed = int(graph.needed[node])
-        raise InvalidInputError(
+        raise NoRoomError(
             f"operator {graph.names[node]!r} takes {needed} of memory, more than any device "
             f"that supports it has: device {graph.device_names[device]!r} has {capacity[device]}, "
             f"{needed - capacity[device]} too little; expected one with room for it."
@@ -315,7 +315,7 @@ def _check_memory(graph: PlacementGraph) -> None:
     missing = sum(memory) - sum(capacity)
     if missing > 0:
         device = int(np.argmin(graph.capacity))
-        raise InvalidInputError(
+        raise NoRoomError(
             f"the operators take {sum(memory)} of memory, and the devices have {sum(capacity)} "
             f"together, {missing} too little; the tightest is {graph.device_names[device]!r} with "
             f"{capacity[device]}; expected room for all."

@@ -143,6 +143,11 @@ class PlacementInstance(StoredInstance):
         return said
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was taken for granted of the devices, as sentences."""
+        return self.graph.notes
+
+    @property
     def is_redundant(self) -> bool:
         """Whether transfers could be shared, and operators not fused, without a difference.
 

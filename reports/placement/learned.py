@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 MODEL = ["dataset", "instance", "device", "parameters"]
 
 # What everything on the first device is; where that is a processor, it is "CPU-only".
-# What an instance is, but for its parameters beside transfers.
-MODEL = ["dataset", "instance", "device", "transfers"]
-
 BASE = ("preferred-device", "first", 0)
 
 # Methods that learn; they are compared with all others.

@@ -405,3 +405,28 @@ def test_methods_of_another_problem() -> None:
 def test_no_parameter_takes_the_name_of_a_field() -> None:
     """Groups of instances have fields beside the parameters."""
     assert set(INSTANCES_FIELDS) <= RESERVED
+
+
+def test_a_model_without_room_is_left_out_with_the_reason() -> None:
+    """It is not the end of the suite: others follow, and the tightest device is named."""
+    suite = parse_suite(
+        "mine",
+        """
+description = "One model that has no room."
+problem = "placement"
+time_limit_seconds = 1
+memory_limit_gib = 1
+methods = ["single-device"]
+[[instances]]
+dataset = "zoo"
+members = ["mixtral-8x7b"]
+[[instances]]
+dataset = "zoo"
+members = ["alexnet"]
+""",
+    )
+    left_out: dict[str, str] = {}
+    found = list(suite.load_instances(on_left_out=left_out.__setitem__))
+    assert [source.member for source in found] == ["alexnet"]
+    assert list(left_out) == ["zoo/mixtral-8x7b"]
+    assert "too little; the tightest is" in left_out["zoo/mixtral-8x7b"]
