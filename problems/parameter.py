@@ -40,6 +40,10 @@ class Parameter(Protocol):
     def metavar(self) -> str:
         """The placeholder of a value in `--help`."""
 
+    @property
+    def separator(self) -> str:
+        """What stands between several values on the command line."""
+
     def read(self, text: str) -> int | str:
         """Return the value that is meant by a text on the command line.
 
@@ -78,6 +82,7 @@ class IntegerParameter:
     default_text: str = ""
 
     metavar = "INTEGER"
+    separator = ","
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -107,6 +112,8 @@ class ChoiceParameter:
     summary: str
     choices: tuple[str, ...]
     default: str | None
+
+    separator = ","
 
     def __post_init__(self) -> None:
         _check_name(self.name)

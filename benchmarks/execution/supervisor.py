@@ -202,9 +202,17 @@ def outcome_of(
         return True
 
     claim = reports.claim
+    claimed_now: list[Event] = []
     if verified.accepted and (claim is None or verified.accepted.bound > claim[0]):
         marked = f"{verified.accepted.kind}{ACCEPTED_BY}{verified.accepted.package}"
         claim = (float(verified.accepted.bound), marked)
+        arrivals = (
+            event.seconds
+            for event in events
+            if event.kind == "bound_certified" and event.value == claim[0]
+        )
+        at = next(arrivals, ending.seconds)
+        claimed_now = [Event(at, "bound_claimed", claim[0])]
     kind = claim[1] if claim else None
     if verified.certificate:
         kind = json.loads(verified.certificate.document)["kind"]
@@ -219,7 +227,7 @@ def outcome_of(
         cpu_seconds=ending.cpu_seconds,
         peak_rss_bytes=ending.peak_rss_bytes,
         started_at=started_at,
-        events=tuple(event for event in events if stands(event)),
+        events=(*filter(stands, events), *claimed_now),
         solution=verified.solution.document if verified.solution else None,
         objective=objective,
         certificate=verified.certificate.document if verified.certificate else None,

@@ -36,6 +36,7 @@ class DevicesParameter:
     default_text: str = "those of the model's file"
 
     metavar = "DEVICES"
+    separator = ";"
 
     def read(self, text: str) -> str:
         """Return the text."""

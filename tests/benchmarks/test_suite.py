@@ -177,7 +177,7 @@ def test_shipped_suites_load(name: str) -> None:
         ('"mean-work"', '"mean-wrok"', "no method 'mean-wrok'; did you mean mean-work"),
         ("samples", "smaples", "no parameter of random-100 'smaples'; did you mean samples"),
         ("samples = 5", 'samples = "5"', "parameter samples .* is '5'; expected int"),
-        ('"regal-style"', '"regal"', "no data set 'regal'; did you mean regal-style"),
+        ('"regal-style"', '"regal-styl"', "no data set 'regal-styl'; did you mean regal-style"),
         ("k = [2, 500]", "k = [0]", "suite mine: k is 0; expected an integer of at least 1"),
         ("k = [2, 500]", "k = 2", "k is 2; expected a list of values"),
         ("k = [2, 500]", "stages = [2]", "no field of instances .* 'stages'"),
