@@ -28,7 +28,7 @@ from boundmark.reports.tables.comparisons import (
     method_pairs,
     method_statistics,
 )
-from boundmark.reports.tables.methods import speedup_table
+from boundmark.reports.tables.methods import default_baselines, speedup_table
 from boundmark.reports.text import count, file_name
 
 
@@ -95,7 +95,7 @@ def _computed(
         **report.tables(results),
     }
     prefix = file_name(problem)
-    speedups = _speedups(results)
+    speedups = _speedups(results, report.baselines)
     if speedups is not None:
         tables["speedups"] = speedups
     made = [
@@ -122,10 +122,11 @@ def _computed(
     )
 
 
-def _speedups(results: ProblemResults) -> pd.DataFrame | None:
-    if results.baseline is None:
-        return None
-    return speedup_table(results.tasks, results.certified, results.baseline)
+def _speedups(results: ProblemResults, baselines: tuple[str, ...]) -> pd.DataFrame | None:
+    if results.baseline is not None:
+        return speedup_table(results.tasks, results.certified, [results.baseline])
+    chosen = default_baselines(results.tasks, baselines)
+    return speedup_table(results.tasks, results.certified, chosen) if chosen else None
 
 
 def _with_file_names(section: Section, prefix: str) -> Section:

@@ -135,6 +135,10 @@ class ProblemReport:
         By which parameter tables are divided; None for that with the most values.
     limitations
         Returns what a reader has to beware of, a sentence or more each.
+    baselines
+        Methods whose cost others are divided by where the reader names none: the first that was
+        run on every instance, in how it was run first. On instances that it did not solve, the next
+        ones stand in. None where the objective is no time.
     """
 
     tables: Callable[[ProblemResults], Tables]
@@ -142,3 +146,4 @@ class ProblemReport:
     headline: Callable[[ProblemResults, Tables], str]
     grouping: Grouping | None = None
     limitations: Callable[[ProblemResults, Tables], Sequence[str]] = nothing
+    baselines: tuple[str, ...] = ()

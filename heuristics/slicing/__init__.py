@@ -61,6 +61,7 @@ SLICE_SEARCH = Method(
     run=Deferred("boundmark.heuristics.slicing.slice_search:run"),
     params={"evaluations": 0},
     seeded=True,
+    version=2,
 )
 
 METHODS: tuple[Method, ...] = (

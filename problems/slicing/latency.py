@@ -7,6 +7,8 @@ against it.
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.slicing.edge import Edge
 from boundmark.problems.slicing.graph import SlicingGraph, weight_share
@@ -177,6 +179,14 @@ def memory_taken(
                 for before, span in zip(held, ranges[gone], strict=True)
             ]
     return taken
+
+
+def memory_alone(graph: SlicingGraph) -> int:
+    """Return the most bytes that one device holds if it runs the whole model."""
+    vectors = np.repeat(graph.length[:, None], graph.devices + 1, axis=1)
+    vectors[:, 0] = 0
+    plan = SlicingPlan(vectors)
+    return max(row[0] for row in memory_taken(graph, plan, plan_times(graph, plan)))
 
 
 def _slice(graph: SlicingGraph, operator: int, span: tuple[int, int]) -> int:

@@ -33,6 +33,7 @@ def tables(results: ProblemResults) -> Tables:
 
 REPORT = ProblemReport(
     grouping=Grouping("memory", "memory of a device"),
+    baselines=("1f1b", "gpipe", "time-optimal", "tessel"),
     tables=tables,
     sections=(
         instance_section,

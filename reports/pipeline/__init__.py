@@ -31,6 +31,7 @@ def tables(results: ProblemResults) -> Tables:
 REPORT = replace(
     DEFAULT,
     grouping=Grouping("k", "k (stages)"),
+    baselines=("uniform", "balanced-work", "slicegraph"),
     tables=tables,
     sections=(
         gap_section,

@@ -39,6 +39,7 @@ REPORT = replace(
     DEFAULT,
     grouping=Grouping("transfers", "transfers"),
     tables=tables,
+    baselines=("single-device", "heft", "m-etf", "placement-search"),
     sections=(
         learned_section,
         curve_section,

@@ -6,17 +6,23 @@ import pandas as pd
 
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.placement.latencies import MODEL
+from boundmark.reports.placement.latencies import MODEL, NO_FUSION
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import looks, plain_log_ticks
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.tables.parameters import json_object
+from boundmark.reports.tables.parameters import json_object, parameter_column, parameter_names
 from boundmark.reports.text import MISSING, percent, seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
+# What tells instances from each other: beside the model its fusion and all other parameters.
+INSTANCE = [*MODEL, "fusion", "parameters"]
+
+# Parameters of instances that say what methods see, and change no cost.
+COSTLESS = frozenset({"features"})
 
 # What everything on the first device is; where that is a processor, it is "CPU-only".
 BASE = ("preferred-device", "first", 0)
@@ -34,19 +40,19 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `transfers`, `method`, `is_learned`; `seeds`, how
-        many placements there are; `makespan`, their median, `least` and `most`; median `seconds`;
+        Columns `dataset`, `instance`, `device`, `transfers`, `fusion`, `parameters`, `method`,
+        `is_learned`; `seeds`, how many of them found a placement; `makespan`, their median, `least` and `most`; median `seconds`;
         `speedup`, 1 - makespan / that on the first device alone; `bound`, the best certified one;
         and `gap`. No rows for models that nothing was learned on.
     """
     found = _placed(tasks)
-    found = found[found.groupby(MODEL)["is_learned"].transform("any").astype(bool)]
+    found = found[found.groupby(INSTANCE)["is_learned"].transform("any").astype(bool)]
     if not len(found):
         return pd.DataFrame(columns=columns_of("placement/learned"))
     table = (
-        found.groupby([*MODEL, "method", "is_learned"], sort=True)
+        found.groupby([*INSTANCE, "costs", "method", "is_learned"], sort=True)
         .agg(
-            seeds=("objective", "size"),
+            seeds=("seed", "nunique"),
             makespan=("objective", "median"),
             least=("objective", "min"),
             most=("objective", "max"),
@@ -54,8 +60,8 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         )
         .reset_index()
     )
-    on_first = found[found["is_base"]].groupby(MODEL)["objective"].min().rename("base")
-    table = table.join(on_first, on=MODEL).join(_bounds(certified), on=MODEL)
+    on_first = found[found["is_base"]].groupby(INSTANCE)["objective"].min().rename("base")
+    table = table.join(on_first, on=INSTANCE).join(_bounds(certified), on=[*MODEL, "costs"])
     table["speedup"] = 1 - table["makespan"] / table["base"]
     table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
     return table[columns_of("placement/learned")]
@@ -67,20 +73,21 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `transfers`, `method` with those of its other
+        Columns `dataset`, `instance`, `device`, `transfers`, `fusion`, `parameters`, `method` with
+        those of its other
         parameters that differ between tasks, `evaluations`, `seeds`; `makespan`, the median over
         seeds, `least`, `most`; and `gap`.
     """
     found = _placed(tasks).dropna(subset=["evaluations"])
     found = found.assign(curve=_curves(found))
-    several = found.groupby([*MODEL, "curve"])["evaluations"].transform("nunique") > 1
+    several = found.groupby([*INSTANCE, "curve"])["evaluations"].transform("nunique") > 1
     found = found[several.astype(bool)]
     if not len(found):
         return pd.DataFrame(columns=columns_of("placement/curves"))
     table = (
-        found.groupby([*MODEL, "curve", "evaluations"], sort=True)
+        found.groupby([*INSTANCE, "costs", "curve", "evaluations"], sort=True)
         .agg(
-            seeds=("objective", "size"),
+            seeds=("seed", "nunique"),
             makespan=("objective", "median"),
             least=("objective", "min"),
             most=("objective", "max"),
@@ -88,7 +95,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         .reset_index()
         .rename(columns={"curve": "method"})
         .astype({"evaluations": "int64"})
-        .join(_bounds(certified), on=MODEL)
+        .join(_bounds(certified), on=[*MODEL, "costs"])
     )
     table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
     return table[columns_of("placement/curves")]
@@ -104,7 +111,7 @@ def matches(table: pd.DataFrame) -> pd.DataFrame:
         that does not learn, is at least as good and takes the fewest seconds; missing without any.
     """
     rows = []
-    for _, part in table.groupby(MODEL, sort=True):
+    for _, part in table.groupby(INSTANCE, sort=True):
         best = part[part["is_learned"]].sort_values(["makespan", "seconds"]).iloc[0]
         others = part[~part["is_learned"] & (part["makespan"] <= best["makespan"])]
         row = {**best.to_dict(), "other": None, "other_makespan": None, "other_seconds": None}
@@ -123,12 +130,37 @@ def _placed(tasks: pd.DataFrame) -> pd.DataFrame:
     params = [json_object("params", text) for text in found["params"]]
     return found.assign(
         transfers=found["param_transfers"],
+        fusion=_fusion(found),
+        parameters=_other_parameters(found),
+        costs=_other_parameters(found, COSTLESS),
         objective=found["objective"].astype("float64"),
         name=name,
         is_learned=name.isin(LEARNED),
         is_base=[_is_base(*pair) for pair in zip(name, params, strict=True)],
         evaluations=[_limit(given) for given in params],
     )
+
+
+def _fusion(table: pd.DataFrame) -> "pd.Series[Any]":
+    if "param_fusion" not in table:
+        return pd.Series(NO_FUSION, index=table.index, dtype=object)
+    return table["param_fusion"].fillna(NO_FUSION)
+
+
+def _other_parameters(table: pd.DataFrame, left_out: frozenset[str] = frozenset()) -> list[str]:
+    """Return each row's parameters that are no columns of the tables, as text."""
+    names = sorted(set(parameter_names(table)) - {"transfers", "fusion"} - left_out)
+    if not names:
+        return [""] * len(table)
+    columns = [table[parameter_column(name)] for name in names]
+    return [
+        ", ".join(
+            f"{name} = {value}"
+            for name, value in zip(names, values, strict=True)
+            if not pd.isna(value)
+        )
+        for values in zip(*columns, strict=True)
+    ]
 
 
 def _curves(found: pd.DataFrame) -> list[str]:
@@ -158,11 +190,20 @@ def _limit(params: dict[str, Any]) -> float:
 
 
 def _bounds(certified: pd.DataFrame) -> "pd.Series[float]":
-    """Return the best certified bound of each model, of all instances with its costs."""
-    known = certified.assign(transfers=certified["param_transfers"])
+    """Return the best certified bound of each model, of all instances with its costs.
+
+    A bound of the original graph holds for its fused forms, whose schedules are schedules of it.
+    """
+    known = certified.assign(
+        transfers=certified["param_transfers"], costs=_other_parameters(certified, COSTLESS)
+    )
     if "param_fusion" in known:
         known = known[known["param_fusion"].isna()]
-    return known.assign(bound=known["bound"].astype("float64")).groupby(MODEL)["bound"].max()
+    return (
+        known.assign(bound=known["bound"].astype("float64"))
+        .groupby([*MODEL, "costs"])["bound"]
+        .max()
+    )
 
 
 MILLION = 1e6
@@ -174,10 +215,10 @@ def learned_section(results: ProblemResults, tables: Tables) -> Section | None:
     if not len(found):
         return None
     found = found.assign(
-        is_best=found["makespan"] == found.groupby(MODEL)["makespan"].transform("min")
+        is_best=found["makespan"] == found.groupby(INSTANCE)["makespan"].transform("min")
     )
     groups = []
-    for key, part in found.groupby(MODEL, sort=True):
+    for key, part in found.groupby(INSTANCE, sort=True):
         ordered = part.sort_values(["makespan", "seconds"])
         groups.append(((Cell(_model(key)),), (row for _, row in ordered.iterrows()), ""))
     table = page_table(
@@ -226,13 +267,15 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
         "Makespan over evaluations",
         "Best makespan after so many placements were tried: median over seeds, and a band from the "
         "least to the most. Each number of evaluations is a run of its own.",
-        curves.assign(model=curves["instance"]),
+        curves.assign(
+            model=[_model(key) for key in curves[INSTANCE].itertuples(index=False, name=None)]
+        ),
         draw_curves,
         Panels("model", str, has_common_x=True),
     )
     limits = sorted(set(curves["evaluations"]))
     groups = []
-    for key, part in curves.groupby(MODEL, sort=True):
+    for key, part in curves.groupby(INSTANCE, sort=True):
         rows = []
         for method, own in part.groupby("method", sort=True):
             by_limit = {int(row["evaluations"]): row for _, row in own.iterrows()}
@@ -272,8 +315,10 @@ def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
 
 def _sentence(row: "pd.Series[Any]") -> str:
     """Return a sentence on the best learned placement of a model, and on other methods."""
+    parts = [row["instance"], "" if row["fusion"] == NO_FUSION else f"fusion {row['fusion']}"]
+    named = ", ".join(part for part in (*parts, row["parameters"]) if part)
     learned = (
-        f"{row['instance']}: of what is learned, {row['method']} is best, "
+        f"{named}: of what is learned, {row['method']} is best, "
         f"{row['makespan'] / MILLION:.3f} after {seconds(row['seconds'])} s"
     )
     if row["other"] is None or pd.isna(row["other"]):
@@ -285,5 +330,6 @@ def _sentence(row: "pd.Series[Any]") -> str:
 
 
 def _model(key: Any) -> str:
-    _, instance, device, transfers = key
-    return ", ".join(part for part in (str(instance), str(device), str(transfers)) if part)
+    _, instance, device, transfers, fusion, parameters = map(str, key)
+    fused = "" if fusion == NO_FUSION else f"fusion {fusion}"
+    return ", ".join(part for part in (instance, device, transfers, fused, parameters) if part)

@@ -84,15 +84,24 @@ def speedup_section(speedups: pd.DataFrame) -> Section | None:
     """
     if speedups.empty:
         return None
-    baseline = str(speedups["baseline"].iloc[0])
-    methods = [name for name in natural_order(speedups["method"]) if name != baseline]
+    found = list(dict.fromkeys(map(str, speedups["baseline"])))
+    baseline = found[0] if len(found) == 1 else "the baseline"
+    stand_ins = (
+        ()
+        if len(found) == 1
+        else (
+            f"The baseline is the first of {', '.join(found)} that solved the instance; the small "
+            "word beside its parameters says which.",
+        )
+    )
+    methods = [name for name in natural_order(speedups["method"]) if [name] != found]
     columns = (
         PageColumn("instance", itemgetter(0), is_text=True),
         PageColumn("parameters", itemgetter(1), is_text=True),
         *(PageColumn(name, itemgetter(at)) for at, name in enumerate(methods, 2)),
     )
     groups = [
-        (str(dataset), _lines(part, methods), str(dataset))
+        (str(dataset), _lines(part, methods, has_several=len(found) > 1), str(dataset))
         for dataset, part in speedups.groupby("dataset", sort=False)
     ]
     means = ("geometric means", _mean_speedups(speedups, methods), "")
@@ -103,12 +112,15 @@ def speedup_section(speedups: pd.DataFrame) -> Section | None:
         "did not solve are left out.",
         "Geometric means: over the n instances that the method solved too, with a 95 % "
         "percentile bootstrap interval; over shared instances: those that all methods solved.",
+        *stand_ins,
     )
     title = f"Speedup over {baseline}"
     return Section(title, (page_table(title, columns, [*groups, means], notes),))
 
 
-def _lines(part: pd.DataFrame, methods: list[str]) -> list[tuple[Cell | str, ...]]:
+def _lines(
+    part: pd.DataFrame, methods: list[str], *, has_several: bool
+) -> list[tuple[Cell | str, ...]]:
     """Return a row for each instance: its name, its parameters, and a cell for each method."""
     found: list[tuple[Cell | str, ...]] = []
     for _, own in part.groupby("instance_sha256", sort=False):
@@ -121,7 +133,8 @@ def _lines(part: pd.DataFrame, methods: list[str]) -> list[tuple[Cell | str, ...
             else MISSING
             for name in methods
         )
-        found.append((str(first.instance), str(first.parameters), *cells))
+        told = str(first.baseline) if has_several else ""
+        found.append((str(first.instance), Cell(str(first.parameters), told), *cells))
     return found
 
 

@@ -14,6 +14,7 @@ from boundmark.reports.stored.run_label import RunLabel
 from boundmark.reports.tables.certified import is_tenable
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.tables.rows import rows
+from boundmark.reports.text import natural_order
 from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
 
 NO_TIMES = pd.Series(dtype="float64")
@@ -73,21 +74,50 @@ def _fractions(tasks: pd.DataFrame, column: str, objective: "pd.Series[float]") 
     return fractions.where(fractions > 0)
 
 
-def speedup_table(tasks: pd.DataFrame, certified: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """Return one row per instance that the baseline solved and method that solved it too.
+def default_baselines(tasks: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return methods to hold others against: those of the names that treated every instance.
+
+    Of a method that was run in several ways, such as with several parameters, the first counts.
+    """
+    every = tasks["instance_sha256"].nunique()
+    treated = tasks.groupby("method")["instance_sha256"].nunique()
+    found = []
+    for name in names:
+        own = [str(one) for one in treated[treated == every].index if _is_called(str(one), name)]
+        found += natural_order(own)[:1]
+    return found
+
+
+def _is_called(method: str, name: str) -> bool:
+    """Whether a method has this name, with or without how it was run."""
+    return method.split(" (", 1)[0] == name
+
+
+def speedup_table(
+    tasks: pd.DataFrame, certified: pd.DataFrame, baselines: Sequence[str]
+) -> pd.DataFrame:
+    """Return one row per instance that a baseline solved and method that solved it too.
 
     Instances are in the order of the certified table. Costs of 0 have no quotient.
+
+    Parameters
+    ----------
+    baselines
+        The first one that solved an instance is that instance's.
     """
     solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
     costs = per_instance(solving, "objective")
     costs = costs.where(costs > 0)
-    if baseline not in costs:
+    known = [name for name in baselines if name in costs]
+    if not known:
         return pd.DataFrame(columns=columns_of("*/speedups"))
-    quotients = costs.rdiv(costs[baseline], axis=0).reset_index()
+    base = costs[known].bfill(axis=1).iloc[:, 0]
+    first = costs[known].notna().idxmax(axis=1).rename("baseline")
+    quotients = costs.rdiv(base, axis=0).reset_index()
     long = quotients.melt("instance_sha256", var_name="method", value_name="speedup")
     names = certified[["dataset", "instance", "parameters", "instance_sha256"]]
     table = names.merge(long.dropna(subset=["speedup"]), on="instance_sha256")
-    return table.assign(baseline=baseline)[columns_of("*/speedups")]
+    return table.join(first, on="instance_sha256")[columns_of("*/speedups")]
 
 
 def history_rows(

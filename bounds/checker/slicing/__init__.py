@@ -23,18 +23,22 @@ slice-potentials/1
     added to an operator's ticks for the class of an input, and taken away from the input's own
     ticks for the same class, no plan's total changes. So OPT is at least the sum over operators of
     the least value over all combinations, each operator on its own.
+slice-memory/1
+    The same payload and sum. Classes of widths, devices and numbers of devices for which there is
+    no memory are left out; `memory.Room` has the argument.
 """
 
 from .compute import split_compute
 from .instance import read_instance
 from .plan import objective
-from .potentials import slice_potentials
+from .potentials import slice_memory, slice_potentials
 
 SOLUTION_FIELDS = frozenset({"vectors"})
 
 KINDS = {
     "split-compute/1": split_compute,
     "slice-potentials/1": slice_potentials,
+    "slice-memory/1": slice_memory,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -20,7 +20,7 @@ def task(method: str, objective: int | None, seconds: float = 1.0, **params: Any
     return {
         "dataset": "made", "instance": "net", "device": "pair", "param_transfers": "per-edge",
         "method": method, "method_kind": "heuristic", "objective": objective,
-        "wall_seconds": seconds, "params": json.dumps(params),
+        "wall_seconds": seconds, "seed": int(seconds), "params": json.dumps(params),
     }  # fmt: skip
 
 
@@ -52,6 +52,31 @@ def test_medians_speedups_and_gaps() -> None:
         pytest.approx(0.7), pytest.approx(0.5), 8.0,
     )  # fmt: skip
     assert table.set_index("method")["speedup"]["preferred-device (first=1)"] == pytest.approx(0.5)
+
+
+def test_one_seed_and_two_fusions() -> None:
+    """Each form of the graph, and each value of another parameter, has a row of its own."""
+    rows = []
+    for fusion, makespan in (("none", 12_000_000), ("moirai", 9_000_000)):
+        for features in ("costs", "paper"):
+            more = {"param_fusion": fusion, "param_features": features}
+            rows.append({**task("hsdag", makespan, evaluations=10), **more})
+            rows.append({**task("preferred-device", 40_000_000, first=0), **more})
+    table = learned_table(pd.DataFrame(rows), CERTIFIED)
+    found = table[table["method"] == "hsdag"]
+    assert found[["fusion", "parameters", "seeds", "makespan"]].values.tolist() == [
+        ["moirai", "features = costs", 1, 9e6],
+        ["moirai", "features = paper", 1, 9e6],
+        ["none", "features = costs", 1, 12e6],
+        ["none", "features = paper", 1, 12e6],
+    ]
+    assert (found["most"] == found["least"]).all()
+
+
+def test_seeds_are_counted_once() -> None:
+    """A task that was run again with the same seed is no further seed."""
+    twice = [task("hsdag", 9_000_000, 3.0), task("hsdag", 9_000_000, 3.5)]
+    assert learned_table(pd.DataFrame(twice), CERTIFIED)["seeds"].tolist() == [1]
 
 
 def test_what_matches_soonest() -> None:

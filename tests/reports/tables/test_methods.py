@@ -8,7 +8,7 @@ import pytest
 
 from boundmark.reports.sections.methods import speedup_section
 from boundmark.reports.tables.certified import certified_of_tasks
-from boundmark.reports.tables.methods import speedup_table
+from boundmark.reports.tables.methods import default_baselines, speedup_table
 from boundmark.reports.tables.tasks import with_names
 
 
@@ -29,7 +29,7 @@ def tasks(make_row: Any, frame: Callable[[list[Any]], pd.DataFrame]) -> pd.DataF
 
 def test_quotients_by_hand(tasks: pd.DataFrame) -> None:
     """Seeds are averaged first: (12 + 8)/2 over 5; instances without baseline are left out."""
-    table = speedup_table(tasks, certified_of_tasks(tasks), "base")
+    table = speedup_table(tasks, certified_of_tasks(tasks), ["base"])
     found = table.set_index(["instance", "method"])["speedup"].to_dict()
     assert found == {
         ("a", "base"): 1.0, ("a", "other"): 2.0, ("b", "base"): 1.0, ("b", "other"): 6 / 9,
@@ -39,7 +39,7 @@ def test_quotients_by_hand(tasks: pd.DataFrame) -> None:
 
 def test_the_section_has_a_column_per_method(tasks: pd.DataFrame) -> None:
     """With geometric means below, and the best of each row marked."""
-    section = speedup_section(speedup_table(tasks, certified_of_tasks(tasks), "base"))
+    section = speedup_section(speedup_table(tasks, certified_of_tasks(tasks), ["base"]))
     assert section is not None
     (table,) = section.tables
     assert table.columns == ("instance", "parameters", "other")
@@ -54,6 +54,24 @@ def test_the_section_has_a_column_per_method(tasks: pd.DataFrame) -> None:
 
 def test_a_problem_without_the_baseline_has_no_table(tasks: pd.DataFrame) -> None:
     """Other problems of the folder may have it."""
-    table = speedup_table(tasks, certified_of_tasks(tasks), "elsewhere")
+    table = speedup_table(tasks, certified_of_tasks(tasks), ["elsewhere"])
     assert table.empty
     assert speedup_section(table) is None
+
+
+def test_the_default_baseline_treated_every_instance(tasks: pd.DataFrame) -> None:
+    """`base` did not run on c; of methods with parameters, the first way of running them counts."""
+    assert default_baselines(tasks, ("base", "other")) == ["other"]
+    named = tasks.assign(method=tasks["method"].replace({"other": "other (k=1)"}))
+    assert default_baselines(named, ("base", "other")) == ["other (k=1)"]
+    assert default_baselines(tasks, ("unknown",)) == []
+
+
+def test_where_the_baseline_failed_the_next_stands_in(tasks: pd.DataFrame) -> None:
+    """The instance's own baseline is told in the table, and beside its parameters."""
+    table = speedup_table(tasks, certified_of_tasks(tasks), ["base", "other"])
+    assert table.set_index(["instance", "method"])["speedup"]["c", "other"] == 1.0
+    assert dict(zip(table["instance"], table["baseline"], strict=True))["c"] == "other"
+    section = speedup_section(table)
+    assert section is not None
+    assert section.tables[0].groups[0].rows[2][1].detail == "other"
