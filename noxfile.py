@@ -23,6 +23,9 @@ BASELINES = Path("benchmarks/baselines")
 # A folder for each night, and the history of all.
 NIGHTS = Path("results/nights")
 
+# Of a suite; older ones are removed.
+NIGHTS_KEPT = 30
+
 # Each night checks one of so many parts of the library.
 LIBRARY_PARTS = 7
 
@@ -40,7 +43,8 @@ def install(session: nox.Session, *groups: str) -> None:
         session.log("using what is installed")
         return
     extra = [name for group in groups for name in nox.project.dependency_groups(PROJECT, group)]
-    session.install("-e", ".", *extra)
+    # Suites of every night have methods that need Z3.
+    session.install("-e", ".[z3]", *extra)
 
 
 def has_no_environment(session: nox.Session) -> bool:
@@ -60,7 +64,7 @@ def certify(session: nox.Session, *suites: str) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Solve instances of all five problems, certify how far from optimal, and report."""
+    """Solve instances of all problems, certify how far from optimal, and report."""
     certify(session, "demo")
     command = "boundmark" if has_no_environment(session) else f"{session.bin}/boundmark"
     session.log("Open results/demo/report.html in a browser. Then try a model of your own:")
@@ -83,6 +87,28 @@ def tests_all(session: nox.Session) -> None:
     """Run all tests; pass e.g. `-- -m slow` for those only that `tests` leaves out."""
     install(session, "test")
     session.run("pytest", *ON_ALL_CPUS, *session.posargs)
+
+
+@nox.session(reuse_venv=False)
+def package(session: nox.Session) -> None:
+    """Build sdist and wheel, install each in an environment with nothing else, and try them."""
+    folder = Path(session.create_tmp())
+    session.install(*nox.project.dependency_groups(PROJECT, "package"))
+    session.run("python", "-m", "build", "--outdir", str(folder), ".")
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    for built in (wheel, sdist):
+        place = folder / f"from-{built.suffix.lstrip('.')}"
+        session.run("python", "-m", "venv", "--clear", str(place))
+        python = place / "bin" / "python"
+        session.run(str(python), "-m", "pip", "install", "--quiet", str(built), external=True)
+        command = (str(place / "bin" / "boundmark"),)
+        with session.chdir(place):
+            session.run(*command, "--version", external=True)
+            session.run(*command, "solve", "onnx-light/squeezenet", "-k", "4", external=True)
+            session.run(*command, "conformance", "max-work", external=True)
+            session.run(str(python), "-c", "import boundmark; boundmark.solve", external=True)
+    size = sum(path.lstat().st_size for path in (folder / "from-whl" / "lib").rglob("*"))
+    session.log(f"wheel {wheel.stat().st_size / 1e6:.1f} MB, installed {size / 1e6:,.0f} MB")
 
 
 @nox.session
@@ -114,7 +140,7 @@ def lint(session: nox.Session) -> None:
 
 def run_afresh(session: nox.Session, suite: str, kind: str) -> tuple[Path, list[str]]:
     """Run a suite into a folder of its own, verify it, and return it with what went wrong."""
-    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%S")
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%SZ")
     out = NIGHTS / kind / f"{now}-{name_of(suite)}"
     wrong = []
     if not went_well(session, "run", suite, "--out", str(out), "--fail-on", "crashed,error"):
@@ -136,6 +162,27 @@ def chosen_suite(session: nox.Session) -> str:
     return session.posargs[0] if session.posargs else NIGHTLY
 
 
+def nights_to_keep(session: nox.Session) -> int:
+    """Take `--keep N` out of what the user passes, and return N."""
+    if "--keep" not in session.posargs:
+        return NIGHTS_KEPT
+    at = session.posargs.index("--keep")
+    number = session.posargs[at + 1] if len(session.posargs) > at + 1 else ""
+    if not number.isdigit() or number == "0":
+        session.error(f"--keep is {number!r}; expected a number of nights from 1 up.")
+    del session.posargs[at : at + 2]
+    return int(number)
+
+
+def prune(session: nox.Session, newest: Path, keep: int) -> None:
+    """Remove the oldest nights of the same suite but some; the history stays."""
+    _, _, suite = newest.name.partition("Z-")
+    nights = sorted(path for path in newest.parent.glob(f"*Z-{suite}") if path.is_dir())
+    for night in nights[:-keep]:
+        session.log(f"removing {night}, since {keep} nights are kept")
+        shutil.rmtree(night)
+
+
 def went_well(session: nox.Session, *command: str) -> bool:
     """Run a boundmark command, and return whether it succeeded; the session goes on if not."""
     try:
@@ -155,11 +202,13 @@ def verdict_in(out: Path) -> str:
 def nightly(session: nox.Session) -> None:
     """Run the nightly suites afresh, verify, report, and compare with the baseline.
 
-    Pass a suite, e.g. `-- smoke`, to run another. Fails if anything is worse than the baseline, if
+    Pass a suite, e.g. `-- smoke`, to run another, and `--keep 10` to keep so many nights of it; 30
+    are kept by default, and the history of all. Fails if anything is worse than the baseline, if
     a task or the verification fails, or if there was nothing to compare with; the last line says
     why, with the methods that are worse.
     """
     install(session)
+    keep = nights_to_keep(session)
     suite = chosen_suite(session)
     out, wrong = run_afresh(session, suite, "runs")
     base = BASELINES / f"{name_of(suite)}.parquet"
@@ -167,8 +216,6 @@ def nightly(session: nox.Session) -> None:
     part = f"{dt.date.today().toordinal() % LIBRARY_PARTS + 1}/{LIBRARY_PARTS}"
     if not went_well(session, "library", "verify", "--afresh", "--quiet", "--part", part):
         wrong.append(f"part {part} of the library")
-    if not went_well(session, "report", str(out), "--history", str(history)):
-        wrong.append("report")
     thresholds = BASELINES / "thresholds.toml"
     compared = went_well(
         session, "compare", str(base), str(out), "--out", str(out),
@@ -180,6 +227,11 @@ def nightly(session: nox.Session) -> None:
             if base.exists()
             else f"comparison: {base} is not there, `nox -s baseline -- {out}` makes it"
         )
+    verdict = out / "comparison.json"
+    shown = ["--comparison", str(verdict)] if verdict.exists() else []
+    if not went_well(session, "report", str(out), "--history", str(history), *shown):
+        wrong.append("report")
+    prune(session, out, keep)
     session.log(f"report: {out}/report.html, comparison: {out}/comparison.md")
     if wrong:
         session.error("failed: " + ", ".join(wrong))
@@ -196,7 +248,7 @@ def baseline(session: nox.Session) -> None:
     if Path(suite).is_dir():
         out = Path(suite)
         session.run("boundmark", "verify", "--quiet", str(out))
-        name = out.name[len("2026-11-22T031500-") :]
+        name = out.name.partition("Z-")[2]
     else:
         out, wrong = run_afresh(session, suite, "baselines")
         if wrong:

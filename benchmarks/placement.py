@@ -1,6 +1,5 @@
 """A placement: a line for every device, and a drawing."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,12 @@ from boundmark.bounds.checker import printable
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import check_devices, memory_held
+from boundmark.problems.placement.feasibility import (
+    PER_TENSOR,
+    check_devices,
+    has_room_while_running,
+)
+from boundmark.problems.placement.live_memory import peaks
 from boundmark.problems.placement.schedule import (
     busy_ticks,
     idle_while_receiving,
@@ -66,10 +70,8 @@ def _unfused(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[s
     if instance.coarse is None:
         return {}
     original, expanded = unfused(instance, schedule)
-    return {
-        "unfused_operators": original.nodes,
-        "unfused_objective": original.objective(expanded),
-    }
+    found = {} if expanded is None else {"unfused_objective": original.objective(expanded)}
+    return {"unfused_operators": original.nodes, **found}
 
 
 def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, IntArray]:
@@ -81,7 +83,7 @@ def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> 
         "busy": busy_ticks(graph, schedule.devices),
         "sending": sent,
         "receiving": received,
-        "memory": memory_held(graph, schedule.devices),
+        "memory": peaks(graph, schedule, is_shared=instance.transfers == PER_TENSOR),
         "capacity": graph.capacity,
     }
 
@@ -155,17 +157,14 @@ def _instance(answer: Answer) -> PlacementInstance:
     return instance
 
 
-@dataclass
-class _Into:
-    """Keeps solutions."""
-
-    found: list[Any]
+class _Nobody:
+    """Ignores what is found."""
 
     def solution(self, solution: Solution) -> None:
-        self.found.append(solution)
+        pass
 
     def bound(self, bound: Certificate | Claim) -> None:
-        raise AssertionError("heuristics have no bounds")
+        pass
 
 
 def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementSchedule:
@@ -180,9 +179,9 @@ def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementS
     from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 
     check_devices(instance.graph, devices)
-    found: list[PlacementSchedule] = []
-    PlacementIncumbent(instance, _Into(found)).evaluate(devices.copy())
-    return found[-1]
+    incumbent = PlacementIncumbent(instance, _Nobody())
+    incumbent.simulate(devices.copy())
+    return incumbent.scheduled(devices)
 
 
 def with_times(instance: PlacementInstance, schedule: PlacementSchedule) -> PlacementSchedule:
@@ -192,17 +191,25 @@ def with_times(instance: PlacementInstance, schedule: PlacementSchedule) -> Plac
 
 def unfused(
     instance: PlacementInstance, schedule: PlacementSchedule
-) -> tuple[PlacementInstance, PlacementSchedule]:
-    """Return the instance without fusion, and the placement there: simulated anew, if better.
+) -> tuple[PlacementInstance, PlacementSchedule | None]:
+    """Return the instance without fusion, and the placement there, its operators run one by one.
 
-    Operators may start before all inputs of their chain are there, so it may be better. The result
-    is never worse than the schedule given.
+    Operators start in the order of their chains, or as list scheduling has them, whichever is
+    better. What is between the operators of a chain is written and read then, so that this may be
+    worse than the schedule given, and may have no room.
     """
+    from boundmark.bounds.placement.schedules import in_order
+
     assert instance.coarse is not None
     original = instance.with_parameters({"fusion": "none"})
-    expanded = instance.coarse.expanded(schedule, instance.transfers)
-    candidates = [expanded, list_scheduled(original, expanded.devices)]
-    return original, min(candidates, key=original.objective)
+    devices = instance.coarse.expanded_devices(schedule.devices)
+    starts = schedule.starts[instance.coarse.chain_of].tolist()
+    in_turn = in_order(original, devices, dict(enumerate(map(float, starts))), {})
+    candidates = [in_turn, list_scheduled(original, devices)]
+    with_room = [
+        one for one in candidates if has_room_while_running(original.graph, one, original.transfers)
+    ]
+    return original, min(with_room, key=original.objective, default=None)
 
 
 PRESENTATION = Presentation(

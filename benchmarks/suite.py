@@ -13,7 +13,12 @@ from boundmark.datasets.resolve import load_file, load_member
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Cluster, Device, fusing
-from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError
+from boundmark.problems.errors import (
+    BoundmarkError,
+    InvalidInputError,
+    MissingFileError,
+    NoRoomError,
+)
 from boundmark.problems.lookup import find
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance, ParameterValue, Problem
@@ -238,7 +243,8 @@ class Suite:
             Called with the reason when the files of an optional group are not there.
         on_left_out
             Called with the name of a file that cannot be read or treated, and the reason, where
-            another one matches the same pattern and can.
+            another one matches the same pattern and can; and with that of a model that the devices
+            have no room for.
 
         Raises
         ------
@@ -269,12 +275,14 @@ class Suite:
             except MissingFileError:
                 raise
             except BoundmarkError as why:
-                if not group.sources.is_pattern:
+                # What a cluster cannot hold says something of the cluster.
+                if not group.sources.is_pattern and not isinstance(why, NoRoomError):
                     raise
                 refused.append((where, why))
                 continue
             yield from made
-        if members and len(refused) == len(members):
+        is_wrong = not all(isinstance(why, NoRoomError) for _, why in refused)
+        if members and is_wrong and len(refused) == len(members):
             # Nothing is left: what is wrong with the first is likely wrong with the group.
             raise refused[0][1]
         for where, reason in refused:
@@ -296,7 +304,10 @@ class Suite:
                 instance,
                 group.methods,
                 device.name if device else "",
-                source.notes if isinstance(source, ComputationGraph) else (),
+                (
+                    *(source.notes if isinstance(source, ComputationGraph) else ()),
+                    *getattr(instance, "notes", ()),
+                ),
             )
             for instance in _instances(problem, source, device, group.parameters)
         ]

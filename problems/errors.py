@@ -9,6 +9,10 @@ class InvalidInputError(BoundmarkError):
     """An input (file, graph, parameter) breaks the rules of its format or problem."""
 
 
+class NoRoomError(InvalidInputError):
+    """A model does not fit into the memory of the devices that it is to run on."""
+
+
 class MissingFileError(InvalidInputError):
     """An input that the user has to provide is not there."""
 

@@ -7,14 +7,14 @@ from typing import Protocol
 from boundmark.problems.errors import InvalidInputError, quoted
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-CHOICE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+CHOICE = re.compile(r"[a-z0-9]+([-+][a-z0-9]+)*")
 
 # What suites and `boundmark solve` call something of their own, so that no parameter can.
 RESERVED = frozenset(
     {"dataset", "device", "file", "h", "help", "json", "members", "memory_limit", "method"}
     | {"methods", "model", "optional", "order", "out", "problem", "quiet", "seed", "time_limit"}
     | {"version", "workers"}
-    | {"bounds", "dim", "dims", "given", "library", "max_gap", "solution", "wide"}
+    | {"as", "bounds", "dim", "dims", "given", "library", "max_gap", "solution", "tool", "wide"}
 )
 
 
@@ -39,6 +39,10 @@ class Parameter(Protocol):
     @property
     def metavar(self) -> str:
         """The placeholder of a value in `--help`."""
+
+    @property
+    def separator(self) -> str:
+        """What stands between several values on the command line."""
 
     def read(self, text: str) -> int | str:
         """Return the value that is meant by a text on the command line.
@@ -78,6 +82,7 @@ class IntegerParameter:
     default_text: str = ""
 
     metavar = "INTEGER"
+    separator = ","
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -108,13 +113,15 @@ class ChoiceParameter:
     choices: tuple[str, ...]
     default: str | None
 
+    separator = ","
+
     def __post_init__(self) -> None:
         _check_name(self.name)
         for choice in self.choices:
             if not CHOICE.fullmatch(choice):
                 raise InvalidInputError(
                     f"parameter {self.name} has the choice {choice!r}; "
-                    "expected lower-case letters, digits and dashes."
+                    "expected lower-case letters, digits, dashes and plus signs."
                 )
         if self.default is not None:
             self.check(self.default)

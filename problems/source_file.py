@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, NoRoomError
 from boundmark.problems.regular_file import read_regular
 
 
@@ -42,4 +42,5 @@ def naming(place: str | Path) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:
-        raise InvalidInputError(f"{place}: {error}") from error
+        kind = NoRoomError if isinstance(error, NoRoomError) else InvalidInputError
+        raise kind(f"{place}: {error}") from error

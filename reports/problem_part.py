@@ -28,7 +28,7 @@ from boundmark.reports.tables.comparisons import (
     method_pairs,
     method_statistics,
 )
-from boundmark.reports.tables.methods import default_baselines, speedup_table
+from boundmark.reports.tables.methods import speedup_table
 from boundmark.reports.text import count, file_name
 
 
@@ -95,12 +95,13 @@ def _computed(
         **report.tables(results),
     }
     prefix = file_name(problem)
-    speedups = _speedups(results, report.baselines)
-    if speedups is not None:
+    baselines = report.baselines if results.baseline is None else (results.baseline,)
+    speedups = speedup_table(results.tasks, results.certified, baselines)
+    if baselines:
         tables["speedups"] = speedups
     made = [
         answer_section(results, tables),
-        None if speedups is None else speedup_section(speedups),
+        speedup_section(speedups),
         *(make(results, tables) for make in report.sections),
         dataset_section(results, tables),
         statistics_section(tables),
@@ -120,13 +121,6 @@ def _computed(
         {**_table_files(tables, prefix), **plot_files},
         svg,
     )
-
-
-def _speedups(results: ProblemResults, baselines: tuple[str, ...]) -> pd.DataFrame | None:
-    if results.baseline is not None:
-        return speedup_table(results.tasks, results.certified, [results.baseline])
-    chosen = default_baselines(results.tasks, baselines)
-    return speedup_table(results.tasks, results.certified, chosen) if chosen else None
 
 
 def _with_file_names(section: Section, prefix: str) -> Section:

@@ -136,9 +136,8 @@ class ProblemReport:
     limitations
         Returns what a reader has to beware of, a sentence or more each.
     baselines
-        Methods whose cost others are divided by where the reader names none: the first that was
-        run on every instance, in how it was run first. On instances that it did not solve, the next
-        ones stand in. None where the objective is no time.
+        Methods that practitioners have anyway: solutions are held against the first one of them
+        that solved the instance, where costs are times. Empty for no such table.
     """
 
     tables: Callable[[ProblemResults], Tables]

@@ -10,6 +10,7 @@ import pandas as pd
 from boundmark.problems.errors import StoreError
 from boundmark.problems.lookup import find
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
+from boundmark.reports.comparison.verdict import read_verdict
 from boundmark.reports.dictionary import described
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.overview import (
@@ -65,12 +66,15 @@ class ReportOptions:
         A method, as tables name it, that the solutions of all others are held against.
     unchecked
         Whether to write a draft, which says so: of documents that the checker has not seen.
+    comparison
+        `comparison.json` of this run with an earlier one, whose verdict stands first.
     """
 
     history: Path | None = None
     highlight: Sequence[str] = ()
     baseline: str | None = None
     unchecked: bool = False
+    comparison: Path | None = None
 
 
 def write_report(
@@ -103,8 +107,8 @@ def write_report(
         If there is no such format, or no such method in the results.
     StoreError
         If there are no results, they contradict each other (a verified solution below a certified
-        bound), a file cannot be read or written, or a draft is to enter a history. Pages of an
-        earlier report stay as they were.
+        bound), a file cannot be read or written, a draft is to enter a history, or the comparison
+        is of another run. Pages of an earlier report stay as they were.
     """
     renderers = [find("report format", name, FORMATS) for name in formats]
     history = options.history
@@ -119,6 +123,9 @@ def write_report(
     folder = replace(folder, highlight=tuple(options.highlight), baseline=options.baseline)
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
+    verdict: tuple[str, ...] = ()
+    if options.comparison is not None:
+        verdict = read_verdict(options.comparison, folder.label, folder.history)
     parts = [part_of(folder, problem, with_png="png" in formats) for problem in folder.problems]
     common = {
         "certified": folder.certified,
@@ -135,6 +142,7 @@ def write_report(
     files[NOTE] = note_of(folder.rows_digest, files)
     found = of_results(folder.tasks)
     page = _page(folder, parts, found, common["failures"], common["contradicted_claims"])
+    page = replace(page, verdict=verdict)
     pages = {path: text.encode() for render in renderers for path, text in render(page).items()}
     paths = write_files(directory, {**files, **pages})
     remove_stale(directory, set(paths))

@@ -228,7 +228,7 @@ REPORT = replace(
     DEFAULT,
     grouping=Grouping("edge_devices", "number of devices"),
     tables=tables,
-    baselines=("one-device", "layer-pipeline", "best-response", "slice-search"),
+    baselines=("one-device", "equal-slices"),
     sections=(
         latency_section,
         gap_section,

@@ -68,6 +68,24 @@ class _Group(click.Group):
         return registered("boundmark.commands", click.Command, taken=self.commands)
 
 
+def _print_version(context: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
+    """Print versions and end the command."""
+    if not is_asked or context.resilient_parsing:
+        return
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    from boundmark.reports.stored.run_label import SOLVERS
+
+    click.echo(f"boundmark {version('boundmark')}, Python {platform.python_version()}")
+    for name in SOLVERS:
+        try:
+            click.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            click.echo(f"{name} is not installed")
+    context.exit()
+
+
 @click.group(
     cls=_Group,
     commands=[
@@ -92,6 +110,9 @@ class _Group(click.Group):
     ],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="boundmark")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+    help="Print the versions of boundmark, Python, and what decides what methods find.",
+)  # fmt: skip
 def main() -> None:
     """Benchmarks for running one DNN on many devices, with a certificate for every lower bound."""

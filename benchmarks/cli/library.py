@@ -144,9 +144,12 @@ def show(directory: Path | None, name: str, out: Path | None) -> None:
 
 @library.command()
 @click.argument("name")
-@click.option("--solution", is_flag=True, help="That of the solution, not of the bound.")
+@click.option(
+    "--of", "what", type=click.Choice(("beyond", "bound", "solution")),
+    help="What to make again.  [default: the bound beyond the one that is kept, if any]",
+)  # fmt: skip
 @click.pass_obj
-def recipe(directory: Path | None, name: str, solution: bool) -> None:
+def recipe(directory: Path | None, name: str, what: str | None) -> None:
     """Print the suite that makes the certificate of the entry NAME again.
 
     To be run with `boundmark run FILE.toml --out DIR`.
@@ -155,8 +158,7 @@ def recipe(directory: Path | None, name: str, solution: bool) -> None:
     from boundmark.problems.errors import InvalidInputError
 
     entry = _library(directory).named(name)
-    find = entry.solution if solution else entry.bound
+    find = getattr(entry, what) if what else entry.beyond or entry.bound
     if find is None:
-        what = "solution" if solution else "bound"
-        raise InvalidInputError(f"{entry.name} has no {what}; expected one to make again.")
+        raise InvalidInputError(f"{entry.name} has no {what or 'bound'}; expected one.")
     click.echo(suite_of(entry, find), nl=False)

@@ -40,6 +40,10 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Parquet file of earlier runs: this one is added to it, and the page shows trends.",
 )  # fmt: skip
 @click.option(
+    "--comparison", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="comparison.json of this run, from `boundmark compare --out`: its verdict stands first.",
+)  # fmt: skip
+@click.option(
     "--unchecked", is_flag=True,
     help="Write a draft that says so: believe documents that the checker has not seen.",
 )  # fmt: skip
@@ -53,6 +57,7 @@ def report(
     highlight: tuple[str, ...],
     baseline: str | None,
     history: Path | None,
+    comparison: Path | None,
     unchecked: bool,
     fail_on: tuple[str, ...],
     quiet: bool,
@@ -73,7 +78,7 @@ def report(
     gc.disable()
     try:
         with check_progress(quiet) as on_check:
-            options = ReportOptions(history, highlight, baseline, unchecked)
+            options = ReportOptions(history, highlight, baseline, unchecked, comparison)
             written = write_report(directory, formats, options, on_check)
     finally:
         gc.enable()

@@ -47,7 +47,7 @@ def solve(
     sets.
 
     Several values of a parameter, -k 2,4,8, are solved one after the other, each within the time
-    limit, and have a line each in one table.
+    limit, and have a line each in one table. Fleets have semicolons between them.
 
     Ctrl-C ends the search: the best found so far is printed, with where it is stored.
     """
@@ -141,14 +141,22 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
     if request.as_json:
         click.echo(json.dumps(documents))
     else:
+        given_values = [answer.source.instance.parameters for answer in answers]
+        differing = [
+            name
+            for name in dict.fromkeys(name for values in given_values for name in values)
+            if len({values.get(name) for values in given_values}) > 1
+        ]
+        common = {k: v for k, v in given_values[0].items() if k not in differing}
         rows = []
         for answer in answers:
             presentation = presentation_of(answer.source.instance.problem)
             gap = "0" if answer.optimal else "" if answer.gap is None else f"{answer.gap:.2%}"
             name = f"{presentation.objective_name(answer)}{presentation.unit(answer)}"
+            values = answer.source.instance.parameters
             rows.append(
                 {
-                    **answer.source.instance.parameters,
+                    **{name: values.get(name, "") for name in differing},
                     name: f"{answer.objective:,}" if answer.objective is not None else "",
                     "bound": f"{answer.certified_bound:,}" if answer.certified_bound else "",
                     "gap": gap,
@@ -159,7 +167,8 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
             )
         source = answers[0].source
         costs = f", on {source.costs}" if source.costs else ""
-        click.echo(printable(f"{source.dataset}/{source.member}{costs}"))
+        shared = "".join(f" {name}={value}" for name, value in common.items())
+        click.echo(printable(f"{source.dataset}/{source.member}{shared}{costs}"))
         print_rows(rows, False, request.wide)
         for note in dict.fromkeys(text for one in answers for text in one.warnings):
             click.echo(printable(f"warning: {note}"))

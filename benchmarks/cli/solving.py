@@ -87,8 +87,16 @@ class SolvingRequest:
         return self.parameters, self.problem, self.device, self.dims
 
     def several(self) -> "list[Mapping[str, str]]":
-        """Return the parameters for each instance: one, or more where values have commas."""
-        values = [text.split(",") for text in self.parameters.values()]
+        """Return the parameters for each instance: one, or more where several values are given."""
+        from boundmark.problems.catalog import problems
+
+        separators = {
+            parameter.name: parameter.separator
+            for name, problem in problems().items()
+            if self.problem in (None, name)
+            for parameter in problem.options
+        }
+        values = [text.split(separators.get(name, ",")) for name, text in self.parameters.items()]
         return [
             dict(zip(self.parameters, chosen, strict=True)) for chosen in itertools.product(*values)
         ]

@@ -60,7 +60,11 @@ def run_here(task: Task, method: Method, instance: Instance, *, is_limited: bool
             for one in candidates
         ]
 
-    verified = verification.judge(refusals, reports.candidates())
+    def accept(candidate: verification.Candidate) -> tuple[str, str]:
+        header = {"kind": candidate.kind, "value": candidate.value}
+        return verification_job.accepted(document, Frame(header, candidate.document))
+
+    verified = verification.judge(refusals, reports.candidates(), accept)
     return outcome_of(task, started_at, ending, reports, verified)
 
 

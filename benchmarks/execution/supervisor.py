@@ -20,6 +20,7 @@ from boundmark.benchmarks.execution.frames import printable
 from boundmark.benchmarks.execution.reports import Reports
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
 from boundmark.benchmarks.execution.verification import Verified
+from boundmark.reports.stored.statuses import ACCEPTED_BY
 
 # Between a method's soft budget and its death: enough to notice, too little to profit.
 GRACE_SECONDS = 1.0
@@ -200,7 +201,19 @@ def outcome_of(
             return bound is not None and event.value <= bound
         return True
 
-    kind = reports.claim[1] if reports.claim else None
+    claim = reports.claim
+    claimed_now: list[Event] = []
+    if verified.accepted and (claim is None or verified.accepted.bound > claim[0]):
+        marked = f"{verified.accepted.kind}{ACCEPTED_BY}{verified.accepted.package}"
+        claim = (float(verified.accepted.bound), marked)
+        arrivals = (
+            event.seconds
+            for event in events
+            if event.kind == "bound_certified" and event.value == claim[0]
+        )
+        at = next(arrivals, ending.seconds)
+        claimed_now = [Event(at, "bound_claimed", claim[0])]
+    kind = claim[1] if claim else None
     if verified.certificate:
         kind = json.loads(verified.certificate.document)["kind"]
     return Outcome(
@@ -214,12 +227,12 @@ def outcome_of(
         cpu_seconds=ending.cpu_seconds,
         peak_rss_bytes=ending.peak_rss_bytes,
         started_at=started_at,
-        events=tuple(event for event in events if stands(event)),
+        events=(*filter(stands, events), *claimed_now),
         solution=verified.solution.document if verified.solution else None,
         objective=objective,
         certificate=verified.certificate.document if verified.certificate else None,
         bound_certified=bound,
-        bound_claimed=reports.claim[0] if reports.claim else None,
+        bound_claimed=claim[0] if claim else None,
         bound_kind=kind,
         verify_seconds=verified.seconds,
         environment=describe_environment(),

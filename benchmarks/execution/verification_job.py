@@ -40,11 +40,25 @@ def prepare(checker: str) -> Job:
             raise ValueError(f"the instance has the hash {sha256}")
         instance = json.loads(first.body)
         channel.start()
+        if request.get("accept"):
+            package, why_not = accepted(instance, items[0])
+            channel.report({"kind": "verdict", "package": package, "refusal": why_not})
+            return
         for item in items:
             why = refusal(module, instance, sha256, item)
             channel.report({"kind": "verdict", "refusal": why})
 
     return job
+
+
+def accepted(instance: dict[str, Any], item: Frame) -> tuple[str, str]:
+    """Return which package accepts a certificate, or an empty text and why none does."""
+    from boundmark.benchmarks.execution.accepted_kinds import acceptance
+
+    document = json.loads(item.body)
+    if canonical_json(document).encode() != item.body or document["bound"] != item.header["value"]:
+        return "", "its document is not what was reported"
+    return acceptance(instance, item.body)
 
 
 def refusal(

@@ -16,6 +16,7 @@ from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.labels import read_labels
 from boundmark.problems.regular_file import decompressed, read_regular
 from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
+from boundmark.reports.stored.checking import check_documents
 from boundmark.reports.stored.documents import read_json
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
@@ -33,9 +34,9 @@ class Added:
     solutions, bounds
         Those whose cost or bound is better than the library's.
     recipes
-        Those of both whose certificate is too large to be kept.
+        Those with a better bound whose certificate is too large to be kept.
     again
-        Those whose certificate the library has as a recipe, and the folder with an equal bound.
+        Those of which the library has a recipe, and the folder a certificate of an equal bound.
     same
         How many of these certificates have the hash that the library says.
     refused
@@ -59,10 +60,13 @@ class Added:
             "better than the library's"
         ]
         if self.recipes:
-            lines.append(f"{count(len(self.recipes), 'certificate')} kept as a recipe only")
+            lines.append(
+                f"{count(len(self.recipes), 'better bound')} by recipe, since certificates are too "
+                "large to be kept"
+            )
         if self.again:
             lines.append(
-                f"{count(len(self.again), 'certificate')} kept as a recipe made again, "
+                f"{count(len(self.again), 'certificate')} by recipe made again, "
                 f"{self.same} of them with the same hash"
             )
         lines += [
@@ -118,10 +122,12 @@ def add_results(
         if dataset not in library.facts.datasets:
             adding.added.refused[str(dataset)] = own["instance_sha256"].nunique()
     results = results[results["dataset"].isin(list(library.facts.datasets))]
-    for what, column, highest in (("solution", "objective", False), ("bound", BOUND, True)):
-        best = best_rows(results, column, highest=highest)
+    for what in _COLUMNS:
+        best = best_rows(results, _COLUMNS[what][0], highest=what == "bound")
         for row in best.sort_values(["problem", "dataset", "instance"]).to_dict("records"):
-            adding.consider("bound" if what == "bound" else "solution", row)
+            if adding.consider(what, row):
+                own = results[results["instance_sha256"] == row["instance_sha256"]]
+                adding.consider_smaller(own[own[BOUND].notna()])
     adding.check_budget()
     if not is_trial:
         for change in adding.changes.values():
@@ -147,39 +153,65 @@ class _Adding:
         self.added = Added()
         self.changes: dict[str, _Change] = {}
 
-    def consider(self, what: What, row: Mapping[Any, Any]) -> None:
-        """Take the solution or bound of a row if it is better than what is known."""
+    def consider(self, what: What, row: Mapping[Any, Any]) -> bool:
+        """Take the solution or bound of a row if it is better than what is known.
+
+        Returns
+        -------
+        Whether it is a bound that is better and too large to be kept, so that one less good may be.
+        """
         change = self._change_of(row)
         value, digest = int(row[_COLUMNS[what][0]]), str(row[_COLUMNS[what][1]])
-        known: Find | None = getattr(change.entry, what)
-        label = change.entry.label
-        if known is not None and not known.kept and known.value == value:
+        entry, label = change.entry, change.entry.label
+        beyond = entry.beyond if what == "bound" else None
+        if beyond is not None and beyond.value == value:
             self.added.again.append(label)
-            self.added.same += known.sha256 == digest
-        is_better = known is None or (
-            value < known.value if what == "solution" else value > known.value
-        )
-        fresh = self._documents(what, digest)
+            self.added.same += beyond.sha256 == digest
+        known: Find | None = getattr(entry, what)
+        if known is not None and not _is_better(what, value, known.value):
+            return False
+        documents = self._documents(what, digest)
+        find = self._find(row, value, [*documents])
         most = self._library.facts.most_certificate_bytes
-        is_kept = what == "solution" or len(packed([*fresh.values()])) <= most
-        if not is_better and not (
-            known is not None and value == known.value and is_kept and not known.kept
-        ):
-            return
-        found = self._find(row, value, [*fresh], is_kept)
-        entry = change.entry.improved(what, found)
-        if entry.solution and entry.bound and entry.solution.value < entry.bound.value:
-            raise StoreError(
-                f"instance {label}: a cost of {entry.solution.words} is below a bound of "
-                f"{entry.bound.words}; one of the two is wrong, so nothing is added."
-            )
-        if is_kept:
-            change.documents |= fresh
-        self.changes[entry.instance_sha256] = _Change(entry, change.documents)
-        if is_better:
-            (self.added.solutions if what == "solution" else self.added.bounds).append(label)
-        if not is_kept:
+        is_large = what == "bound" and len(packed([*documents.values()])) > most
+        if is_large and beyond is not None and value <= beyond.value:
+            return True
+        better = entry.improved("beyond" if is_large else what, find)
+        try:
+            better.check_order()
+        except InvalidInputError as error:
+            raise StoreError(f"{error} Nothing is added.") from error
+        if not is_large:
+            change.documents |= documents
+        self.changes[entry.instance_sha256] = _Change(better, change.documents)
+        if is_large:
             self.added.recipes.append(label)
+        else:
+            (self.added.solutions if what == "solution" else self.added.bounds).append(label)
+        return is_large
+
+    def consider_smaller(self, rows: pd.DataFrame) -> None:
+        """Take the best bound of an instance whose certificate may be kept, if it is better.
+
+        Parameters
+        ----------
+        rows
+            Those with a certified bound of one instance; the checker has not seen all of them.
+        """
+        most = self._library.facts.most_certificate_bytes
+        ordered = rows.sort_values(BOUND, ascending=False, kind="stable")
+        for row in ordered.drop_duplicates("certificate_sha256").to_dict("records"):
+            known = self._change_of(row).entry.bound
+            if known is not None and int(row[BOUND]) <= known.value:
+                return
+            digest = str(row["certificate_sha256"])
+            if len(packed([*self._documents("bound", digest).values()])) > most:
+                continue
+            pair = (str(row["instance_sha256"]), f"certificates/{digest}.json")
+            ((_, verdict),) = check_documents(self._store.directory, [pair])
+            if verdict.reason is None:
+                self.consider("bound", row)
+                return
 
     def check_budget(self) -> None:
         """Raise `StoreError` if the library would have more bytes than it may."""
@@ -248,14 +280,13 @@ class _Adding:
             found[payload] = _own(path, decompressed(read_regular(path)), payload)
         return found
 
-    def _find(self, row: Mapping[Any, Any], value: int, digests: list[str], kept: bool) -> Find:
+    def _find(self, row: Mapping[Any, Any], value: int, digests: list[str]) -> Find:
         record = self._environment(str(row["environment_sha256"]))
         commit = str(record.get("commit") or "")
         return Find(
             value=value,
             sha256=digests[0],
             payload_sha256=digests[1] if digests[1:] else "",
-            kept=kept,
             method=str(row["method"]),
             method_version=int(row["method_version"]),
             params=json.loads(row["params"]),
@@ -276,6 +307,10 @@ class _Adding:
         except (FileNotFoundError, StoreError):
             return {}
         return record if isinstance(record, dict) else {}
+
+
+def _is_better(what: What, value: int, known: int) -> bool:
+    return value < known if what == "solution" else value > known
 
 
 def _line(path: Path, digest: str) -> bytes:

@@ -4,13 +4,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from boundmark.problems.errors import InvalidInputError, quoted
 
 ENTRY_FORMAT = "boundmark-library-entry/1"
 
-What: TypeAlias = Literal["solution", "bound"]
+What: TypeAlias = Literal["solution", "bound", "beyond"]
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -30,8 +30,6 @@ class Find:
         Hash of the solution or certificate, as results folders store it.
     payload_sha256
         Hash of the certificate's payload where that is a document of its own; else empty.
-    kept
-        Whether the library has the document; if not, `recipe` says how to make it again.
     method, method_version, params, seed
         What found it.
     time_limit_seconds, memory_limit_bytes, threads
@@ -50,7 +48,6 @@ class Find:
     value: int
     sha256: str
     payload_sha256: str
-    kept: bool
     method: str
     method_version: int
     params: Mapping[str, Any]
@@ -71,8 +68,8 @@ class Find:
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """Hashes of the documents that the library keeps of it."""
-        return tuple(filter(None, (self.sha256, self.payload_sha256))) if self.kept else ()
+        """Hashes of its documents."""
+        return tuple(filter(None, (self.sha256, self.payload_sha256)))
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,10 @@ class Entry:
     nodes, edges
         Its size.
     solution, bound
-        The best known; None if there is none.
+        The best whose documents the library has; None if there is none.
+    beyond
+        A bound that is better, with a certificate that is too large to be kept; `recipe` says how
+        it is made again. Until that is done, it is a statement and no proof. None if there is none.
     history
         What was best before, oldest first.
     """
@@ -123,6 +123,7 @@ class Entry:
     edges: int
     solution: Find | None
     bound: Find | None
+    beyond: Find | None = None
     history: tuple[Past, ...] = ()
 
     @property
@@ -159,10 +160,30 @@ class Entry:
         return tuple(filter(None, [*found, *(one for find in finds for one in find.documents)]))
 
     def improved(self, what: What, find: Find) -> "Entry":
-        """Return the entry with a better solution or bound; the former one becomes history."""
-        former = getattr(self, what)
-        past = () if former is None or former.value == find.value else (Past.of(what, former),)
-        return replace(self, **{what: find}, history=(*self.history, *past))  # type: ignore[arg-type]
+        """Return the entry with a better solution or bound; the former one becomes history.
+
+        A bound whose certificate is kept takes the place of one beyond it that is no better.
+        """
+        former: Find | None = getattr(self, what)
+        past = () if former is None else (Past.of(what, former),)
+        better = replace(self, history=(*self.history, *past))
+        match what:
+            case "solution":
+                return replace(better, solution=find)
+            case "beyond":
+                return replace(better, beyond=find)
+            case "bound":
+                is_beyond = self.beyond is not None and self.beyond.value > find.value
+                return replace(better, bound=find, beyond=self.beyond if is_beyond else None)
+
+    def check_order(self) -> None:
+        """Raise `InvalidInputError` if a cost is below a bound."""
+        for bound in (self.bound, self.beyond):
+            if self.solution and bound and self.solution.value < bound.value:
+                raise InvalidInputError(
+                    f"instance {self.label}: a cost of {self.solution.words} is below a bound of "
+                    f"{bound.words}; one of them is wrong."
+                )
 
     def to_text(self) -> str:
         """Return the entry as JSON with a line for each field, so that changes show in few."""
@@ -193,6 +214,7 @@ class Entry:
                 **{name: record[name] for name in record.keys() - head},
                 "solution": _find(record["solution"], "solution"),
                 "bound": _find(record["bound"], "bound"),
+                "beyond": _find(record["beyond"], "beyond"),
                 "history": tuple(_made(Past, _past(one)) for one in past),
             },
         )
@@ -200,8 +222,7 @@ class Entry:
             raise InvalidInputError(f"problem is {quoted(entry.problem)}; expected a name.")
         if not DIGEST.fullmatch(entry.instance_sha256):
             raise InvalidInputError("instance_sha256 is no hash of 64 hexadecimal digits.")
-        if entry.solution and entry.bound and entry.solution.value < entry.bound.value:
-            raise InvalidInputError("the solution costs less than the bound; one of them is wrong.")
+        entry.check_order()
         if record["status"] != entry.status:
             raise InvalidInputError(
                 f"status is {quoted(record['status'])}; by the values, it is {entry.status!r}."
@@ -211,8 +232,9 @@ class Entry:
 
 def _past(value: Any) -> Mapping[str, Any]:
     record = _fields(value, "an entry of history", {field.name for field in fields(Past)})
-    if record["what"] not in ("solution", "bound"):
-        raise InvalidInputError(f"what is {quoted(record['what'])}; expected solution or bound.")
+    if record["what"] not in get_args(What):
+        words = " or ".join(get_args(What))
+        raise InvalidInputError(f"what is {quoted(record['what'])}; expected {words}.")
     return record
 
 

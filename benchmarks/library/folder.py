@@ -222,7 +222,7 @@ def unpack(entry: Entry, documents: Mapping[str, bytes], out: Path) -> list[Path
         write_durably(path, content)
     found = [*files]
     for find, name in ((entry.solution, "solutions"), (entry.bound, "certificates")):
-        if find is not None and find.kept:
+        if find is not None:
             (out / name).mkdir(parents=True, exist_ok=True)
             found.append(unpack_find(find, documents, out / name))
     return found
@@ -263,7 +263,7 @@ def usual_library(wanted: str | Path | None = None) -> Library | None:
     named = os.environ.get(VARIABLE) if wanted is None else wanted
     if named is not None:
         return Library.open(Path(named)) if str(named) else None
-    # In a checkout, layers are folders at the root, and the library is another.
+    # In a checkout, the code lies in folders at the root, and the library is another one.
     beside = Path(__file__).resolve().parents[2] / "library"
     return Library.open(beside) if (beside / FACTS).is_file() else None
 

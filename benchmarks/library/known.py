@@ -73,7 +73,7 @@ def _checked(
         _check(accepted, instance, entry.solution, "solutions", solution)
         words.append(f"a solution of {entry.solution.words}")
     bound = entry.bound
-    if bound is not None and bound.kept:
+    if bound is not None:
         if SLOWER * bound.check_seconds > CHECK_FRACTION * seconds and not accepted.has(
             instance.sha256, f"certificates/{bound.sha256}.json"
         ):
@@ -83,9 +83,6 @@ def _checked(
             certificate = _document(documents, bound)
             _check(accepted, instance, bound, "certificates", certificate)
             words.append(f"a bound of {bound.words}")
-    elif bound is not None:
-        words.append(f"not its bound of {bound.value:,}, which is kept as a recipe")
-        bound = None
     accepted.save()
     return KnownResults(
         entry.solution.value if entry.solution else None,

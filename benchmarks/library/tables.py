@@ -11,7 +11,7 @@ from boundmark.reports.pages.html import render_html
 from boundmark.reports.pages.markdown import render_markdown
 from boundmark.reports.pages.page import Cell, Detail, Group, Page, Section, Table
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.text import MISSING, count, integer, percent, size
+from boundmark.reports.text import MISSING, count, integer, natural_order, percent, size
 
 COLUMNS = (
     "instance", "nodes", "cost", "bound", "gap, %", "status", "solution by", "bound by", "since",
@@ -22,8 +22,8 @@ HISTORY_COLUMNS = ("what", "value", "method", "date", "added by")
 NOTES = (
     "Cost: of the best known solution, in ticks. Bound: the best certified one; no solution costs "
     "less. Gap: cost over bound less one. Since: the day of the last improvement.",
-    "A bound in brackets has a certificate that is too large to be kept here; "
-    "`boundmark library recipe` says how to make it again.",
+    "A bound in brackets is better than the one beside it, but only stated: its certificate is too "
+    "large to be kept, and boundmark library recipe says how to make it again.",
 )
 
 
@@ -37,7 +37,9 @@ def write_tables(library: Library, out: Path) -> list[Path]:
     StoreError
         If a file cannot be written.
     """
-    entries = sorted(library.entries(), key=lambda one: (one.problem, one.label, one.device))
+    found = list(library.entries())
+    places = {label: at for at, label in enumerate(natural_order(one.label for one in found))}
+    entries = sorted(found, key=lambda one: (one.problem, places[one.label], one.device))
     page = library_page(library, entries)
     data = [json.loads(entry.to_text()) | {"name": entry.name} for entry in entries]
     contents = {
@@ -72,8 +74,9 @@ def library_page(library: Library, entries: Sequence[Entry]) -> Page:
         environment=(),
         limitations=NOTES,
         sections=tuple(
-            _section(problem, [one for one in entries if one.problem == problem])
+            section
             for problem in problems
+            for section in _sections(problem, [one for one in entries if one.problem == problem])
         ),
         svg={},
     )
@@ -86,7 +89,8 @@ def _finding(problem: str, entries: Sequence[Entry]) -> str:
     return f"{problem}: {count(len(entries), 'instance')}, {found:,} proven optimal{rest}"
 
 
-def _section(problem: str, entries: Sequence[Entry]) -> Section:
+def _sections(problem: str, entries: Sequence[Entry]) -> tuple[Section, Section]:
+    """Return a problem's table, and the history of its instances to be unfolded."""
     groups = [
         Group((), tuple(_row(one) for one in entries if one.dataset == dataset), dataset)
         for dataset in sorted({one.dataset for one in entries})
@@ -99,7 +103,10 @@ def _section(problem: str, entries: Sequence[Entry]) -> Section:
         text_columns_right=4,
     )
     details = tuple(_detail(entry) for entry in entries)
-    return Section("Best-known results", (table,), details=details, problem=problem)
+    return (
+        Section("Best-known results", (table,), problem=problem, is_open=True),
+        Section("History", details=details, problem=problem),
+    )
 
 
 def _row(entry: Entry) -> tuple[Cell, ...]:
@@ -109,7 +116,7 @@ def _row(entry: Entry) -> tuple[Cell, ...]:
         Cell(entry.label, entry.device, href=f"#{_anchor(entry)}"),
         Cell(integer(entry.nodes)),
         Cell(MISSING if entry.solution is None else integer(entry.solution.value)),
-        Cell(written if bound is None or bound.kept else f"({written})"),
+        Cell(written, f"({integer(entry.beyond.value)})" if entry.beyond else ""),
         Cell(percent(entry.gap) if entry.gap is not None else MISSING),
         Cell(entry.status),
         Cell(_who(entry.solution)),
@@ -131,7 +138,9 @@ def _detail(entry: Entry) -> Detail:
     rows = [
         (Cell(what), Cell(integer(one.value)), Cell(f"{one.method} {one.method_version}"),
          Cell(one.date), Cell(one.by))
-        for what, one in (("solution", entry.solution), ("bound", entry.bound))
+        for what, one in (
+            ("solution", entry.solution), ("bound", entry.bound), ("by recipe", entry.beyond)
+        )
         if one is not None
     ]  # fmt: skip
     rows += [

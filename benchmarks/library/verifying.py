@@ -74,7 +74,7 @@ class Verified:
     solutions, certificates
         Documents that are accepted.
     recipes
-        Certificates that the library does not keep, so that nothing is known of them here.
+        Better bounds than those, with certificates that the library does not keep.
     remembered
         Documents of the accepted ones that the same checker accepted earlier.
     rejected
@@ -99,7 +99,7 @@ class Verified:
     @property
     def sentence(self) -> str:
         """All of that in words, but for what is rejected."""
-        by_recipe = f"; {count(self.recipes, 'certificate')} by recipe, not checked"
+        by_recipe = f"; {count(self.recipes, 'better bound')} by recipe, not checked"
         return (
             f"{count(self.instances, 'instance')}, {self.optimal:,} proven optimal: "
             f"{count(self.solutions, 'solution')} and {count(self.certificates, 'certificate')} "
@@ -141,6 +141,7 @@ def verify_library(
         seen.rejected.append((str(library.directory), f"it has {size(seen.bytes)}, too much"))
     entries = [entry for entry in _readable(library, seen) if part.has(entry)]
     seen.instances = len(entries)
+    seen.recipes = sum(entry.beyond is not None for entry in entries)
     seen.optimal = sum(entry.status == "optimal" for entry in entries)
     accepted = Accepted() if are_remembered else None
     on_progress(0, len(entries))
@@ -202,9 +203,6 @@ def _check_batch(
             for sort, find in (("solutions", entry.solution), ("certificates", entry.bound)):
                 if find is None:
                     continue
-                if not find.kept:
-                    seen.recipes += 1
-                    continue
                 pair = (entry.instance_sha256, f"{sort}/{find.sha256}.json")
                 if accepted is not None and accepted.has(*pair):
                     _count(seen, pair)
@@ -237,14 +235,12 @@ def _check_fields(library: Library, entry: Entry, documents: dict[str, bytes]) -
     facts = library.facts
     if entry.dataset not in facts.datasets:
         raise InvalidInputError(f"{FACTS} does not list its data set, {entry.dataset!r}.")
-    found = [find for find in (entry.solution, entry.bound) if find is not None]
+    found = [find for find in (entry.solution, entry.bound, entry.beyond) if find is not None]
     for name in {*(find.by for find in found), *(past.by for past in entry.history)}:
         if name not in facts.contributors:
             raise InvalidInputError(f"{FACTS} has no consent of {name!r} to {facts.licence}.")
-    if entry.solution is not None and not entry.solution.kept:
-        raise InvalidInputError("its solution is not kept; expected every solution to be.")
     for find, field_name in ((entry.solution, "objective"), (entry.bound, "bound")):
-        if find is None or not find.kept:
+        if find is None:
             continue
         document = _parsed(documents[find.sha256])
         expected = {field_name: find.value, "instance_sha256": entry.instance_sha256}

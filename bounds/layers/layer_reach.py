@@ -45,7 +45,7 @@ class PriceSearch:
     rounds: int = 24
     unit: int = 2**20
     patience: int = 8
-    steps: int = 30_000_000
+    steps: int = 10_000_000
 
 
 def run(

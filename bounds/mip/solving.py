@@ -113,6 +113,13 @@ RELATIVE_TOLERANCE = 1e-9
 ABSOLUTE_TOLERANCE = 1e-6
 
 
+def rounded_up(ticks: float) -> float:
+    """Return the integer that a bound of integers proves, up to a solver's tolerances."""
+    if not math.isfinite(ticks):
+        return ticks
+    return float(math.ceil(ticks - ABSOLUTE_TOLERANCE - RELATIVE_TOLERANCE * abs(ticks)))
+
+
 def claim(kind: str, ticks: float, progress: Progress) -> None:
     """Report a bound unless it is infinite; it is never rounded up.
 

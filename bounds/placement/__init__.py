@@ -69,6 +69,7 @@ MOIRAI_MILP = Method(
     kind="exact",
     summary="The mixed-integer program of [MOIRAI24], its constants as small as they can be.",
     run=Deferred("boundmark.bounds.placement.moirai_milp:run"),
+    version=2,
     params={"solver": "highs"},
     seeded=True,
 )
@@ -79,6 +80,7 @@ PLACEMENT_CP = Method(
     kind="exact",
     summary="Placement and schedule by constraint programming (CP-SAT).",
     run=Deferred("boundmark.bounds.placement.placement_cp:run"),
+    version=2,
     seeded=True,
 )
 

@@ -138,7 +138,7 @@ class AssignmentProgram:
 def proven(instance: PlacementInstance, found: Weights) -> int:
     """Return the bound that weights prove, in exact arithmetic."""
     graph = instance.graph
-    can_run = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
+    can_run = graph.fits
     demand = -sum(
         weight * capacity
         for weight, capacity in zip(found.memory, graph.capacity.tolist(), strict=True)
@@ -157,7 +157,7 @@ def run(
 ) -> None:
     """Report the bound by equal weights, then by the program's."""
     graph = instance.graph
-    can_run = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
+    can_run = graph.fits
     nothing = np.zeros(graph.devices, dtype=np.int64)
     equal = Weights([1] * graph.devices, [0] * graph.devices)
     best = -1

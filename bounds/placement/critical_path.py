@@ -7,7 +7,7 @@ import numpy as np
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.placement import UNSUPPORTED, PlacementGraph, PlacementInstance
+from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 KIND = "critical-path/1"
 
@@ -20,7 +20,7 @@ def earliest_ends(graph: PlacementGraph) -> IntArray:
 
     An input costs the best of its producer's devices, for each consumer anew.
     """
-    can_run = (graph.duration != UNSUPPORTED) & (graph.memory[:, None] <= graph.capacity)
+    can_run = graph.fits
     ends = np.where(can_run, graph.duration, _NEVER)
     inputs: list[list[int]] = [[] for _ in range(graph.nodes)]
     for tensor, readers in enumerate(graph.consumers):

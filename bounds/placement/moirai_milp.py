@@ -6,163 +6,28 @@ windows have no rows; z, which says whether a tensor is moved, is written as the
 says from where to where, and so are the differences of x in the rows of congestion control; with
 transfers per tensor, there is one for all consumers on a device; what takes no time excludes
 nothing; and devices that are alike are used in the order of their numbers.
+
+Graphs that are too large for one program are treated window by window (`moirai_windows`).
 """
-
-from collections.abc import Mapping
-from functools import partial
-from itertools import combinations
-
-import numpy as np
-from numpy.typing import NDArray
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.mip import SOLVERS
-from boundmark.bounds.mip.linear_model import LinearModel, RowCollector
-from boundmark.bounds.mip.solving import Search, claim_up_to_best
+from boundmark.bounds.mip.solving import Search, claim_up_to_best, rounded_up
+from boundmark.bounds.placement.moirai_program import Columns, linear_model
+from boundmark.bounds.placement.moirai_windows import improve_by_windows
 from boundmark.bounds.placement.schedules import (
-    Move,
-    best_durations,
-    first_uses,
-    heads_and_tails,
-    in_order,
     longest_schedule,
-    possible_moves,
+    offer,
     quick_schedule,
     relabelled,
 )
-from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.lookup import find
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.placement import PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import PER_TENSOR
+from boundmark.problems.placement import PlacementInstance
 
 # A program of more pairs than this does not get beyond its first relaxation in minutes.
 MOST_PAIRS = 40_000
-
-
-class Columns:
-    """The numbering of the columns, and the time windows below a horizon.
-
-    Attributes
-    ----------
-    on
-        For each operator, x of the devices that support it and have room: device to column.
-    start
-        S of each operator.
-    move_start
-        S of each possible transfer.
-    moved
-        For each possible transfer, u: (source, target) to column.
-    before, move_before
-        delta of pairs of operators, and of transfers, that may be in either order: 1 if the first
-        one comes first.
-    """
-
-    def __init__(self, instance: PlacementInstance, horizon: int) -> None:
-        graph = instance.graph
-        self.instance = instance
-        self.horizon = horizon
-        self.head, self.tail = heads_and_tails(graph)
-        self.least = best_durations(graph)
-        self.moves = possible_moves(instance)
-        self.count = 1
-        self.makespan = 0
-        self.start = [self._new() for _ in range(graph.nodes)]
-        self.move_start = [self._new() for _ in self.moves]
-        self.costs = self.count
-        fits = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
-        self.on = [{d: self._new() for d in np.flatnonzero(row).tolist()} for row in fits]
-        self.moved = [{pair: self._new() for pair in self._pairs(move)} for move in self.moves]
-        self.before: dict[tuple[int, int], int] = {}
-        self.move_before: dict[tuple[int, int], int] = {}
-        self._ancestors = _ancestors(instance)
-        for v, w in combinations(range(graph.nodes), 2):
-            if self.may_overlap(v, w) and set(self.on[v]) & set(self.on[w]):
-                self.before[v, w] = self._new()
-        for q, r in combinations(range(len(self.moves)), 2):
-            if self._moves_may_overlap(self.moves[q], self.moves[r]):
-                self.move_before[q, r] = self._new()
-
-    def _new(self) -> int:
-        self.count += 1
-        return self.count - 1
-
-    def _pairs(self, move: Move) -> list[tuple[int, int]]:
-        return [
-            (d, e)
-            for d in self.on[move.producer]
-            for e in move.targets
-            if d != e and any(e in self.on[reader] for reader in move.readers)
-        ]
-
-    def may_overlap(self, v: int, w: int) -> bool:
-        """Whether neither paths nor windows order two operators."""
-        return not (
-            self._comes_before(v, w)
-            or self._comes_before(w, v)
-            or self.latest_end(v) <= self.head[w]
-            or self.latest_end(w) <= self.head[v]
-        )
-
-    def _comes_before(self, v: int, w: int) -> bool:
-        return bool(self._ancestors[w] >> v & 1)
-
-    def latest_end(self, v: int) -> int:
-        """Return the latest end of an operator."""
-        return self.horizon - int(self.tail[v])
-
-    def earliest_move(self, move: Move) -> int:
-        """Return the earliest start of a transfer."""
-        return int(self.head[move.producer] + self.least[move.producer])
-
-    def latest_arrival(self, move: Move) -> int:
-        """Return the latest end of a transfer, by its last reader."""
-        return max(self.latest_end(r) - int(self.least[r]) for r in move.readers)
-
-    def _moves_may_overlap(self, q: Move, r: Move) -> bool:
-        for first, second in ((q, r), (r, q)):
-            if self.latest_arrival(first) <= self.earliest_move(second):
-                return False
-            last = first.readers
-            if len(last) == 1 and (
-                last[0] == second.producer or self._comes_before(last[0], second.producer)
-            ):
-                return False
-        return True
-
-    def values(self, schedule: PlacementSchedule) -> IntArray:
-        """Return the columns' values for a schedule that ends by the horizon."""
-        graph = self.instance.graph
-        place, starts = schedule.devices.tolist(), schedule.starts.tolist()
-        values = np.zeros(self.count, dtype=np.int64)
-        ends = [s + int(graph.duration[v, place[v]]) for v, s in enumerate(starts)]
-        values[self.makespan] = max(ends)
-        values[self.start] = starts
-        for v, on in enumerate(self.on):
-            values[on[place[v]]] = 1
-        begin = {(t, receiver): start for t, receiver, start in schedule.transfers.tolist()}
-        for q, move in enumerate(self.moves):
-            key = move.tensor, move.receiver
-            values[self.move_start[q]] = begin.get(key, ends[move.producer])
-            if key in begin:
-                target = move.targets[0] if len(move.targets) == 1 else place[move.receiver]
-                values[self.moved[q][place[move.producer], target]] = 1
-        for (v, w), column in self.before.items():
-            values[column] = ends[v] <= starts[w]
-        for (q, r), column in self.move_before.items():
-            values[column] = values[self.move_start[q]] <= values[self.move_start[r]]
-        return values
-
-    def schedule(self, values: NDArray[np.float64]) -> PlacementSchedule:
-        """Return the schedule encoded by a solver's values."""
-        devices = np.array([max(on, key=lambda d: float(values[on[d]])) for on in self.on])
-        moved = {
-            (move.tensor, move.receiver): float(values[self.move_start[q]])
-            for q, move in enumerate(self.moves)
-        }
-        starts = {v: float(values[column]) for v, column in enumerate(self.start)}
-        return in_order(self.instance, devices, starts, moved)
 
 
 def run(
@@ -170,15 +35,15 @@ def run(
 ) -> None:
     """Report a quick schedule, then what the solver finds, and its bound as a claim.
 
+    Where the program would be too large, there are programs for windows, and no claim.
+
     Raises
     ------
     UnsupportedError
-        If the program would be too large, or the operators do not fit into the memory.
+        If the operators do not fit into the memory, as far as is found.
     """
     solve = find("solver", solver, SOLVERS)
     graph = instance.graph
-    if graph.nodes**2 > 4 * MOST_PAIRS:
-        raise UnsupportedError(f"{graph.nodes} operators would make the program too large.")
     best = Best(instance, progress)
     horizon = longest_schedule(graph)
     start = quick_schedule(instance)
@@ -186,188 +51,32 @@ def run(
         start = relabelled(instance, start)
         best.solution(start)
         horizon = int(best.objective)
-    columns = Columns(instance, horizon)
-    pairs = len(columns.before) + len(columns.move_before)
-    if pairs > MOST_PAIRS:
-        raise UnsupportedError(
-            f"the program would have {pairs:,} pairs of what may overlap; expected at most "
-            f"{MOST_PAIRS:,}."
-        )
-
     if budget.is_spent():
+        return
+    columns = None if graph.nodes**2 > 4 * MOST_PAIRS else Columns(instance, horizon)
+    if columns is None or len(columns.before) + len(columns.move_before) > MOST_PAIRS:
+        improve_by_windows(instance, best, solve, budget, seed)
+        if best.objective == float("inf"):
+            raise UnsupportedError("no placement was found for which the devices have room.")
         return
     model = linear_model(columns)
     if budget.is_spent():
         return
 
-    on_bound = partial(claim_up_to_best, "moirai-milp", best)
+    def on_bound(ticks: float) -> None:
+        # Makespans are integers.
+        claim_up_to_best("moirai-milp", best, rounded_up(ticks))
+
     outcome = solve(
         model,
         Search(
             budget,
             seed,
             start=None if start is None else columns.values(start),
-            on_incumbent=lambda values: best.solution(columns.schedule(values)),
+            on_incumbent=lambda values: offer(best, instance, columns.schedule(values)),
             on_bound=on_bound,
         ),
     )
     if outcome.bound == float("inf") and start is None and best.objective == float("inf"):
         raise UnsupportedError("the operators do not fit into the devices' memory.")
     on_bound(outcome.bound)
-
-
-class _Rows(RowCollector):
-    """Builder of rows, one at a time."""
-
-    def at_least(self, terms: Mapping[int, int], lower: int) -> None:
-        """Add ``sum of coefficient * column >= lower``."""
-        kept = {column: value for column, value in terms.items() if value}
-        columns = np.array([list(kept)], dtype=np.int64).reshape(1, -1)
-        self.add(columns, np.array(list(kept.values()), dtype=np.int64), lower)
-
-
-def linear_model(columns: Columns) -> LinearModel:
-    """Return the program for the columns; it minimises the makespan."""
-    rows = _Rows()
-    _add_operators(columns, rows)
-    _add_moves(columns, rows)
-    _add_operator_pairs(columns, rows)
-    _add_move_pairs(columns, rows)
-    lower, upper = np.zeros(columns.count, dtype=np.int64), np.ones(columns.count, dtype=np.int64)
-    upper[: columns.costs] = columns.horizon
-    lower[columns.makespan] = int((columns.head + columns.least + columns.tail).max())
-    lower[columns.start] = columns.head
-    is_cost = np.arange(columns.count) < columns.costs
-    return LinearModel(
-        lower=frozen(lower),
-        upper=frozen(upper),
-        is_integer=~is_cost,
-        is_cost=is_cost,
-        objective=columns.makespan,
-        **rows.csr(),
-    )
-
-
-def _ticks(columns: Columns, v: int, sign: int = 1) -> dict[int, int]:
-    """Return an operator's duration as terms."""
-    duration = columns.instance.graph.duration
-    return {column: sign * int(duration[v, d]) for d, column in columns.on[v].items()}
-
-
-def _add_operators(columns: Columns, rows: _Rows) -> None:
-    """Add Equations 4, 4a to 4c and 5, and the order among exchangeable devices."""
-    graph = columns.instance.graph
-    for v, on in enumerate(columns.on):
-        rows.add(np.array([list(on.values())]), np.ones(len(on), dtype=np.int64), 1, 1)
-        rows.at_least(
-            {columns.makespan: 1, columns.start[v]: -1, **_ticks(columns, v, -1)},
-            int(columns.tail[v]),
-        )
-    for u, w in graph.dag.edge_pairs().tolist():
-        rows.at_least({columns.start[w]: 1, columns.start[u]: -1, **_ticks(columns, u, -1)}, 0)
-    for d, capacity in enumerate(graph.capacity.tolist()):
-        held = {on[d]: -int(graph.memory[v]) for v, on in enumerate(columns.on) if d in on}
-        if -sum(held.values()) > capacity:
-            rows.at_least(held, -capacity)
-    for v, d, earlier, e in first_uses(graph):
-        if d in columns.on[v]:
-            used = {columns.on[u][e]: 1 for u in earlier if e in columns.on[u]}
-            rows.at_least({**used, columns.on[v][d]: -1}, 0)
-
-
-def _add_moves(columns: Columns, rows: _Rows) -> None:
-    """Add Equation 7: which transfers happen, and which operators wait for them."""
-    graph = columns.instance.graph
-    is_shared = columns.instance.transfers == PER_TENSOR
-    for q, move in enumerate(columns.moves):
-        moved, begin = columns.moved[q], columns.move_start[q]
-        source = columns.on[move.producer]
-        ticks = {
-            column: int(graph.times[graph.size[move.tensor], d, e])
-            for (d, e), column in moved.items()
-        }
-        if moved:
-            rows.at_least(dict.fromkeys(moved.values(), -1), -1)
-        start = columns.start[move.producer]
-        rows.at_least({begin: 1, start: -1, **_ticks(columns, move.producer, -1)}, 0)
-        for reader in move.readers:
-            target = columns.on[reader]
-            for (d, e), column in moved.items():
-                if e in target:
-                    rows.at_least({column: 1, source[d]: -1, target[e]: -1}, -1)
-            for e in move.targets:
-                arriving = {column: 1 for (_, to), column in moved.items() if to == e}
-                if arriving and e in target:
-                    local = {source[e]: 1} if e in source else {}
-                    rows.at_least({**arriving, **local, target[e]: -1}, 0)
-            waits = {columns.start[reader]: 1, begin: -1, **{c: -t for c, t in ticks.items()}}
-            if is_shared:
-                (e,) = move.targets
-                if e in target:
-                    # The reader waits only if it is on the target.
-                    enough = columns.latest_arrival(move) - int(columns.head[reader])
-                    rows.at_least({**waits, target[e]: -max(0, enough)}, -max(0, enough))
-            else:
-                rows.at_least(waits, 0)
-
-
-def _add_operator_pairs(columns: Columns, rows: _Rows) -> None:
-    """Add Equation 6: a device runs one operator at a time."""
-    duration = columns.instance.graph.duration
-    for (v, w), before in columns.before.items():
-        for d in columns.on[v].keys() & columns.on[w].keys():
-            if not (duration[v, d] and duration[w, d]):
-                continue
-            on = {columns.on[v][d]: -1, columns.on[w][d]: -1}
-            for first, second, is_first in ((v, w, True), (w, v, False)):
-                enough = columns.latest_end(first) - int(columns.head[second])
-                terms = {column: enough * value for column, value in on.items()}
-                terms[columns.start[second]] = 1
-                terms[columns.start[first]] = -1
-                terms[before] = -enough if is_first else enough
-                slack = 3 * enough if is_first else 2 * enough
-                rows.at_least(terms, int(duration[first, d]) - slack)
-
-
-def _add_move_pairs(columns: Columns, rows: _Rows) -> None:
-    """Add Equation 8: a device sends one tensor, and receives one, at a time."""
-    graph = columns.instance.graph
-    for (q, r), before in columns.move_before.items():
-        for end in (0, 1):
-            for d in range(graph.devices):
-                uses = []
-                for move in (q, r):
-                    table = graph.times[graph.size[columns.moves[move].tensor]]
-                    uses.append(
-                        {
-                            column: int(table[pair])
-                            for pair, column in columns.moved[move].items()
-                            if pair[end] == d and table[pair]
-                        }
-                    )
-                if not all(uses):
-                    continue
-                for first, second, ticks, is_first in (
-                    (q, r, uses[0], True),
-                    (r, q, uses[1], False),
-                ):
-                    enough = columns.latest_arrival(columns.moves[first]) - columns.earliest_move(
-                        columns.moves[second]
-                    )
-                    terms = {column: -enough for use in uses for column in use}
-                    for column, duration in ticks.items():
-                        terms[column] -= duration
-                    terms[columns.move_start[second]] = 1
-                    terms[columns.move_start[first]] = -1
-                    terms[before] = -enough if is_first else enough
-                    rows.at_least(terms, -3 * enough if is_first else -2 * enough)
-
-
-def _ancestors(instance: PlacementInstance) -> list[int]:
-    """Return the operators before each one as bits of an integer."""
-    dag = instance.graph.dag
-    ancestors = [0] * dag.nodes
-    for v in dag.topological_order.tolist():
-        for u in dag.producers_of(v).tolist():
-            ancestors[v] |= ancestors[u] | 1 << u
-    return ancestors

@@ -201,7 +201,7 @@ def best_prices(graph: PlacementGraph, arcs: Arcs, budget: Budget) -> Prices | N
     # Larger programs take minutes.
     if n * span + m * span**2 > 2_000_000:
         return None
-    can_be = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
+    can_be = graph.fits
     ticks = np.where(can_be, graph.duration, 0)
     unit = max(1, int(ticks.max()))
     ticks = ticks / unit

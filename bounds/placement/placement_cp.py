@@ -11,6 +11,7 @@ from boundmark.bounds.placement.schedules import (
     first_uses,
     heads_and_tails,
     longest_schedule,
+    offer,
     possible_moves,
     quick_schedule,
     relabelled,
@@ -59,7 +60,7 @@ def run(
 
     class Report(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
-            best.solution(program.schedule(self))
+            offer(best, instance, program.schedule(self))
 
     def on_bound(value: float) -> None:
         best.bound(Claim("placement-cp", float(round(value))))
@@ -95,7 +96,7 @@ class ConstraintProgram:
         graph, model = instance.graph, self.model
         head, tail = heads_and_tails(graph)
         every = range(graph.devices)
-        fits = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
+        fits = graph.fits
         self.makespan = model.new_int_var(int((head + tail).max()), horizon, "makespan")
         self.start, self.end = [], []
         self.on = [

@@ -7,9 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from boundmark.bounds.best import Best
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import PER_TENSOR, needed_transfers
+from boundmark.problems.placement.feasibility import (
+    PER_TENSOR,
+    has_room_while_running,
+    needed_transfers,
+)
 
 # Number of random placements tried where memory is short.
 TRIALS = 1000
@@ -84,16 +89,28 @@ def in_order(
     )
 
 
+def offer(best: Best, instance: PlacementInstance, schedule: PlacementSchedule) -> None:
+    """Pass on a schedule if devices have room for what is live; models leave that out."""
+    if has_room_while_running(instance.graph, schedule, instance.transfers):
+        best.solution(schedule)
+
+
 def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
     """Return the best of a few quick schedules; None if the memory suffices for none.
 
     On each single device; and each operator where it ends first, ports left aside, where operators
-    come by longest paths of their best durations. Without any, all are on random devices with room.
+    come by longest paths of their best durations. Without any, devices are filled one after
+    another; without room there, all are on random devices with room.
     """
     candidates = [_earliest_ends(instance), *_single_devices(instance)]
-    found = [schedule for schedule in candidates if schedule is not None]
+    found = [
+        schedule
+        for schedule in candidates
+        if schedule is not None
+        and has_room_while_running(instance.graph, schedule, instance.transfers)
+    ]
     if not found:
-        return _somewhere(instance)
+        return _in_segments(instance) or _somewhere(instance)
     return min(found, key=instance.objective)
 
 
@@ -140,6 +157,35 @@ def _earliest_ends(instance: PlacementInstance) -> PlacementSchedule | None:
     return in_order(instance, devices, starts, {})
 
 
+def _in_segments(instance: PlacementInstance) -> PlacementSchedule | None:
+    """Fill one device after another in topological order; keep more and more free for tensors."""
+    graph = instance.graph
+    order = graph.dag.topological_order.tolist()
+    starts = {v: float(at) for at, v in enumerate(order)}
+    total = np.where(graph.is_supported, graph.duration, graph.duration.max()).sum(axis=0)
+    sequence = np.argsort(total, kind="stable").tolist()
+    largest = int((graph.needed - graph.memory).max())
+    for reserve in dict.fromkeys((0, largest, 2 * largest, 4 * largest)):
+        left = (graph.capacity - reserve).tolist()
+        devices = np.full(graph.nodes, -1, dtype=np.int64)
+        at = 0
+        for v in order:
+            needed = int(graph.memory[v])
+            while at < len(sequence) and (
+                needed > left[sequence[at]] or not graph.is_supported[v, sequence[at]]
+            ):
+                at += 1
+            if at == len(sequence):
+                break
+            devices[v] = sequence[at]
+            left[sequence[at]] -= needed
+        else:
+            schedule = in_order(instance, devices, starts, {})
+            if has_room_while_running(graph, schedule, instance.transfers):
+                return schedule
+    return None
+
+
 def _somewhere(instance: PlacementInstance) -> PlacementSchedule | None:
     """Return a schedule of the first random placement that fits into the memory."""
     graph = instance.graph
@@ -156,7 +202,9 @@ def _somewhere(instance: PlacementInstance) -> PlacementSchedule | None:
             devices[v] = random.choice(fits)
             left[devices[v]] -= graph.memory[v]
         else:
-            return in_order(instance, devices, starts, {})
+            schedule = in_order(instance, devices, starts, {})
+            if has_room_while_running(graph, schedule, instance.transfers):
+                return schedule
     return None
 
 
@@ -200,14 +248,24 @@ def possible_moves(instance: PlacementInstance) -> list[Move]:
 
 def best_durations(graph: PlacementGraph) -> IntArray:
     """Return the least duration of each operator over the devices with room for it, shape (n,)."""
-    fits = graph.is_supported & (graph.memory[:, None] <= graph.capacity)
+    fits = graph.fits
     return np.asarray(np.where(fits, graph.duration, np.iinfo(np.int64).max).min(axis=1))
 
 
-def heads_and_tails(graph: PlacementGraph) -> tuple[IntArray, IntArray]:
-    """Return the longest paths before and after each operator, two of shape (n,)."""
+def heads_and_tails(
+    graph: PlacementGraph, release: IntArray | None = None, delivery: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return the longest paths before and after each operator, two of shape (n,).
+
+    Parameters
+    ----------
+    release, delivery
+        The least of either, shape (n,); 0 by default.
+    """
     least = best_durations(graph)
     head, tail = np.zeros((2, graph.nodes), dtype=np.int64)
+    if release is not None and delivery is not None:
+        head, tail = release.copy(), delivery.copy()
     order = graph.dag.topological_order.tolist()
     for v in order:
         for u in graph.dag.producers_of(v).tolist():

@@ -32,9 +32,15 @@ class ListedLayers(LayerModel):
 
     def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:
         """Return the layers; in training, the table has to be of both passes."""
-        if workload.phase not in (AS_GIVEN, TRAINING) or workload.batch or workload.context:
+        if (
+            workload.phase not in (AS_GIVEN, TRAINING)
+            or workload.batch
+            or workload.context
+            or workload.measured_on
+        ):
             raise InvalidInputError(
-                "phase, batch or context is given, and the table says what layers cost; expected "
+                "phase, batch, context or costs are given, and the table says what layers cost; "
+                "expected "
                 "none, or training for micro-batches in flight."
             )
         return self.facts

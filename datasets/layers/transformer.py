@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
-from boundmark.problems.layers.model import DECODE, TRAINING, TRAINING_FACTOR
+from boundmark.problems.layers.model import DECODE, PREFILL, TRAINING, TRAINING_FACTOR
 
 # Bytes of what passes between operations, and bits of the cache if nobody says.
 ACTIVATION_BYTES = 2
@@ -198,6 +198,10 @@ class Transformer(LayerModel):
             found.append(self._block(block, number, workload, tokens, context))
         last = len(self.blocks) + 1
         found.append(self._outer(self.last, last, workload, tokens, self.blocks[-1].width))
+        if workload.measured_on:
+            from boundmark.datasets.layers.kernel_tables import measured
+
+            return measured(self, tuple(found), workload)
         return tuple(found)
 
     def tied(self, workload: Workload) -> tuple[tuple[int, int, int], ...]:
@@ -210,6 +214,10 @@ class Transformer(LayerModel):
             self._weights(last, self.last_parameters, workload),
         )
         return ((0, last, shared),)
+
+    def scored(self, workload: Workload, tokens: int) -> int:
+        """Return for how many tokens words are scored: of a prompt, for the last one only."""
+        return workload.batch if workload.phase == PREFILL and self.has_cache else tokens
 
     def _weights(self, number: int, parameters: int, workload: Workload) -> int:
         """Return the bytes of a layer's parameters, and in training of all that belongs to them."""
@@ -231,6 +239,8 @@ class Transformer(LayerModel):
         """Return embedding or scores: rows are looked up, or all are multiplied."""
         times, ways = _passes(workload)
         parameters = self.last_parameters if number else self.first_parameters
+        if number:
+            tokens = self.scored(workload, tokens)
         through = tokens * width * ACTIVATION_BYTES
         if number and parameters:
             read = self._read(number, parameters, workload)

@@ -59,6 +59,7 @@ TESSEL = Method(
     run=Deferred("boundmark.heuristics.microbatch.tessel:run"),
     params={"lazy": True, "largest_repetend": 0, "only_repetend": 0, "memory": "pairs"},
     seeded=True,
+    requires=("z3",),
     warm=("z3",),
 )
 
@@ -70,6 +71,7 @@ TIME_OPTIMAL = Method(
     run=Deferred("boundmark.heuristics.microbatch.time_optimal:run"),
     params={"memory": "timeline"},
     seeded=True,
+    requires=("z3",),
     warm=("z3",),
 )
 

@@ -13,12 +13,14 @@ from boundmark.heuristics.placement.earliest_kernels import earliest_start, favo
 from boundmark.heuristics.placement.heft import mean_durations, mean_transfers
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.linear_program import minimum
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.heuristics.placement.room import require_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
 
+@leaving_room
 def run_m_topo(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
@@ -26,6 +28,7 @@ def run_m_topo(
     PlacementIncumbent(instance, progress).evaluate(require_room(instance, filled(instance)))
 
 
+@leaving_room
 def run_m_etf(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
@@ -36,6 +39,7 @@ def run_m_etf(
     best.evaluate_list_schedule(devices, -starts)
 
 
+@leaving_room
 def run_m_sct(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:

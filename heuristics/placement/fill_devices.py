@@ -12,6 +12,7 @@ import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.heuristics.placement.room import has_room, with_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
@@ -19,6 +20,7 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
+@leaving_room
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:

@@ -10,12 +10,14 @@ from boundmark.heuristics.placement.earliest_kernels import earliest_start
 from boundmark.heuristics.placement.heft import mean_durations
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.linear_program import minimum
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import UNSUPPORTED, PlacementGraph, PlacementInstance
 
 
+@leaving_room
 def run(
     instance: PlacementInstance,
     budget: Budget,

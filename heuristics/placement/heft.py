@@ -6,6 +6,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.earliest_kernels import earliest_finish
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
@@ -38,6 +39,7 @@ def by_rank(instance: PlacementInstance, ranks: IntArray) -> IntArray:
     return np.asarray(order[np.argsort(-ranks[order], kind="stable")])
 
 
+@leaving_room
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:

@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from boundmark.heuristics.incumbent import Incumbent
+from boundmark.heuristics.incumbent import NO_COST, Incumbent
 from boundmark.heuristics.placement.arrays import placement_arrays
+from boundmark.heuristics.placement.reserve import ReservedInstance
 from boundmark.heuristics.placement.room import with_all_placed
 from boundmark.heuristics.placement.simulation_kernels import simulate, time_to_end
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Progress
-from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.feasibility import has_room_while_running, memory_held
 
 
 class PlacementIncumbent(Incumbent[PlacementSchedule]):
@@ -27,6 +29,9 @@ class PlacementIncumbent(Incumbent[PlacementSchedule]):
     def __init__(self, instance: PlacementInstance, progress: Progress) -> None:
         super().__init__(progress)
         self.instance = instance
+        whole = instance.whole if isinstance(instance, ReservedInstance) else None
+        self._checked = whole or instance
+        self._live = _most_at_once(self._checked.graph)
         self.arrays = placement_arrays(instance)
         self.priority: IntArray | None = None
         self._starts = np.empty(instance.nodes, np.int64)
@@ -54,17 +59,30 @@ class PlacementIncumbent(Incumbent[PlacementSchedule]):
         return makespan
 
     def evaluate(self, devices: IntArray, priority: IntArray | None = None) -> int:
-        """Return the makespan of a placement by list scheduling, and offer the schedule."""
+        """Return the makespan of a placement by list scheduling, and offer the schedule.
+
+        Without room for what is live then, it is `NO_COST`, and nothing is offered.
+        """
         makespan = self.simulate(devices, priority)
-
-        def schedule() -> PlacementSchedule:
-            rows = self._moves[: self._count, [0, 1, 5]]
-            by_key = np.lexsort((rows[:, 1], rows[:, 0]))
-            return PlacementSchedule(devices, self._starts, rows[by_key])
-
-        if self.offer(makespan, schedule):
+        if not self._has_room(devices):
+            return NO_COST
+        if self.offer(makespan, lambda: self.scheduled(devices)):
             self.priority = priority
         return makespan
+
+    def scheduled(self, devices: IntArray) -> PlacementSchedule:
+        """Return the schedule of the placement that was simulated last."""
+        rows = self._moves[: self._count, [0, 1, 5]]
+        by_key = np.lexsort((rows[:, 1], rows[:, 0]))
+        return PlacementSchedule(devices, self._starts, rows[by_key])
+
+    def _has_room(self, devices: IntArray) -> bool:
+        """Whether devices have room for what is live in the schedule that was simulated last."""
+        graph = self._checked.graph
+        if not graph.is_live or (memory_held(graph, devices) + self._live <= graph.capacity).all():
+            return True
+        transfers = self._checked.transfers
+        return has_room_while_running(graph, self.scheduled(devices), transfers)
 
     def evaluate_list_schedule(self, devices: IntArray, *priorities: IntArray) -> None:
         """Evaluate a placement with the default priority and with others.
@@ -88,3 +106,11 @@ class PlacementIncumbent(Incumbent[PlacementSchedule]):
         self.evaluate(devices)
         for priority in priorities:
             self.evaluate(devices, priority)
+
+
+def _most_at_once(graph: PlacementGraph) -> int:
+    """Return what all tensors take at most on one device, if all are live at once."""
+    copies = np.array([1 + len(readers) for readers in graph.consumers], dtype=np.int64)
+    if not graph.is_live:
+        return 0
+    return int((graph.tensor_memory * copies).sum() + graph.result_memory.sum())

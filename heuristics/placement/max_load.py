@@ -13,6 +13,7 @@ from numba import types
 from boundmark.heuristics.compiling import compiled, internal
 from boundmark.heuristics.placement.arrays import ARRAYS, PlacementArrays
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -43,6 +44,7 @@ def steps_between_sets(graph: PlacementGraph, *, most_in_all_orders: int = 8) ->
     return np.array(rows, dtype=np.int64)
 
 
+@leaving_room
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:

@@ -18,6 +18,7 @@ from boundmark.heuristics.placement.arrays import PlacementArrays
 from boundmark.heuristics.placement.earliest_kernels import earliest_finish, least_rests
 from boundmark.heuristics.placement.heft import by_rank, mean_ranks
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.heuristics.placement.room import with_all_placed
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
@@ -25,6 +26,7 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
+@leaving_room
 def run(
     instance: PlacementInstance,
     budget: Budget,

@@ -7,6 +7,7 @@ import numpy as np
 from boundmark.heuristics.evolution import BrkgaSettings, Keys, evolve
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.heuristics.placement.room import with_room
 from boundmark.heuristics.placement.simulation_kernels import time_to_end
 from boundmark.heuristics.placement.starts import constructed
@@ -16,6 +17,7 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
+@leaving_room
 def run(
     instance: PlacementInstance,
     budget: Budget,

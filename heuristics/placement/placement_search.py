@@ -17,6 +17,7 @@ import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.heuristics.placement.room import has_room
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray
@@ -141,6 +142,7 @@ def anneal(
             current, cost = changed, makespan
 
 
+@leaving_room
 def run(
     instance: PlacementInstance,
     budget: Budget,

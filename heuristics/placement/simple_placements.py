@@ -13,12 +13,14 @@ import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.heuristics.placement.room import require_room, with_room
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 
+@leaving_room
 def run_preferred_device(
     instance: PlacementInstance,
     budget: Budget,
@@ -53,6 +55,7 @@ def run_preferred_device(
     raise UnsupportedError("no device supports all operators and has room for them.")
 
 
+@leaving_room
 def run_round_robin(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
@@ -63,6 +66,7 @@ def run_round_robin(
     PlacementIncumbent(instance, progress).evaluate(require_room(instance, devices))
 
 
+@leaving_room
 def run_random_devices(
     instance: PlacementInstance,
     budget: Budget,

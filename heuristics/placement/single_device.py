@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.incumbent import Incumbent
+from boundmark.heuristics.incumbent import NO_COST, Incumbent
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.feasibility import has_room_while_running
 
 
 def run(
@@ -27,7 +28,11 @@ def run(
         raise UnsupportedError("no device supports all operators and has room for them.")
     best: Incumbent[PlacementSchedule] = Incumbent(progress)
     for device in np.flatnonzero(fits).tolist():
-        best.offer(int(graph.duration[:, device].sum()), partial(_in_turn, graph, device))
+        schedule = _in_turn(graph, device)
+        if has_room_while_running(graph, schedule, instance.transfers):
+            best.offer(int(graph.duration[:, device].sum()), partial(_in_turn, graph, device))
+    if best.cost == NO_COST:
+        raise UnsupportedError("no device has room for all operators and what is live.")
 
 
 def _in_turn(graph: PlacementGraph, device: int) -> PlacementSchedule:

@@ -23,6 +23,8 @@ from boundmark.problems.problem import Problem
 
 MEMORY_PERCENT = 90
 
+ROOFLINE, MEASURED = "roofline", "measured"
+
 
 @dataclass(frozen=True)
 class DevicesParameter:
@@ -34,6 +36,7 @@ class DevicesParameter:
     default_text: str = "those of the model's file"
 
     metavar = "DEVICES"
+    separator = ";"
 
     def read(self, text: str) -> str:
         """Return the text."""
@@ -53,12 +56,12 @@ def _adapt(source: ComputationGraph | LayerModel | LayerChain) -> LayerModel | L
 def _instance(
     source: LayerModel | LayerChain, *, goal: str, device_order: str, micro_batches: int,
     devices: str, memory_percent: int, phase: str, batch: int, context: int, weight_bits: int,
-    cache_bits: int,
+    cache_bits: int, costs: str,
 ) -> LayersInstance:  # fmt: skip
     """Return an instance; what the chain was made of is kept with it, as far as it was given."""
     given: dict[str, int | str] = {
         "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
-        "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits,
+        "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits, "costs": costs,
     }  # fmt: skip
     defaults = {one.name: one.default for one in PROBLEM.parameters}
     made_of = {name: value for name, value in given.items() if value != defaults[name]}
@@ -68,8 +71,10 @@ def _instance(
                 f"{next(iter(made_of))} is given, and the layers come with times; expected none."
             )
         return LayersInstance(source, goal, device_order, micro_batches)
-    workload = Workload(phase, batch, context, weight_bits, cache_bits)
-    chain = chain_of(source, workload, read_fleet(devices), memory_percent)
+    fleet = read_fleet(devices)
+    measured_on = tuple(kind.name for kind in fleet.kinds) if costs == MEASURED else ()
+    workload = Workload(phase, batch, context, weight_bits, cache_bits, measured_on)
+    chain = chain_of(source, workload, fleet, memory_percent)
     return LayersInstance(replace(chain, made_of=made_of), goal, device_order, micro_batches)
 
 
@@ -109,6 +114,12 @@ PROBLEM = Problem(
         ),
         IntegerParameter("weight_bits", "bits of a parameter", 1, 0, "as the model's file has it"),
         IntegerParameter("cache_bits", "bits of an entry of the cache", 1, 0, "16"),
+        ChoiceParameter(
+            "costs",
+            "where times of a model's layers come from; measured ones need aiconfigurator-core",
+            (ROOFLINE, MEASURED),
+            ROOFLINE,
+        ),
     ),
     instance=_instance,
     instance_from_json=LayersInstance.from_json,

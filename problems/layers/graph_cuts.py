@@ -32,9 +32,9 @@ class GraphLayers(LayerModel):
 
     def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:
         """Return a layer for each run of operators between two such places."""
-        if workload.phase != AS_GIVEN or workload.batch or workload.context:
+        if workload.phase != AS_GIVEN or workload.batch or workload.context or workload.measured_on:
             raise InvalidInputError(
-                "phase, batch or context is given, and a graph has its own; expected none."
+                "phase, batch, context or costs are given, and a graph has its own; expected none."
             )
         graph = self.graph
         order = graph.dag.topological_order.tolist()

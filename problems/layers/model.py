@@ -31,6 +31,8 @@ class Workload:
     weight_bits, cache_bits
         Bits of a parameter and of an entry of the cache; 0 for what the model's file says, and for
         16.
+    measured_on
+        Names of devices for which measured times are asked for; none for those of the roofline.
     """
 
     phase: str = AS_GIVEN
@@ -38,6 +40,7 @@ class Workload:
     context: int = 0
     weight_bits: int = 0
     cache_bits: int = 0
+    measured_on: tuple[str, ...] = ()
 
     def require(self, needs_context: bool = True) -> None:
         """Refuse a workload that leaves open what a transformer's costs depend on.

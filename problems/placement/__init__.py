@@ -9,7 +9,13 @@ from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
 from boundmark.problems.placement.features import COSTS, OPERATORS
 from boundmark.problems.placement.fusion import RULE_SETS
 from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
-from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
+from boundmark.problems.placement.instance import (
+    AUTOMATIC,
+    KEPT_OUTPUTS,
+    LIVE_TENSORS,
+    NO_FUSION,
+    PlacementInstance,
+)
 from boundmark.problems.placement.schedule import NAMING, TABLE, PlacementSchedule
 from boundmark.problems.problem import CostModel, Problem
 
@@ -37,6 +43,13 @@ PROBLEM = Problem(
             "rules by which operators are fused first, and placed as one",
             (NO_FUSION, *RULE_SETS),
             NO_FUSION,
+        ),
+        ChoiceParameter(
+            "memory",
+            "what devices have room for besides parameters: all outputs, or tensors while they are "
+            "live (auto: live where the model says how large tensors are)",
+            (AUTOMATIC, LIVE_TENSORS, KEPT_OUTPUTS),
+            AUTOMATIC,
         ),
         ChoiceParameter(
             "features",

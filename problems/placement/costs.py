@@ -1,5 +1,6 @@
 """Costs of device placement: of a model on a cluster by the roofline model, or as measured."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,8 @@ from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.operator import LEFT_OUT
-from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
-from boundmark.problems.roofline import operation_seconds
+from boundmark.problems.placement.graph import UNSUPPORTED, FusedCosts, PlacementGraph
+from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds
 from boundmark.problems.ticks import to_nanoseconds
 
 DEFAULT_CLUSTER = "moirai-inter-server"
@@ -20,8 +21,9 @@ DEFAULT_CLUSTER = "moirai-inter-server"
 def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> PlacementGraph:
     """Return the graph with its costs in nanoseconds, each rounded once.
 
-    A device without a peak rate for the graph's dtype supports the operators that do no arithmetic.
-    An operator takes memory for its parameters and its outputs, in bytes ([MOIRAI24], Equation 5).
+    A device without a peak rate for the graph's dtype computes in the next wider type that it has,
+    and notes say so; one without any supports the operators that do no arithmetic. Parameters take
+    memory in bytes all the time, and tensors while they are live: see `live_memory`.
 
     Raises
     ------
@@ -33,6 +35,7 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
             f"{hardware.name!r} is a single device; problem 'placement' needs a cluster, "
             f"e.g. {DEFAULT_CLUSTER}."
         )
+    devices = [_able(device, graph.dtype) for device in hardware.devices]
     producers = graph.producers.tolist()
     readers: dict[int, set[int]] = {}
     for node, operator in enumerate(graph.operators):
@@ -40,15 +43,16 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
             if tensor != LEFT_OUT and producers[tensor] >= 0:
                 readers.setdefault(tensor, set()).add(node)
     moved = sorted(readers)
-    sizes, size = np.unique(
-        np.array([graph.tensors[tensor].bytes for tensor in moved], dtype=np.int64),
-        return_inverse=True,
-    )
+    tensor_bytes = np.array([graph.tensors[tensor].bytes for tensor in moved], dtype=np.int64)
+    sizes, size = np.unique(tensor_bytes, return_inverse=True)
+    producer = np.array([producers[tensor] for tensor in moved], dtype=np.int64)
+    unread = graph.output_bytes.copy()
+    np.subtract.at(unread, producer, tensor_bytes)
     return PlacementGraph(
-        duration=frozen(np.stack([_durations(graph, device) for device in hardware.devices], 1)),
-        memory=frozen(graph.param_bytes + graph.output_bytes),
-        capacity=frozen([int(device.memory_bytes) for device in hardware.devices]),
-        producer=frozen([producers[tensor] for tensor in moved]),
+        duration=frozen(np.stack([_durations(graph, device) for device in devices], 1)),
+        memory=graph.param_bytes,
+        capacity=frozen([int(device.memory_bytes) for device in devices]),
+        producer=frozen(producer),
         consumers=tuple(tuple(sorted(readers[tensor])) for tensor in moved),
         size=frozen(size),
         times=_transfer_times(sizes, hardware),
@@ -60,6 +64,87 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
             graph.tensors[operator.writes[0]].shape if operator.writes else ()
             for operator in graph.operators
         ),
+        tensor_memory=frozen(tensor_bytes),
+        result_memory=frozen(unread),
+        fusing=_fused_costs(graph, devices, moved),
+        notes=_substitutes(graph.dtype, hardware),
+    )
+
+
+# What a type's values fit into, from the narrowest to the widest.
+WIDER = {
+    "int4": ("int8", "float16", "float32", "float64"),
+    "int8": ("float16", "float32", "float64"),
+    "uint8": ("int8", "float16", "float32", "float64"),
+    "float8": ("float16", "float32", "float64"),
+    "bfloat16": ("float32", "float64"),
+    "float16": ("float32", "float64"),
+    "float32": ("float64",),
+}
+
+
+def _substitute(device: Device, dtype: str) -> str:
+    """Return the type in which a device computes in place of one that it has no rate for.
+
+    That is the next wider one that it has a rate for; the same type where it has that or none.
+    """
+    if dtype in device.peak_rate:
+        return dtype
+    return next((wider for wider in WIDER.get(dtype, ()) if wider in device.peak_rate), dtype)
+
+
+def _able(device: Device, dtype: str) -> Device:
+    """Return a device with a rate for a dtype, if it has one for that or a wider one."""
+    used = _substitute(device, dtype)
+    if used == dtype:
+        return device
+    return replace(device, peak_rate={**device.peak_rate, dtype: device.peak_rate[used]})
+
+
+def _substitutes(dtype: str, cluster: Cluster) -> tuple[str, ...]:
+    """Return a sentence for each kind of device that computes in another type."""
+    used = {
+        device.name: _substitute(device, dtype)
+        for device in cluster.devices
+        if device.measured is None
+    }
+    return tuple(
+        f"device {name} has no peak rate for {dtype}: it computes in {wider}, the next wider type "
+        "that it has"
+        for name, wider in used.items()
+        if wider != dtype
+    )
+
+
+def _fused_costs(
+    graph: ComputationGraph, devices: Sequence[Device], moved: Sequence[int]
+) -> FusedCosts | None:
+    """Return what times of fused operators follow from; None if times were measured.
+
+    Parameters
+    ----------
+    moved
+        The tensors that operators write and read.
+    """
+    if any(device.measured is not None for device in devices):
+        return None
+    is_free = np.array([op_type in FREE_OP_TYPES for op_type in graph.op_types])
+    traffic = np.where(is_free, 0, graph.read_bytes + graph.param_bytes + graph.output_bytes)
+    arithmetic = np.stack(
+        [
+            np.where(is_free, 0.0, graph.flops / device.peak_rate.get(graph.dtype, 1.0))
+            for device in devices
+        ],
+        axis=1,
+    )
+    return FusedCosts(
+        arithmetic,
+        frozen(traffic),
+        np.array([device.memory_bandwidth for device in devices]),
+        np.array([device.op_overhead for device in devices]),
+        is_free,
+        frozen([graph.tensors[tensor].bytes for tensor in moved]),
+        np.isin(moved, graph.results),
     )
 
 

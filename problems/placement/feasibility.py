@@ -7,9 +7,18 @@ import numpy as np
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement.graph import PlacementGraph, tensor_edges
+from boundmark.problems.placement.live_memory import peaks
 from boundmark.problems.placement.schedule import PlacementSchedule
 
 PER_TENSOR, PER_EDGE = "per-tensor", "per-edge"
+
+
+def has_room_while_running(
+    graph: PlacementGraph, schedule: PlacementSchedule, transfers: str
+) -> bool:
+    """Whether no device ever has more in use than its capacity."""
+    most = peaks(graph, schedule, is_shared=transfers == PER_TENSOR)
+    return bool((most <= graph.capacity).all())
 
 
 def check_devices(graph: PlacementGraph, devices: IntArray) -> None:
@@ -36,13 +45,18 @@ def check_devices(graph: PlacementGraph, devices: IntArray) -> None:
             f"operator {graph.names[node]!r} is on device {devices[node]}, "
             "which does not support it."
         )
-    for device, (held, capacity) in enumerate(
-        zip(memory_held(graph, devices).tolist(), graph.capacity.tolist(), strict=True)
-    ):
-        if held > capacity:
-            raise InvalidInputError(
-                f"operators on device {device} take {held} of memory; expected at most {capacity}."
-            )
+    _check_room(graph, memory_held(graph, devices), "operators")
+
+
+def _check_room(graph: PlacementGraph, taken: IntArray, what: str) -> None:
+    """Refuse more memory on a device than it has; name the one that lacks most."""
+    lacking = taken - graph.capacity
+    device = int(lacking.argmax())
+    if lacking[device] > 0:
+        raise InvalidInputError(
+            f"{what} on device {device} take {taken[device]} of memory; expected at most "
+            f"{graph.capacity[device]}, so {lacking[device]} are missing."
+        )
 
 
 def memory_held(graph: PlacementGraph, devices: IntArray) -> IntArray:
@@ -108,6 +122,9 @@ def check_schedule(graph: PlacementGraph, schedule: PlacementSchedule, transfers
         uses[f"device {target} receives two tensors"].append((begin, finish))
     for what, spans in uses.items():
         _check_one_at_a_time(what, spans)
+    if graph.is_live:
+        most = peaks(graph, schedule, is_shared=transfers == PER_TENSOR)
+        _check_room(graph, most, "operators and live tensors")
     return int(max(end))
 
 

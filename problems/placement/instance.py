@@ -9,11 +9,16 @@ import numpy as np
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.lookup import find
 from boundmark.problems.placement import features as described
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
 from boundmark.problems.placement.features import COSTS, OPERATORS, check_described
 from boundmark.problems.placement.fusion import RULE_SETS, CoarseGraph, coarsen
-from boundmark.problems.placement.graph import PlacementGraph
+from boundmark.problems.placement.graph import (
+    UNSUPPORTED,
+    PlacementGraph,
+    with_kept_outputs,
+)
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.stored_fields import (
     check_groups,
@@ -29,6 +34,11 @@ FIELDS = (
 
 NO_FUSION = "none"
 
+# What devices have to have room for; the last one as far as the graph says how large tensors are.
+KEPT_OUTPUTS, LIVE_TENSORS, AUTOMATIC = "parameters+outputs", "parameters+live", "auto"
+
+LIVE_FIELDS = ("memory_model", "tensor_memory", "result_memory")
+
 
 @dataclass(frozen=True, eq=False)
 class PlacementInstance(StoredInstance):
@@ -41,7 +51,9 @@ class PlacementInstance(StoredInstance):
     over a device and a start for each operator v, and a start for each transfer. A tensor is moved
     to the devices that read it, after its producer ends and before its consumers start. A device
     runs one operator, sends one tensor and receives one at a time, all three at once (Equations 4
-    to 8), and has room for the memory of all its operators together (Equation 5).
+    to 8), and has room for the memory of all its operators together (Equation 5). With memory model
+    `parameters+outputs`, that includes all that they write; with `parameters+live`, a device has
+    room for that besides, as long as it is live there (see `live_memory`).
 
     Attributes
     ----------
@@ -58,6 +70,9 @@ class PlacementInstance(StoredInstance):
     features
         ``"operators"`` if the stored instance says types and output shapes of operators,
         ``"costs"`` if it does not.
+    source
+        What the graph was before its outputs were added to its memory, or operators were fused;
+        None if it was neither, or is not known.
     """
 
     problem: ClassVar[str] = "placement"
@@ -67,10 +82,16 @@ class PlacementInstance(StoredInstance):
     coarse: CoarseGraph | None = None
     fusion: str = NO_FUSION
     features: str = COSTS
+    source: PlacementGraph | None = None
 
     @classmethod
     def of(
-        cls, graph: PlacementGraph, transfers: str, fusion: str, features: str = COSTS
+        cls,
+        graph: PlacementGraph,
+        transfers: str,
+        fusion: str,
+        features: str = COSTS,
+        memory: str = AUTOMATIC,
     ) -> "PlacementInstance":
         """Return the instance about a graph, its operators fused by the rules with a name if any.
 
@@ -78,14 +99,21 @@ class PlacementInstance(StoredInstance):
         ------
         InvalidInputError
             If there are rules, or features of operators are asked for, and the graph does not say
-            what types its operators have.
+            what types its operators have; or tensors are to take memory while they are live, and it
+            does not say how large they are.
         """
         if features == OPERATORS:
             check_described(graph)
+        if memory == LIVE_TENSORS and not graph.is_live:
+            raise InvalidInputError(
+                f"memory is {memory!r}, and the graph does not say how large its tensors are; "
+                f"expected a model file, or memory = {KEPT_OUTPUTS!r}."
+            )
+        used = with_kept_outputs(graph) if memory == KEPT_OUTPUTS else graph
         if fusion == NO_FUSION:
-            return cls(graph, transfers, features=features)
-        coarse = coarsen(graph, RULE_SETS[fusion], transfers)
-        return cls(coarse.graph, transfers, coarse, fusion, features)
+            return cls(_with_room(used), transfers, features=features, source=graph)
+        coarse = coarsen(used, find("fusion", fusion, RULE_SETS), transfers)
+        return cls(_with_room(coarse.graph), transfers, coarse, fusion, features, graph)
 
     def __post_init__(self) -> None:
         if self.transfers not in (PER_TENSOR, PER_EDGE):
@@ -100,13 +128,24 @@ class PlacementInstance(StoredInstance):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Whether consumers share transfers; which operators were fused, and features, if any."""
+        """Whether consumers share transfers, and what is not as usual.
+
+        That is which operators were fused, that tensors take memory while they are live, and
+        features.
+        """
         said = {"transfers": self.transfers}
+        if self.graph.is_live:
+            said["memory"] = LIVE_TENSORS
         if self.fusion != NO_FUSION:
             said["fusion"] = self.fusion
         if self.features != COSTS:
             said["features"] = self.features
         return said
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was taken for granted of the devices, as sentences."""
+        return self.graph.notes
 
     @property
     def is_redundant(self) -> bool:
@@ -122,11 +161,18 @@ class PlacementInstance(StoredInstance):
         )
 
     @property
+    def memory_model(self) -> str:
+        """What devices have to have room for: `parameters+outputs` or `parameters+live`."""
+        return LIVE_TENSORS if self.graph.is_live else KEPT_OUTPUTS
+
+    @property
     def _original(self) -> PlacementGraph:
+        if self.source is not None:
+            return self.source
         return self.graph if self.coarse is None else self.coarse.original
 
     def with_parameters(self, given: Mapping[str, Any]) -> "PlacementInstance":
-        """Return the instance with transfers, fusion and features changed, as far as given.
+        """Return the instance with transfers, fusion, features and memory changed, as far as given.
 
         Raises
         ------
@@ -137,8 +183,14 @@ class PlacementInstance(StoredInstance):
         transfers, fusion, features = (
             given.get(name, getattr(self, name)) for name in ("transfers", "fusion", "features")
         )
+        memory = given.get("memory", self.memory_model)
         if self.fusion == NO_FUSION or self.coarse is not None:
-            return PlacementInstance.of(self._original, transfers, fusion, features)
+            return PlacementInstance.of(self._original, transfers, fusion, features, memory)
+        if memory not in (self.memory_model, AUTOMATIC):
+            raise InvalidInputError(
+                f"this instance was stored with memory = {self.memory_model!r} and fused "
+                "operators; expected the same memory, or the original model."
+            )
         if (transfers, fusion) != (self.transfers, self.fusion):
             raise InvalidInputError(
                 f"this instance was stored with transfers = {self.transfers!r} and fusion = "
@@ -165,6 +217,7 @@ class PlacementInstance(StoredInstance):
         return {
             "transfers": self.transfers,
             **({} if self.fusion == NO_FUSION else {"fusion": self.fusion}),
+            **self._live_fields(),
             "duration": graph.duration.tolist(),
             "memory": graph.memory.tolist(),
             "capacity": graph.capacity.tolist(),
@@ -173,6 +226,15 @@ class PlacementInstance(StoredInstance):
             "size": graph.size.tolist(),
             "times": graph.times.reshape(len(graph.times), graph.devices**2).tolist(),
             **(described.to_json(graph) if self.features == OPERATORS else {}),
+        }
+
+    def _live_fields(self) -> dict[str, Any]:
+        if not self.graph.is_live:
+            return {}
+        return {
+            "memory_model": LIVE_TENSORS,
+            "tensor_memory": self.graph.tensor_memory.tolist(),
+            "result_memory": self.graph.result_memory.tolist(),
         }
 
     @classmethod
@@ -211,9 +273,34 @@ class PlacementInstance(StoredInstance):
             names=numbers_as_names(len(value["duration"])),
             device_names=numbers_as_names(devices),
             **described.from_json(value),
+            **_live_memory(value),
         )
         features = OPERATORS if graph.op_types else COSTS
         return cls(graph, value["transfers"], fusion=_fusion(value), features=features)
+
+
+def _with_room(graph: PlacementGraph) -> PlacementGraph:
+    """Return a graph whose operators are not supported where what they read and write has no room.
+
+    That changes no schedule that keeps to the memory.
+    """
+    if not graph.is_live or (graph.fits == graph.is_supported).all():
+        return graph
+    return replace(graph, duration=frozen(np.where(graph.fits, graph.duration, UNSUPPORTED)))
+
+
+def _live_memory(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the memory of tensors and results as arguments of `PlacementGraph`, if any."""
+    given = [field for field in LIVE_FIELDS if field in value]
+    if not given:
+        return {}
+    if value.get("memory_model") != LIVE_TENSORS or len(given) < len(LIVE_FIELDS):
+        raise InvalidInputError(
+            f"memory_model is {quoted(value.get('memory_model'))}; expected {LIVE_TENSORS!r} with "
+            "tensor_memory and result_memory, or none of the three."
+        )
+    check_integer_lists(value, LIVE_FIELDS[1:])
+    return {name: value[name] for name in LIVE_FIELDS[1:]}
 
 
 def _fusion(value: Mapping[str, Any]) -> str:

@@ -102,7 +102,8 @@ def _placement(rows: Sequence[Row], instance: "PlacementInstance") -> PlacementS
 
 def _renamed(instance: "PlacementInstance", names: Sequence[str], tick: str) -> "PlacementInstance":
     graph = replace(instance.graph, names=tuple(names), tick=tick)
-    return replace(instance, graph=graph)
+    # What it was before would bring back the numbers as names.
+    return replace(instance, graph=graph, source=None)
 
 
 TABLE = SolutionTable(

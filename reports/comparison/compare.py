@@ -53,8 +53,8 @@ class Comparison:
     only_base, only_new
         Tasks that only one run has.
     findings
-        Those that make NEW worse first, then those of methods that were changed on purpose, then
-        advice, then what is better.
+        Those that make NEW worse first, the largest changes before others, then those of methods
+        that were changed on purpose, then advice, then what is better.
     ratios
         By method, of times and of results that depend on the clock.
     notes
@@ -171,7 +171,10 @@ def _known(both: pd.DataFrame) -> "pd.Series[bool]":
 
 def _ordered(findings: Iterable[Finding]) -> list[Finding]:
     order = {"worse": 0, "changed": 1, "advice": 2, "better": 3}
-    return sorted(findings, key=lambda finding: order[finding.verdict])
+    return sorted(
+        findings,
+        key=lambda one: (order[one.verdict], -one.change if one.verdict == "worse" else 0.0),
+    )
 
 
 def _notes(base: RecordedRun, new: RecordedRun, pairs: Pairs, machine: Machine) -> Iterable[str]:

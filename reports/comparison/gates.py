@@ -1,5 +1,6 @@
 """The gates of a comparison: each yields the differences that it finds, with their evidence."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -64,6 +65,17 @@ class Finding:
     sentence: str
     base: Evidence | None = None
     new: Evidence | None = None
+
+    @property
+    def change(self) -> float:
+        """By what factor the value changed, up or down, at least 1; infinite without both values.
+
+        So a failure, or a result that is gone, counts as more than any change of a number.
+        """
+        if self.base is None or self.new is None or not self.base.value or not self.new.value:
+            return math.inf
+        ratio = self.new.value / self.base.value
+        return max(ratio, 1 / ratio)
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as JSON values."""

@@ -30,13 +30,16 @@ def render_comparison(comparison: Comparison) -> str:
         if comparison.compared or comparison.of("worse")
         else "# Nothing compared",
         "",
+        escaped(comparison.sentence),
+        "",
         _summary(comparison),
         "",
-        *_runs(comparison.base, comparison.new, comparison.base_path, comparison.new_path),
     ]
     for verdict, heading in HEADINGS.items():
         lines += _findings(heading, comparison.of(verdict))
     lines += _ratios(comparison.ratios)
+    lines += ["## The two runs", ""]
+    lines += _runs(comparison.base, comparison.new, comparison.base_path, comparison.new_path)
     lines += ["## Notes", "", *(f"- {escaped(note)}" for note in comparison.notes), ""]
     return "\n".join([*lines, escaped(comparison.sentence), ""])
 

@@ -33,7 +33,6 @@ def tables(results: ProblemResults) -> Tables:
 
 REPORT = ProblemReport(
     grouping=Grouping("memory", "memory of a device"),
-    baselines=("1f1b", "gpipe", "time-optimal", "tessel"),
     tables=tables,
     sections=(
         instance_section,
@@ -45,6 +44,7 @@ REPORT = ProblemReport(
         drawing_section,
     ),
     headline=mean_gap,
+    baselines=("1f1b", "1f1b-plus", "gpipe", "chimera-direct"),
 )
 
 __all__ = ["REPORT"]

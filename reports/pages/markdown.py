@@ -16,6 +16,9 @@ def render_markdown(page: Page) -> str:
     lines = [f"# {escaped(page.title)}", ""]
     if page.warning:
         lines += [f"> **{escaped(page.warning)}**", ""]
+    if page.verdict:
+        lines += [f"**{escaped(page.verdict[0])}**", ""]
+        lines += [*(f"- {escaped(line)}" for line in page.verdict[1:]), ""]
     lines += [escaped(page.summary), ""]
     if page.findings:
         lines += [*(f"- {escaped(finding)}" for finding in page.findings), ""]

@@ -145,6 +145,9 @@ class Page:
         A sentence for each problem, where there are several; the summary says it otherwise.
     svg
         Each plot of a section as SVG text, by the plot's name.
+    verdict
+        How the run compares with an earlier one, and a line for each of the worst differences;
+        empty if it was not compared.
     """
 
     title: str
@@ -156,6 +159,7 @@ class Page:
     sections: tuple[Section, ...]
     svg: Mapping[str, str]
     warning: str = ""
+    verdict: tuple[str, ...] = ()
 
     @property
     def open(self) -> Mapping[int, Section]:

@@ -31,8 +31,8 @@ def tables(results: ProblemResults) -> Tables:
 REPORT = replace(
     DEFAULT,
     grouping=Grouping("k", "k (stages)"),
-    baselines=("uniform", "balanced-work", "slicegraph"),
     tables=tables,
+    baselines=("balanced-work", "uniform", "slicegraph"),
     sections=(
         gap_section,
         bound_section,

@@ -39,7 +39,7 @@ REPORT = replace(
     DEFAULT,
     grouping=Grouping("transfers", "transfers"),
     tables=tables,
-    baselines=("single-device", "heft", "m-etf", "placement-search"),
+    baselines=("single-device", "m-topo", "m-etf", "heft"),
     sections=(
         learned_section,
         curve_section,

@@ -6,23 +6,19 @@ import pandas as pd
 
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.placement.latencies import MODEL, NO_FUSION
 from boundmark.reports.plots.plot import Panels, Plot
 from boundmark.reports.plots.style import looks, plain_log_ticks
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.tables.parameters import json_object, parameter_column, parameter_names
+from boundmark.reports.tables.parameters import json_object
 from boundmark.reports.text import MISSING, percent, seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# What tells instances from each other: beside the model its fusion and all other parameters.
-INSTANCE = [*MODEL, "fusion", "parameters"]
-
-# Parameters of instances that say what methods see, and change no cost.
-COSTLESS = frozenset({"features"})
+# A model with all that its instance depends on: other parameters, such as fusion, are another one.
+MODEL = ["dataset", "instance", "device", "parameters"]
 
 # What everything on the first device is; where that is a processor, it is "CPU-only".
 BASE = ("preferred-device", "first", 0)
@@ -40,17 +36,17 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `transfers`, `fusion`, `parameters`, `method`,
-        `is_learned`; `seeds`, how many of them found a placement; `makespan`, their median, `least` and `most`; median `seconds`;
+        Columns `dataset`, `instance`, `device`, `parameters`, `method`, `is_learned`; `seeds`, how
+        many found a placement; `makespan`, their median, `least` and `most`; median `seconds`;
         `speedup`, 1 - makespan / that on the first device alone; `bound`, the best certified one;
         and `gap`. No rows for models that nothing was learned on.
     """
     found = _placed(tasks)
-    found = found[found.groupby(INSTANCE)["is_learned"].transform("any").astype(bool)]
+    found = found[found.groupby(MODEL)["is_learned"].transform("any").astype(bool)]
     if not len(found):
         return pd.DataFrame(columns=columns_of("placement/learned"))
     table = (
-        found.groupby([*INSTANCE, "costs", "method", "is_learned"], sort=True)
+        found.groupby([*MODEL, "method", "is_learned"], sort=True)
         .agg(
             seeds=("seed", "nunique"),
             makespan=("objective", "median"),
@@ -60,8 +56,8 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         )
         .reset_index()
     )
-    on_first = found[found["is_base"]].groupby(INSTANCE)["objective"].min().rename("base")
-    table = table.join(on_first, on=INSTANCE).join(_bounds(certified), on=[*MODEL, "costs"])
+    on_first = found[found["is_base"]].groupby(MODEL)["objective"].min().rename("base")
+    table = table.join(on_first, on=MODEL).join(_bounds(certified), on=MODEL)
     table["speedup"] = 1 - table["makespan"] / table["base"]
     table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
     return table[columns_of("placement/learned")]
@@ -73,19 +69,18 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `transfers`, `fusion`, `parameters`, `method` with
-        those of its other
+        Columns `dataset`, `instance`, `device`, `parameters`, `method` with those of its other
         parameters that differ between tasks, `evaluations`, `seeds`; `makespan`, the median over
         seeds, `least`, `most`; and `gap`.
     """
     found = _placed(tasks).dropna(subset=["evaluations"])
     found = found.assign(curve=_curves(found))
-    several = found.groupby([*INSTANCE, "curve"])["evaluations"].transform("nunique") > 1
+    several = found.groupby([*MODEL, "curve"])["evaluations"].transform("nunique") > 1
     found = found[several.astype(bool)]
     if not len(found):
         return pd.DataFrame(columns=columns_of("placement/curves"))
     table = (
-        found.groupby([*INSTANCE, "costs", "curve", "evaluations"], sort=True)
+        found.groupby([*MODEL, "curve", "evaluations"], sort=True)
         .agg(
             seeds=("seed", "nunique"),
             makespan=("objective", "median"),
@@ -95,7 +90,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         .reset_index()
         .rename(columns={"curve": "method"})
         .astype({"evaluations": "int64"})
-        .join(_bounds(certified), on=[*MODEL, "costs"])
+        .join(_bounds(certified), on=MODEL)
     )
     table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
     return table[columns_of("placement/curves")]
@@ -111,7 +106,7 @@ def matches(table: pd.DataFrame) -> pd.DataFrame:
         that does not learn, is at least as good and takes the fewest seconds; missing without any.
     """
     rows = []
-    for _, part in table.groupby(INSTANCE, sort=True):
+    for _, part in table.groupby(MODEL, sort=True):
         best = part[part["is_learned"]].sort_values(["makespan", "seconds"]).iloc[0]
         others = part[~part["is_learned"] & (part["makespan"] <= best["makespan"])]
         row = {**best.to_dict(), "other": None, "other_makespan": None, "other_seconds": None}
@@ -129,38 +124,12 @@ def _placed(tasks: pd.DataFrame) -> pd.DataFrame:
     name = found["method"].str.split(" (", n=1, regex=False).str[0]
     params = [json_object("params", text) for text in found["params"]]
     return found.assign(
-        transfers=found["param_transfers"],
-        fusion=_fusion(found),
-        parameters=_other_parameters(found),
-        costs=_other_parameters(found, COSTLESS),
         objective=found["objective"].astype("float64"),
         name=name,
         is_learned=name.isin(LEARNED),
         is_base=[_is_base(*pair) for pair in zip(name, params, strict=True)],
         evaluations=[_limit(given) for given in params],
     )
-
-
-def _fusion(table: pd.DataFrame) -> "pd.Series[Any]":
-    if "param_fusion" not in table:
-        return pd.Series(NO_FUSION, index=table.index, dtype=object)
-    return table["param_fusion"].fillna(NO_FUSION)
-
-
-def _other_parameters(table: pd.DataFrame, left_out: frozenset[str] = frozenset()) -> list[str]:
-    """Return each row's parameters that are no columns of the tables, as text."""
-    names = sorted(set(parameter_names(table)) - {"transfers", "fusion"} - left_out)
-    if not names:
-        return [""] * len(table)
-    columns = [table[parameter_column(name)] for name in names]
-    return [
-        ", ".join(
-            f"{name} = {value}"
-            for name, value in zip(names, values, strict=True)
-            if not pd.isna(value)
-        )
-        for values in zip(*columns, strict=True)
-    ]
 
 
 def _curves(found: pd.DataFrame) -> list[str]:
@@ -190,20 +159,9 @@ def _limit(params: dict[str, Any]) -> float:
 
 
 def _bounds(certified: pd.DataFrame) -> "pd.Series[float]":
-    """Return the best certified bound of each model, of all instances with its costs.
-
-    A bound of the original graph holds for its fused forms, whose schedules are schedules of it.
-    """
-    known = certified.assign(
-        transfers=certified["param_transfers"], costs=_other_parameters(certified, COSTLESS)
-    )
-    if "param_fusion" in known:
-        known = known[known["param_fusion"].isna()]
-    return (
-        known.assign(bound=known["bound"].astype("float64"))
-        .groupby([*MODEL, "costs"])["bound"]
-        .max()
-    )
+    """Return the best certified bound of each model."""
+    known = certified.assign(bound=certified["bound"].astype("float64"))
+    return known.groupby(MODEL)["bound"].max()
 
 
 MILLION = 1e6
@@ -215,10 +173,10 @@ def learned_section(results: ProblemResults, tables: Tables) -> Section | None:
     if not len(found):
         return None
     found = found.assign(
-        is_best=found["makespan"] == found.groupby(INSTANCE)["makespan"].transform("min")
+        is_best=found["makespan"] == found.groupby(MODEL)["makespan"].transform("min")
     )
     groups = []
-    for key, part in found.groupby(INSTANCE, sort=True):
+    for key, part in found.groupby(MODEL, sort=True):
         ordered = part.sort_values(["makespan", "seconds"])
         groups.append(((Cell(_model(key)),), (row for _, row in ordered.iterrows()), ""))
     table = page_table(
@@ -267,15 +225,13 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
         "Makespan over evaluations",
         "Best makespan after so many placements were tried: median over seeds, and a band from the "
         "least to the most. Each number of evaluations is a run of its own.",
-        curves.assign(
-            model=[_model(key) for key in curves[INSTANCE].itertuples(index=False, name=None)]
-        ),
+        curves.assign(model=_panels(curves)),
         draw_curves,
         Panels("model", str, has_common_x=True),
     )
     limits = sorted(set(curves["evaluations"]))
     groups = []
-    for key, part in curves.groupby(INSTANCE, sort=True):
+    for key, part in curves.groupby(MODEL, sort=True):
         rows = []
         for method, own in part.groupby("method", sort=True):
             by_limit = {int(row["evaluations"]): row for _, row in own.iterrows()}
@@ -294,6 +250,17 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
         ("Median over seeds in millions of ticks. The small number is the certified gap (%).",),
     )
     return Section("Learning curves", (table,), (plot,))
+
+
+def _panels(curves: pd.DataFrame) -> list[str]:
+    """Return what stands above the curves of each row: the model, and parameters if they differ."""
+    several = curves.groupby("instance")[["device", "parameters"]].transform("nunique").max(axis=1)
+    return [
+        _model(key) if number > 1 else str(key[1])
+        for key, number in zip(
+            curves[MODEL].itertuples(index=False, name=None), several, strict=True
+        )
+    ]
 
 
 def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
@@ -315,10 +282,8 @@ def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
 
 def _sentence(row: "pd.Series[Any]") -> str:
     """Return a sentence on the best learned placement of a model, and on other methods."""
-    parts = [row["instance"], "" if row["fusion"] == NO_FUSION else f"fusion {row['fusion']}"]
-    named = ", ".join(part for part in (*parts, row["parameters"]) if part)
     learned = (
-        f"{named}: of what is learned, {row['method']} is best, "
+        f"{row['instance']}: of what is learned, {row['method']} is best, "
         f"{row['makespan'] / MILLION:.3f} after {seconds(row['seconds'])} s"
     )
     if row["other"] is None or pd.isna(row["other"]):
@@ -330,6 +295,5 @@ def _sentence(row: "pd.Series[Any]") -> str:
 
 
 def _model(key: Any) -> str:
-    _, instance, device, transfers, fusion, parameters = map(str, key)
-    fused = "" if fusion == NO_FUSION else f"fusion {fusion}"
-    return ", ".join(part for part in (instance, device, transfers, fused, parameters) if part)
+    _, *told = key
+    return ", ".join(str(part) for part in told if part)

@@ -10,7 +10,7 @@ from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text import MISSING, decimal, integer, natural_order, seconds
+from boundmark.reports.text import MISSING, count, decimal, integer, natural_order, seconds
 
 NOTES = (
     "n: instances that the method was run on. UB/LB: geometric mean of its verified objective "
@@ -23,6 +23,12 @@ NOTES = (
     "counts with its time limit, or with the time it took if that is longer.",
     "Failures: where a method delivered nothing, the instance is left out of its mean. What a "
     "task reported before it failed counts.",
+)
+
+ACCEPTED_NOTE = (
+    "accepted/UB: as claimed, of bounds with a certificate of a kind that only an installed "
+    "package checks; the kind of a task's bound names the package. They are not certified by "
+    "boundmark."
 )
 
 CPU_NOTE = (
@@ -40,8 +46,10 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
     by_name = methods.set_index("method")
     lines: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
     with_claims = bool((methods["claiming"] > 0).any())
+    with_accepted = bool((methods["accepting"] > 0).any())
     with_cpu = bool(methods["mean_cpu_seconds"].notna().any())
     claimed = PageColumn("claimed/UB", lambda row: _mean(row, "claimed", "claiming"))
+    accepted = PageColumn("accepted/UB", lambda row: _mean(row, "accepted", "accepting"))
     cpu = PageColumn("CPU seconds", lambda row: seconds(row.mean_cpu_seconds))
     columns = (
         PageColumn("method", lambda row: str(row.name), is_text=True),
@@ -51,6 +59,7 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
         PageColumn("UB/LB, shared", lambda row: _mean(row, "shared_upper", "shared", "shared")),
         PageColumn("LB/UB", lambda row: _mean(row, "lower", "bounded")),
         *([claimed] if with_claims else []),
+        *([accepted] if with_accepted else []),
         PageColumn(
             "seconds",
             lambda row: Cell(seconds(row.mean_seconds), f"n = {row.timed}" if row.timed else ""),
@@ -58,7 +67,11 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
         *([cpu] if with_cpu else []),
         PageColumn("tasks not ok", lambda row: integer(row.failed)),
     )
-    notes = (*NOTES, CPU_NOTE) if with_cpu else NOTES
+    notes = (
+        *NOTES,
+        *([ACCEPTED_NOTE] if with_accepted else []),
+        *([CPU_NOTE] if with_cpu else []),
+    )
     table = page_table("Methods over all instances", columns, [((), lines, "")], notes)
     return Section("Methods", (table,))
 
@@ -84,43 +97,43 @@ def speedup_section(speedups: pd.DataFrame) -> Section | None:
     """
     if speedups.empty:
         return None
-    found = list(dict.fromkeys(map(str, speedups["baseline"])))
-    baseline = found[0] if len(found) == 1 else "the baseline"
-    stand_ins = (
-        ()
-        if len(found) == 1
-        else (
-            f"The baseline is the first of {', '.join(found)} that solved the instance; the small "
-            "word beside its parameters says which.",
-        )
-    )
-    methods = [name for name in natural_order(speedups["method"]) if [name] != found]
+    sizes = speedups.groupby("baseline")["instance_sha256"].nunique()
+    sizes = sizes.sort_values(ascending=False, kind="stable")
+    baseline = str(sizes.index[0])
+    methods = [name for name in natural_order(speedups["method"]) if name != baseline]
+    if not methods:
+        return None
     columns = (
         PageColumn("instance", itemgetter(0), is_text=True),
         PageColumn("parameters", itemgetter(1), is_text=True),
         *(PageColumn(name, itemgetter(at)) for at, name in enumerate(methods, 2)),
     )
     groups = [
-        (str(dataset), _lines(part, methods, has_several=len(found) > 1), str(dataset))
+        (str(dataset), _lines(part, methods), str(dataset))
         for dataset, part in speedups.groupby("dataset", sort=False)
     ]
     means = ("geometric means", _mean_speedups(speedups, methods), "")
     notes = (
         f"Verified cost of {baseline} over the method's, seeds averaged within an instance: "
         "above 1, the method is better. Costs are latencies, periods, times of the slowest "
-        "stage, or memory, as the problem has it. –: no solution. Instances that the baseline "
-        "did not solve are left out.",
+        "stage, or memory, as the problem has it. –: no solution.",
+        *_other_baselines(sizes),
         "Geometric means: over the n instances that the method solved too, with a 95 % "
         "percentile bootstrap interval; over shared instances: those that all methods solved.",
-        *stand_ins,
     )
     title = f"Speedup over {baseline}"
     return Section(title, (page_table(title, columns, [*groups, means], notes),))
 
 
-def _lines(
-    part: pd.DataFrame, methods: list[str], *, has_several: bool
-) -> list[tuple[Cell | str, ...]]:
+def _other_baselines(sizes: "pd.Series[int]") -> list[str]:
+    """Return a sentence on the instances that the first baseline did not solve, if there are."""
+    others = [f"{name} ({count(int(number), 'instance')})" for name, number in sizes[1:].items()]
+    if not others:
+        return []
+    return [f"Where {sizes.index[0]} has no solution, the baseline is {', '.join(others)}."]
+
+
+def _lines(part: pd.DataFrame, methods: list[str]) -> list[tuple[Cell | str, ...]]:
     """Return a row for each instance: its name, its parameters, and a cell for each method."""
     found: list[tuple[Cell | str, ...]] = []
     for _, own in part.groupby("instance_sha256", sort=False):
@@ -133,8 +146,7 @@ def _lines(
             else MISSING
             for name in methods
         )
-        told = str(first.baseline) if has_several else ""
-        found.append((str(first.instance), Cell(str(first.parameters), told), *cells))
+        found.append((str(first.instance), str(first.parameters), *cells))
     return found
 
 

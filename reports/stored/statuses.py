@@ -54,3 +54,6 @@ def unsupported_by_reason(tasks: Iterable[tuple[str, str]]) -> list[Unsupported]
 # A solution, with its objective, or a bound of either sort.
 TraceKind: TypeAlias = Literal["solution", "bound_certified", "bound_claimed"]
 TRACE_KINDS: tuple[TraceKind, ...] = get_args(TraceKind)
+
+# In `bound_kind`, between the kind of a certificate that only a package checks and its name.
+ACCEPTED_BY = ", accepted by "

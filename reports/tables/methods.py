@@ -11,10 +11,10 @@ from boundmark.reports.dictionary import columns_of
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.stored.history import BEST, start_of
 from boundmark.reports.stored.run_label import RunLabel
+from boundmark.reports.stored.statuses import ACCEPTED_BY
 from boundmark.reports.tables.certified import is_tenable
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text import natural_order
 from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
 
 NO_TIMES = pd.Series(dtype="float64")
@@ -32,8 +32,11 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     objective, bound = known["objective"].astype("float64"), known["bound"].astype("float64")
     uppers = per_instance(tasks, "objective").div(bound.where(bound > 0), axis=0)
     lowers = _fractions(tasks, "bound_certified", objective)
-    tenable = tasks.assign(claim=tasks["bound_claimed"].where(is_tenable(tasks, objective)))
-    claims = _fractions(tenable, "claim", objective)
+    claim = tasks["bound_claimed"].where(is_tenable(tasks, objective))
+    by_package = tasks["bound_kind"].fillna("").str.contains(ACCEPTED_BY, regex=False)
+    split = tasks.assign(claim=claim.where(~by_package), accepted=claim.where(by_package))
+    claims = _fractions(split, "claim", objective)
+    acceptances = _fractions(split, "accepted", objective)
     everywhere = tasks.groupby("method")["instance_sha256"].nunique() == len(known)
     shared = uppers.loc[:, everywhere].dropna(axis=1, how="all").dropna()
     ran = tasks[tasks["status"] != "unsupported"]
@@ -42,7 +45,7 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for method, own in tasks.groupby("method")[["method_kind", "instance_sha256", "status"]]:
         upper, lower = uppers[method].dropna(), lowers[method].dropna()
-        claimed = claims[method].dropna()
+        claimed, accepted = claims[method].dropna(), acceptances[method].dropna()
         times = seconds.get(method, NO_TIMES).dropna()
         rows.append(
             {
@@ -57,6 +60,8 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
                 "lower": geometric_mean(lower),
                 "claiming": len(claimed),
                 "claimed": geometric_mean(claimed),
+                "accepting": len(accepted),
+                "accepted": geometric_mean(accepted),
                 "timed": len(times),
                 "mean_seconds": geometric_mean(times, SHIFT_SECONDS),
                 "mean_cpu_seconds": geometric_mean(
@@ -74,25 +79,6 @@ def _fractions(tasks: pd.DataFrame, column: str, objective: "pd.Series[float]") 
     return fractions.where(fractions > 0)
 
 
-def default_baselines(tasks: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return methods to hold others against: those of the names that treated every instance.
-
-    Of a method that was run in several ways, such as with several parameters, the first counts.
-    """
-    every = tasks["instance_sha256"].nunique()
-    treated = tasks.groupby("method")["instance_sha256"].nunique()
-    found = []
-    for name in names:
-        own = [str(one) for one in treated[treated == every].index if _is_called(str(one), name)]
-        found += natural_order(own)[:1]
-    return found
-
-
-def _is_called(method: str, name: str) -> bool:
-    """Whether a method has this name, with or without how it was run."""
-    return method.split(" (", 1)[0] == name
-
-
 def speedup_table(
     tasks: pd.DataFrame, certified: pd.DataFrame, baselines: Sequence[str]
 ) -> pd.DataFrame:
@@ -103,21 +89,23 @@ def speedup_table(
     Parameters
     ----------
     baselines
-        The first one that solved an instance is that instance's.
+        Names of methods: the first one of them that solved an instance is its baseline.
     """
     solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
     costs = per_instance(solving, "objective")
     costs = costs.where(costs > 0)
-    known = [name for name in baselines if name in costs]
-    if not known:
+    known = costs.reindex(columns=[name for name in baselines if name in costs])
+    known = known.dropna(how="all")
+    if known.empty:
         return pd.DataFrame(columns=columns_of("*/speedups"))
-    base = costs[known].bfill(axis=1).iloc[:, 0]
-    first = costs[known].notna().idxmax(axis=1).rename("baseline")
-    quotients = costs.rdiv(base, axis=0).reset_index()
+    chosen = known.notna().idxmax(axis=1)
+    cost = known.bfill(axis=1).iloc[:, 0]
+    quotients = costs.loc[known.index].rdiv(cost, axis=0).reset_index()
     long = quotients.melt("instance_sha256", var_name="method", value_name="speedup")
     names = certified[["dataset", "instance", "parameters", "instance_sha256"]]
     table = names.merge(long.dropna(subset=["speedup"]), on="instance_sha256")
-    return table.join(first, on="instance_sha256")[columns_of("*/speedups")]
+    table = table.assign(baseline=table["instance_sha256"].map(chosen))
+    return table[columns_of("*/speedups")]
 
 
 def history_rows(

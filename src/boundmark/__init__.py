@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from boundmark.problems.method import Method
     from boundmark.reports import frame_plots as plots
 
+    __version__: str
+
 __all__ = [
     "BoundCertificate",
     "Error",
@@ -64,6 +66,10 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """Import what is used for the first time: importing the package takes next to no time."""
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("boundmark")
         if name not in _HOMES:
             raise AttributeError(f"module 'boundmark' has no attribute {name!r}")
         from importlib import import_module

@@ -265,7 +265,7 @@ def test_a_pipe_is_no_lock(boundmark: Boundmark, suite_file: Path, tmp_path: Pat
             "k is 0; expected an integer of at least 1",
         ),
         (("solve", "onnx-light/alexnet", "-k", "2", "--method", "shaer"), "did you mean share"),
-        (("datasets", "--members", "regal"), "did you mean regal-style"),
+        (("datasets", "--members", "regal-styl"), "did you mean regal-style"),
     ],
 )
 def test_mistakes_are_one_sentence(

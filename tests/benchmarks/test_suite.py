@@ -177,7 +177,7 @@ def test_shipped_suites_load(name: str) -> None:
         ('"mean-work"', '"mean-wrok"', "no method 'mean-wrok'; did you mean mean-work"),
         ("samples", "smaples", "no parameter of random-100 'smaples'; did you mean samples"),
         ("samples = 5", 'samples = "5"', "parameter samples .* is '5'; expected int"),
-        ('"regal-style"', '"regal"', "no data set 'regal'; did you mean regal-style"),
+        ('"regal-style"', '"regal-styl"', "no data set 'regal-styl'; did you mean regal-style"),
         ("k = [2, 500]", "k = [0]", "suite mine: k is 0; expected an integer of at least 1"),
         ("k = [2, 500]", "k = 2", "k is 2; expected a list of values"),
         ("k = [2, 500]", "stages = [2]", "no field of instances .* 'stages'"),
@@ -240,7 +240,7 @@ def test_suites_have_parts_and_small_forms() -> None:
             small = {suite.name for suite in load_collection(name, small=True).suites}
             assert small != full
             used |= small
-    assert used == {"smoke", *part_names()}
+    assert used == {"smoke", "defaults", *part_names()}
 
 
 def test_not_every_suite_has_a_small_form() -> None:
@@ -405,3 +405,28 @@ def test_methods_of_another_problem() -> None:
 def test_no_parameter_takes_the_name_of_a_field() -> None:
     """Groups of instances have fields beside the parameters."""
     assert set(INSTANCES_FIELDS) <= RESERVED
+
+
+def test_a_model_without_room_is_left_out_with_the_reason() -> None:
+    """It is not the end of the suite: others follow, and the tightest device is named."""
+    suite = parse_suite(
+        "mine",
+        """
+description = "One model that has no room."
+problem = "placement"
+time_limit_seconds = 1
+memory_limit_gib = 1
+methods = ["single-device"]
+[[instances]]
+dataset = "zoo"
+members = ["mixtral-8x7b"]
+[[instances]]
+dataset = "zoo"
+members = ["alexnet"]
+""",
+    )
+    left_out: dict[str, str] = {}
+    found = list(suite.load_instances(on_left_out=left_out.__setitem__))
+    assert [source.member for source in found] == ["alexnet"]
+    assert list(left_out) == ["zoo/mixtral-8x7b"]
+    assert "too little; the tightest is" in left_out["zoo/mixtral-8x7b"]

@@ -73,7 +73,7 @@ def test_options_of_solve(toy: Boundmark) -> None:
     """An option says which problems use it, what they expect, and what they take it for."""
     text = " ".join(toy("solve", "--help").stdout.split())
     assert "-k, --k INTEGER pipeline: number of stages; one-machine: how often each job is" in text
-    assert "--goal [makespan|delivery] one-machine: what has to be early (default makesp" in text
+    assert "what has to be early (default makespan)" in text
 
 
 def test_a_run_leaves_verified_rows(run: Path) -> None:
@@ -162,8 +162,8 @@ def test_evaluate(toy: Boundmark, tmp_path: Path) -> None:
             "method 'slicegraph' treats 'pipeline'; expected methods for 'one-machine'.",
         ),
         (
-            ("onnx-light/alexnet", "--goal", "makespan"),
-            "no problem about onnx-light/alexnet has goal; 'pipeline' has k, ",
+            ("onnx-light/alexnet", "--goal", "makespan", "-k", "2"),
+            " together; 'pipeline' has k, ",
         ),
         (
             ("onnx-light/alexnet", "--problem", "pipeline", "--goal", "makespan"),

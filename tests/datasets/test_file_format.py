@@ -47,6 +47,6 @@ def test_suffixes_of_formats_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     known(monkeypatch, told("a", b"a"), told("b", b"b"))
     *others, last = known_suffixes()
     assert sorted(others) == [
-        ".jobs", ".onnx", ".parquet", ".pbtxt", ".pt2", ".txt", ".xls", ".xml",
+        ".csv", ".gguf", ".jobs", ".onnx", ".parquet", ".pbtxt", ".pt2", ".txt", ".xls", ".xml",
     ]  # fmt: skip
     assert last == ".json"

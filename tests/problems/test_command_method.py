@@ -52,7 +52,7 @@ print(json.dumps({"stages": [0, 1, 1]}), end="")
             "print(json.dumps({'stages': [0]}))", "error",
             " is no solution: the partition has 1 stages; expected one for each of the 3 nodes",
         ),
-        ("print(json.dumps({'claimed_bound': True}))", "error", " is no solution: claimed_bound is no nu"),
+        ("print(json.dumps({'claimed_bound': True}))", "error", ": claimed_bound is no number"),
         ("print(json.dumps({'stages': [1, 0, 1]}))", "error", ""),
         ("import time; time.sleep(60)", "ok", ""),
         ("import os, time; os.close(1); time.sleep(60)", "ok", ""),

@@ -63,5 +63,5 @@ def test_a_default_is_a_choice() -> None:
 @pytest.mark.parametrize("choice", ["Best", "a b", "a=b", "", "-a"])
 def test_choices_that_labels_cannot_have(choice: str) -> None:
     """Labels and file names are made of choices."""
-    with pytest.raises(InvalidInputError, match="expected lower-case letters, digits and dashes"):
+    with pytest.raises(InvalidInputError, match="expected lower-case letters, digits, dashes"):
         ChoiceParameter("objective", "what counts", (choice,), None)

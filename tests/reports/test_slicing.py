@@ -61,8 +61,8 @@ def test_savings_and_loads(store: ResultStore) -> None:
     """Halves take 9 where one device takes 16: 43.75 % less."""
     found = part(store)
     titles = [section.title for section in found.sections]
-    assert titles[:3] == ["How far from optimal", "Latency", "Gaps"]
-    (table,) = found.sections[1].tables
+    assert titles[:4] == ["How far from optimal", "Speedup over one-device", "Latency", "Gaps"]
+    (table,) = found.sections[2].tables
     heading, (row,) = table.groups[0].heading, table.groups[0].rows
     assert [cell.text for cell in row][3:] == [
         "9", "8", "12.5", "16", "43.8", "9", "0.0", "equal-slices",

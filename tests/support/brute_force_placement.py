@@ -4,10 +4,20 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
+from typing import Any
+
+import numpy as np
 
 from boundmark.problems.canonical import canonical_json
-from boundmark.problems.placement import UNSUPPORTED, PlacementGraph, PlacementInstance
+from boundmark.problems.placement import (
+    UNSUPPORTED,
+    PlacementGraph,
+    PlacementInstance,
+    PlacementSchedule,
+)
+from boundmark.problems.placement.feasibility import needed_transfers
 
 
 def instance(
@@ -48,6 +58,67 @@ def instance(
     )
 
 
+def live_instance(
+    duration: Sequence[Sequence[int]],
+    edges: Sequence[tuple[int, int]],
+    *,
+    tensors: Sequence[int],
+    results: Sequence[int],
+    **given: Any,
+) -> PlacementInstance:
+    """Return an instance with memory model `parameters+live`.
+
+    Parameters
+    ----------
+    tensors
+        What the tensor of each operator with consumers takes, in the operators' order.
+    results
+        What each operator writes and nobody reads.
+    """
+    sample = instance(duration, edges, **given)
+    graph = replace(sample.graph, tensor_memory=list(tensors), result_memory=list(results))  # type: ignore[arg-type]
+    return replace(sample, graph=graph)
+
+
+def live_peaks(sample: PlacementInstance, schedule: PlacementSchedule) -> list[int]:
+    """Return the most memory in use on each device, found tick by tick."""
+    graph, place = sample.graph, schedule.devices.tolist()
+    begin = schedule.starts.tolist()
+    end = [b + int(graph.duration[v, place[v]]) for v, b in enumerate(begin)]
+    rows = schedule.transfers.tolist()
+    most = []
+    for device in range(graph.devices):
+        held = sum(int(graph.memory[v]) for v in range(graph.nodes) if place[v] == device)
+        peak = held
+        for now in range(max([*end, *(row[2] for row in rows)]) + 9):
+            used = held
+            for v in range(graph.nodes):
+                if place[v] == device and begin[v] <= now < end[v]:
+                    used += int(graph.result_memory[v])
+            for tensor, readers in enumerate(graph.consumers):
+                writer = int(graph.producer[tensor])
+                copies = [(place[writer], begin[writer], [end[writer]])]
+                copies[0][2].extend(end[r] for r in readers if place[r] == place[writer])
+                for number, receiver, sent in rows:
+                    if number != tensor:
+                        continue
+                    served = (
+                        [r for r in readers if place[r] == receiver]
+                        if sample.transfers == "per-tensor"
+                        else [receiver]
+                    )
+                    target = place[served[0]]
+                    arrival = sent + int(graph.times[graph.size[tensor], place[writer], target])
+                    copies[0][2].append(arrival)
+                    copies.append((target, sent, [arrival, *(end[r] for r in served)]))
+                for where, since, ends in copies:
+                    if where == device and since <= now < max(ends):
+                        used += int(graph.tensor_memory[tensor])
+            peak = max(peak, used)
+        most.append(peak)
+    return most
+
+
 def optimum(sample: PlacementInstance) -> float:
     """Return the least makespan, found once; infinite if no placement has room."""
     return _optimum(canonical_json(sample.to_json()))
@@ -64,8 +135,79 @@ def _optimum(document: str) -> float:
             held[device] += int(graph.memory[node])
         fits = all(h <= c for h, c in zip(held, graph.capacity.tolist(), strict=True))
         runs = all(graph.duration[v, d] != UNSUPPORTED for v, d in enumerate(devices))
-        if fits and runs:
+        if fits and runs and graph.is_live:
+            best = _least_live_makespan(sample, devices, best)
+        elif fits and runs:
             best = least_makespan(sample, devices, best)
+    return best
+
+
+def _least_live_makespan(sample: PlacementInstance, devices: Sequence[int], limit: float) -> float:
+    """Return the least makespan of a placement, of all starts at whole ticks.
+
+    Waiting may save memory, so that starting as early as possible is not enough. A schedule in
+    which one thing happens at a time, in the order of the starts of any other one, needs no more
+    memory than that, so that none has to be longer than all together.
+    """
+    graph = sample.graph
+    place = np.array(devices)
+    moves = sorted(needed_transfers(graph, place, sample.transfers).items())
+    ticks = [int(graph.duration[v, d]) for v, d in enumerate(devices)]
+    sent = [
+        int(graph.times[graph.size[t], devices[graph.producer[t]], devices[readers[0]]])
+        for (t, _), readers in moves
+    ]
+    horizon = sum(ticks) + sum(sent)
+    # Operators in their order, each followed by the transfers of what it writes.
+    steps: list[tuple[int, int]] = []
+    for v in graph.dag.topological_order.tolist():
+        steps.append((v, -1))
+        steps += [(v, m) for m, ((t, _), _) in enumerate(moves) if graph.producer[t] == v]
+    begins, sends = [0] * graph.nodes, [0] * len(moves)
+    best = limit
+
+    def extend(at: int, busy: dict[tuple[str, int], list[tuple[int, int]]]) -> None:
+        nonlocal best
+        if at == len(steps):
+            end = max(b + t for b, t in zip(begins, ticks, strict=True))
+            rows = [[t, r, s] for ((t, r), _), s in zip(moves, sends, strict=True)]
+            found = PlacementSchedule(
+                place, np.array(begins), np.array(rows, np.int64).reshape(-1, 3)
+            )
+            peak = live_peaks(sample, found)
+            if end < best and all(p <= c for p, c in zip(peak, graph.capacity, strict=True)):
+                best = end
+            return
+        v, move = steps[at]
+        if move < 0:
+            length, uses = ticks[v], [("run", devices[v])]
+            ready = 0
+            for tensor, readers in enumerate(graph.consumers):
+                u = int(graph.producer[tensor])
+                if v in readers and devices[u] == devices[v]:
+                    ready = max(ready, begins[u] + ticks[u])
+            for m, (_, readers) in enumerate(moves):
+                if v in readers:
+                    ready = max(ready, sends[m] + sent[m])
+        else:
+            length, readers = sent[move], moves[move][1]
+            uses = [("send", devices[v]), ("receive", devices[readers[0]])]
+            ready = begins[v] + ticks[v]
+        for start in range(ready, min(horizon, best if best < math.inf else horizon) - length + 1):
+            span = (start, start + length)
+            clash = length and any(
+                start < y and x < start + length for use in uses for x, y in busy.get(use, [])
+            )
+            if clash:
+                continue
+            if move < 0:
+                begins[v] = start
+            else:
+                sends[move] = start
+            taken = {use: [*busy.get(use, []), span] for use in uses} if length else {}
+            extend(at + 1, {**busy, **taken})
+
+    extend(0, {})
     return best
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 import brute_force
-from brute_force_placement import instance, optimum
+from brute_force_placement import instance, live_instance, optimum
 from large_numbers import multiplied
 
 from boundmark.problems.placement import PlacementInstance
@@ -20,6 +20,24 @@ LARGER = instance(
     memory=[2, 1, 3, 1, 2, 0, 2, 1],
     capacity=[7, 7, 7],
 )
+
+
+# Tensors take memory while they are live, and without that the optimum would be less: 4, 4, 4, 4
+# and 5.
+LIVE = (
+    live_instance([[2, 2], [1, 1], [1, 2]], [(0, 1), (0, 2)], tensors=[2], results=[1, 0, 0],
+                  memory=[1, 1, 1], capacity=[4, 4], times=[[0, 2, 1, 0]]),
+    live_instance([[1, 2], [2, 3], [1, 3]], [(0, 1), (1, 2)], tensors=[1, 2], results=[1, 1, 1],
+                  memory=[0, 1, 1], capacity=[5, 4], times=[[0, 1, 1, 0]]),
+    live_instance([[2, 3], [1, 3], [2, 3]], [(0, 2)], tensors=[3], results=[1, 0, 0],
+                  memory=[1, 0, 0], capacity=[4, 6], times=[[0, 2, 2, 0]]),
+    live_instance([[1, 3], [2, 3], [1, 1], [2, 1]], [(0, 3), (1, 3), (2, 3)], tensors=[2, 2, 1],
+                  results=[1, 0, 1, 0], memory=[0, 0, 1, 0], capacity=[6, 4], times=[[0, 1, 2, 0]],
+                  transfers="per-edge"),
+    live_instance([[2, 3], [2, 3], [1, 3], [1, 3]], [(0, 1), (0, 2)], tensors=[3],
+                  results=[0, 1, 0, 0], memory=[1, 0, 1, 0], capacity=[3, 6],
+                  times=[[0, 1, 1, 0]]),
+)  # fmt: skip
 
 
 def tiny() -> list[tuple[PlacementInstance, int]]:
@@ -50,6 +68,7 @@ def _instances() -> Iterator[PlacementInstance]:
             )
             if nodes == 3:
                 yield instance(wide[:nodes], edges, transfers=transfers)
+    yield from LIVE
 
 
 def scaled(sample: PlacementInstance, best: int, factor: int) -> tuple[PlacementInstance, int]:
@@ -57,6 +76,6 @@ def scaled(sample: PlacementInstance, best: int, factor: int) -> tuple[Placement
 
     Durations of -1 remain: the device does not support the operator.
     """
-    amounts = ("duration", "times", "memory", "capacity")
+    amounts = ("duration", "times", "memory", "capacity", "tensor_memory", "result_memory")
     document = multiplied(sample.to_json(), amounts, factor)
     return PlacementInstance.from_json(document), best * factor

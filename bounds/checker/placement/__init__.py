@@ -8,6 +8,12 @@ each device to each other one. A solution gives `devices` and `starts` of the op
 its producer's, once for all consumers there (`transfers` of the instance is per-tensor) or once for
 each (per-edge). A device runs one operator, sends one tensor and receives one tensor at a time;
 what takes no time is in nobody's way.
+With `memory_model` parameters+live, tensors take memory besides, `tensor_memory` of each, while
+they are live: on its producer's device from that one's start until its readers there have ended and
+it has been moved elsewhere; on another one from the start of its transfer until its readers there
+have ended. What an operator writes and nobody reads (`result_memory`) is live while it runs. No
+kind of certificate needs to know of this but in one way: an operator that takes time is nowhere
+where its `memory`, its inputs and its outputs have no room. All else holds for any schedule.
 OPT is the least possible end of the last operator. Kinds of certificates for OPT >= bound:
 
 critical-path/1

@@ -13,6 +13,9 @@ MOST_DEVICES = 64
 # Fields for methods that learn, and how the graph was made: no difference to any schedule.
 DESCRIPTIONS = ("op_types", "output_shapes", "fusion")
 
+# What tensors take while they are live, and what operators write and nobody reads.
+LIVE = ("tensor_memory", "result_memory")
+
 # What the checks make of each operator, and of each consumer of a tensor.
 ENTRY_BYTES = 500
 
@@ -28,6 +31,13 @@ class Instance(NamedTuple):
     consumers: list[list[int]]
     size: list[int]
     times: list[list[int]]
+    tensor_memory: list[int]
+    result_memory: list[int]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether tensors take memory while they are live, besides `memory`."""
+        return bool(self.result_memory)
 
     def ticks(self, tensor: int, source: int, target: int) -> int:
         """Return how long a tensor takes from one device to another."""
@@ -37,7 +47,10 @@ class Instance(NamedTuple):
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed or certainly infeasible."""
     document = {name: value for name, value in document.items() if name not in DESCRIPTIONS}
-    document = fields(document, "the instance", set(Instance._fields))
+    live = {"memory_model", *LIVE} if "memory_model" in document else set()
+    document = fields(document, "the instance", {*Instance._fields} - {*LIVE} | live)
+    if live:
+        text(document["memory_model"], "memory_model of the instance", "parameters+live")
     if document["transfers"] != "per-edge":
         text(document["transfers"], "transfers of the instance", "per-tensor")
     memory, capacity = (
@@ -57,9 +70,14 @@ def read_instance(document: dict[str, Any]) -> Instance:
         raise Rejected("producer, consumers and size are not of one length")
     if any(not row or any(v >= w for v, w in itertools.pairwise(row)) for row in consumers):
         raise Rejected("the consumers of a tensor are not ascending, or there are none")
-    instance = Instance(
-        document["transfers"], duration, memory, capacity, producer, consumers, size, times
+    sizes, results = (
+        integers(document.get(name, []), f"{name} of the instance", 0, LARGEST_COST)
+        for name in LIVE
     )
+    if live and (len(sizes), len(results)) != (len(producer), nodes):
+        raise Rejected("the memory of tensors and results is not one for each")
+    costs = duration, memory, capacity, producer, consumers, size, times
+    instance = Instance(document["transfers"], *costs, sizes, results)
     spend(nodes * devices + 2 * len(producer))
     _check_costs(instance)
     _check_order(instance)
@@ -92,16 +110,33 @@ def _check_costs(instance: Instance) -> None:
     total = sum(map(max, instance.duration))
     for size, row in zip(instance.size, instance.consumers, strict=True):
         total += longest[size] * len(row)
-    if total > LARGEST_COST or sum(instance.memory) + sum(instance.capacity) > LARGEST_COST:
+    live = sum(instance.tensor_memory) + sum(instance.result_memory)
+    memory = sum(instance.memory) + sum(instance.capacity) + live * (1 + devices)
+    if total > LARGEST_COST or memory > LARGEST_COST:
         raise Rejected("the costs or the memory of the instance add up to more than 2^53")
     if sum(instance.memory) > sum(instance.capacity):
         raise Rejected("the operators need more memory than there is")
-    for row, needed in zip(instance.duration, instance.memory, strict=True):
+    for row, needed in zip(instance.duration, least_memory(instance), strict=True):
         if not any(
-            ticks != UNSUPPORTED and needed <= capacity
+            ticks != UNSUPPORTED and needed[ticks > 0] <= capacity
             for ticks, capacity in zip(row, instance.capacity, strict=True)
         ):
             raise Rejected("no device supports an operator and has room for it")
+
+
+def least_memory(instance: Instance) -> list[tuple[int, int]]:
+    """Return what each operator needs of its device: at all, and while it runs for some time.
+
+    While it runs, the tensors that it reads and those that it writes are live there.
+    """
+    spend(2 * len(instance.memory) + sum(map(len, instance.consumers)))
+    needed = list(instance.memory)
+    if instance.is_live:
+        needed = [held + more for held, more in zip(needed, instance.result_memory, strict=True)]
+        for tensor, taken in enumerate(instance.tensor_memory):
+            for operator in (instance.producer[tensor], *instance.consumers[tensor]):
+                needed[operator] += taken
+    return list(zip(instance.memory, needed, strict=True))
 
 
 def _check_order(instance: Instance) -> None:

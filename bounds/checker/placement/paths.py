@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ..budget import hold, spend
 from ..graph import topological_order
 from ..values import Rejected
-from .instance import ENTRY_BYTES, UNSUPPORTED, Instance
+from .instance import ENTRY_BYTES, UNSUPPORTED, Instance, least_memory
 
 # As an interval's first or last operator: the begin or the end of the schedule.
 OUTSIDE = -1
@@ -42,10 +42,10 @@ class Network:
         # Where an operator cannot run, or has no room, it would never end.
         self.duration = [
             [
-                NEVER if ticks == UNSUPPORTED or needed > capacity else ticks
+                NEVER if ticks == UNSUPPORTED or needed[ticks > 0] > capacity else ticks
                 for ticks, capacity in zip(row, instance.capacity, strict=True)
             ]
-            for row, needed in zip(instance.duration, instance.memory, strict=True)
+            for row, needed in zip(instance.duration, least_memory(instance), strict=True)
         ]
         # Pairs of the other operator, and the ticks from device to device.
         self.inputs: list[list[tuple[int, list[int]]]] = [[] for _ in range(nodes)]

@@ -32,8 +32,16 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
     if min(left) < 0:
         raise Rejected("a device holds more than its capacity")
     moved = _transfers(instance, solution["transfers"])
+    # What each tensor on a device (or each copy of it there) takes, from when until when.
+    live: list[list[int]] = []
+    for operator, taken in enumerate(instance.result_memory):
+        live.append([device[operator], taken, start[operator], end[operator]])
     for tensor, readers in enumerate(instance.consumers):
         source, ready = device[instance.producer[tensor]], end[instance.producer[tensor]]
+        taken = instance.tensor_memory[tensor] if instance.is_live else 0
+        written = [source, taken, start[instance.producer[tensor]], ready]
+        copies = {source: written}
+        live.append(written)
         for reader in readers:
             arrival = ready
             if device[reader] != source:
@@ -48,8 +56,14 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
                     moved[key] = begin, True
                     spans["sends two tensors", source].append((begin, arrival))
                     spans["receives two tensors", device[reader]].append((begin, arrival))
+                    # Its producer's device keeps it until it is there.
+                    written[3] = max(written[3], arrival)
+                    copies[device[reader]] = [device[reader], taken, begin, arrival]
+                    live.append(copies[device[reader]])
             if start[reader] < arrival:
                 raise Rejected("an operator starts before its inputs are there")
+            copy = copies[device[reader]]
+            copy[3] = max(copy[3], end[reader])
     if not all(is_needed for _, is_needed in moved.values()):
         raise Rejected("a tensor is moved to where nobody reads it")
     for (what, _), found in spans.items():
@@ -59,7 +73,24 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
             if begin < free:
                 raise Rejected(f"a device {what} at once")
             free = finish
+    if instance.is_live:
+        _check_memory(left, live)
     return max(end)
+
+
+def _check_memory(left: list[int], live: list[list[int]]) -> None:
+    """Reject tensors that together take more of a device than is left, at any time."""
+    hold(ENTRY_BYTES * len(live))
+    spend(4 * len(live))
+    events = []
+    for where, taken, begin, finish in live:
+        # What takes no time takes no memory. What ends comes first: it makes room.
+        if begin < finish:
+            events += [(begin, 1, where, taken), (finish, 0, where, -taken)]
+    for _, _, where, change in sorted(events):
+        left[where] -= change
+        if left[where] < 0:
+            raise Rejected("a device holds more than its capacity while tensors are live")
 
 
 def _transfers(instance: Instance, value: Any) -> dict[tuple[int, int], tuple[int, bool]]:

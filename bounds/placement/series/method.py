@@ -20,6 +20,7 @@ from boundmark.bounds.checker.placement.modules import tensors_written
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
 from boundmark.bounds.placement.assignment_load import AssignmentProgram
 from boundmark.bounds.placement.interval_load import IntervalTicks, best_threshold
+from boundmark.bounds.placement.schedules import offer
 from boundmark.bounds.placement.series.certificate import (
     CertificateSettings,
     least_ends,
@@ -246,7 +247,7 @@ class ClosingIn:
         duration = self.network.duration
         schedule = put_together(self.instance, self.parts, duration)
         if schedule is not None:
-            self.best.solution(schedule)
+            offer(self.best, self.instance, schedule)
         bound = min(self.bound, self.best.objective)
         if bound > self.best.certified:
             proven, found = payload(

@@ -51,6 +51,8 @@ def _evoformer(name: str, blocks: int, msa: int, pair: int, heads: int, pair_hea
 RECIPES = (
     _evoformer("evoformer-87m", 48, 256, 128, 8, 4),
     _evoformer("evoformer-930m", 64, 512, 640, 16, 20),
+    _evoformer("evoformer-2.4b", 96, 1024, 480, 32, 15),
+    _evoformer("evoformer-3.2b", 128, 1024, 480, 32, 15),
     _recipe(
         "mixtral-8x7b",
         "Jiang et al., arXiv:2401.04088; every expert takes an equal share of the tokens",

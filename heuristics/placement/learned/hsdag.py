@@ -39,6 +39,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.learned.features import FeatureChoice
 from boundmark.heuristics.placement.learned.learning import Evaluations, learn
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
@@ -133,6 +134,7 @@ def _check(name: str, is_right: bool, value: object, expected: str) -> None:
         raise InvalidInputError(f"{name} is {value!r}; expected {expected}.")
 
 
+@leaving_room
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
@@ -140,6 +142,7 @@ def run(
     learn_groups(instance, budget, seed, progress, params, uses_advantages=False)
 
 
+@leaving_room
 def run_advantage(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:

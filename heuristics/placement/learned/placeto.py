@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from boundmark.heuristics.placement.learned.learning import Evaluations, learn
+from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
@@ -38,6 +39,7 @@ class PlacetoSettings:
     no_room: float = 2.0
 
 
+@leaving_room
 def run(
     instance: PlacementInstance,
     budget: Budget,

@@ -27,6 +27,7 @@ CASES: dict[str, tuple[str, str, dict[str, str]]] = {
     "placement": (MODEL, "m-topo", {}),
     "ordering": (MODEL, "bfs-order", {"metric": "peak"}),
     "slicing": (MODEL, "equal-slices", {"edge_devices": "3"}),
+    "layers": (MODEL, "llama-cpp-memory", {"devices": "2xT4,1xA10"}),
 }
 
 

@@ -31,6 +31,16 @@ def test_an_answer_names_stages_and_is_proven() -> None:
     assert "gap              0 (optimal, certified)" in text
 
 
+def test_fleets_are_separated_by_semicolons() -> None:
+    """A comma belongs to a fleet, so that several need another sign; one object each."""
+    code, text = boundmark("solve", MODEL, *OPTIONS, "--devices", "1xA10,2xT4@12;4xA10", "--json")
+    assert code == 0
+    mixed, equal = json.loads(text)
+    assert {stage["device"] for stage in equal["stages"]} != {
+        stage["device"] for stage in mixed["stages"]
+    }
+
+
 def test_what_is_pasted_is_graded(tmp_path: Path) -> None:
     """The optimum as a tool takes it is optimal; an even split is not, and lacks nothing else."""
     devices = ("--devices", "1xA10,2xT4@12")

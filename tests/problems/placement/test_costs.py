@@ -7,6 +7,7 @@ from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement import PROBLEM
 from boundmark.problems.placement.costs import placement_graph
+from boundmark.problems.placement.graph import with_kept_outputs
 
 HALF_AS_FAST = replace(ROUND_DEVICE, name="half", peak_rate={"float32": 5e8})
 INTEGERS_ONLY = replace(ROUND_DEVICE, name="integers", peak_rate={"int8": 1e9})
@@ -19,13 +20,15 @@ def pair(first: Device, second: Device) -> Cluster:
 
 
 def test_costs_by_hand() -> None:
-    """Durations by roofline on each device, transfers by link, memory for parameters and outputs.
+    """Durations by roofline on each device, transfers by link, memory of parameters and tensors.
 
     The last tensor is read by nobody, and never moved.
     """
     costs = placement_graph(small_graph(), pair(ROUND_DEVICE, HALF_AS_FAST))
     assert costs.duration.tolist() == [[5020, 10020], [820, 820], [0, 0]]
-    assert costs.memory.tolist() == [200 + 400, 400, 400]
+    assert costs.memory.tolist() == [200, 0, 0]
+    assert (costs.tensor_memory.tolist(), costs.result_memory.tolist()) == ([400, 400], [0, 0, 400])
+    assert with_kept_outputs(costs).memory.tolist() == [200 + 400, 400, 400]
     assert costs.capacity.tolist() == [1000, 1000]
     assert (costs.producer.tolist(), costs.consumers) == ([0, 1], ((1,), (2,)))
     # Both tensors are of 400 bytes, and share a table.
@@ -42,6 +45,19 @@ def test_a_device_without_the_rate_does_what_is_no_arithmetic() -> None:
         placement_graph(small_graph(), pair(INTEGERS_ONLY, INTEGERS_ONLY))
 
 
+def test_a_device_computes_in_the_next_wider_type() -> None:
+    """A narrower type's rate is no substitute; of the wider ones, the narrowest counts."""
+    wide = replace(ROUND_DEVICE, name="wide", peak_rate={"float64": 5e8, "float16": 4e9})
+    wider = replace(wide, name="wider", peak_rate={"float64": 1e8})
+    costs = placement_graph(small_graph(), pair(wide, wider))
+    assert costs.duration.tolist() == [[10020, 50020], [820, 1020], [0, 0]]
+    assert costs.notes == tuple(
+        f"device {name} has no peak rate for float32: it computes in float64, the next wider type "
+        "that it has"
+        for name in ("wide", "wider")
+    )
+
+
 def test_a_single_device_is_no_cluster() -> None:
     """There is nothing to choose."""
     with pytest.raises(InvalidInputError, match="'round' is a single device; problem 'placement'"):
@@ -52,4 +68,7 @@ def test_default_is_a_cluster() -> None:
     """Models run on it where none is named."""
     chosen = PROBLEM.device_for(small_graph())
     assert isinstance(chosen, Cluster)
-    assert PROBLEM.maker(small_graph())({}).parameters == {"transfers": "per-tensor"}
+    assert PROBLEM.maker(small_graph())({}).parameters == {
+        "transfers": "per-tensor",
+        "memory": "parameters+live",
+    }

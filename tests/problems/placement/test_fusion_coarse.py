@@ -1,20 +1,18 @@
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from brute_force_placement import instance, optimum
+from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_strategies import instances
-from recording import Recorder
 
-from boundmark.bounds import checker
 from boundmark.datasets.resolve import load_member
-from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.devices import Cluster, find_device
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.placement import PROBLEM, PlacementInstance
+from boundmark.problems.placement.costs import placement_graph
 from boundmark.problems.placement.fusion import FusionRules, coarsen
-from boundmark.problems.problem import solution_document
 
 RULES = FusionRules((("a", "b"), ("a", "b", "c"), ("b", "c"), ("b", "a", "c")))
 
@@ -61,49 +59,25 @@ def test_consumers_in_one_chain(transfers: str, tensors: int) -> None:
     coarse = coarsen(sample.graph, RULES, transfers)
     assert coarse.chains == ((0,), (1, 2))
     assert coarse.graph.producer.tolist() == [0] * tensors
-    assert coarse.tensor.tolist() == [0] * tensors
-
-
-@settings(deadline=None, max_examples=200)
-@given(instances(), st.data())
-def test_schedules_expand_exactly(sample: PlacementInstance, data: st.DataObject) -> None:
-    """To schedules of the original graph with the same makespan, which the checker accepts too.
-
-    Simulating the expanded placement is another matter: greedy as it is, it may be worse.
-    """
-    types = data.draw(st.text("abc", min_size=sample.nodes, max_size=sample.nodes))
-    coarse = coarsen(typed(sample, types).graph, RULES, sample.transfers)
-    fused = PlacementInstance(coarse.graph, sample.transfers)
-    span = st.integers(0, sample.graph.devices - 1)
-    devices = np.array(
-        data.draw(st.lists(span, min_size=fused.nodes, max_size=fused.nodes)), dtype=np.int64
-    )
-    recorder = Recorder()
-    makespan = PlacementIncumbent(fused, recorder).evaluate(devices)
-    expanded = coarse.expanded(recorder.solutions[0], sample.transfers)
-    assert sample.objective(expanded) == makespan
-    stored = solution_document(sample, expanded, makespan)
-    assert checker.check_solution(sample.to_json(), stored) == makespan
-    for chain, device in zip(coarse.chains, devices.tolist(), strict=True):
-        assert set(expanded.devices[list(chain)].tolist()) == {device}
 
 
 @settings(deadline=None, max_examples=25)
 @given(instances(most_nodes=4), st.data())
 def test_fusion_restricts(sample: PlacementInstance, data: st.DataObject) -> None:
-    """So the optimum of the coarse graph is not below that of the original one."""
+    """Where costs are added, the optimum of the coarse graph is not below the original one's."""
     types = data.draw(st.text("abc", min_size=sample.nodes, max_size=sample.nodes))
     coarse = coarsen(typed(sample, types).graph, RULES, sample.transfers)
     assert optimum(PlacementInstance(coarse.graph, sample.transfers)) >= optimum(sample)
 
 
 def test_fusion_of_a_real_model() -> None:
-    """In ResNet-50, by Table I: what is left are activations, pooling and the end."""
+    """In ResNet-50, by Table I: what is left are pooling and the end."""
     make = PROBLEM.maker(load_member("onnx-light/resnet50"))
     original, fused = make({}), make({"fusion": "moirai"})
     assert isinstance(fused, PlacementInstance)
     assert (original.nodes, fused.nodes) == (176, 58)
-    assert fused.parameters == {"transfers": "per-tensor", "fusion": "moirai"}
+    memory = {"memory": "parameters+live"}
+    assert fused.parameters == {"transfers": "per-tensor", **memory, "fusion": "moirai"}
     assert fused.with_parameters({"fusion": "none"}).sha256 == original.sha256
     assert original.with_parameters({"fusion": "moirai"}).sha256 == fused.sha256
     assert fused.coarse is not None
@@ -114,9 +88,48 @@ def test_fusion_of_a_real_model() -> None:
 
 def test_rules_that_apply_nowhere_are_redundant() -> None:
     """Suites leave the instance out: it is the one without fusion."""
-    make = PROBLEM.maker(load_member("onnx-light/squeezenet"))
-    assert make({"fusion": "moirai"}).is_redundant
+    make = PROBLEM.maker(load_member("zoo/alexnet"))
+    rules = FusionRules((("Conv", "Conv"),))
+    original = make({})
+    assert isinstance(original, PlacementInstance)
+    nothing = coarsen(original.graph, rules, "per-tensor")
+    assert replace(original, graph=nothing.graph, coarse=nothing).is_redundant
     assert not make({"fusion": "backends"}).is_redundant
+
+
+def test_a_fused_operator_is_one_kernel() -> None:
+    """1 flop and 1 byte take 1 ns each, a launch 20 ns; what is in between is not moved."""
+    links = {("a", "b"): ROUND_LINK, ("b", "a"): ROUND_LINK}
+    cluster = Cluster.from_links("pair", {"a": ROUND_DEVICE, "b": ROUND_DEVICE}, links, "made up")
+    graph = replace(placement_graph(small_graph(), cluster), op_types=("a", "b", "d"))
+    coarse = coarsen(graph, RULES, "per-tensor").graph
+    # Conv: 5,000 flops, 200 bytes of weights; Relu: 100 flops, and 400 bytes to write.
+    assert graph.duration.tolist() == [[5020] * 2, [820] * 2, [0] * 2]
+    assert coarse.duration.tolist() == [[5120] * 2, [0] * 2]
+    # The tensor between the two is gone; the other one is live as before.
+    assert (coarse.tensor_memory.tolist(), coarse.result_memory.tolist()) == ([400], [0, 400])
+
+
+@pytest.mark.parametrize("device", ["moirai-inter-server", "moirai-intra-server"])
+def test_fusion_never_slows_down(device: str) -> None:
+    """On each device, all operators together take less than before."""
+    make = PROBLEM.maker(load_member("onnx-light/squeezenet"), find_device(device))
+    original, fused = make({}), make({"fusion": "moirai"})
+    assert isinstance(fused, PlacementInstance)
+    assert isinstance(original, PlacementInstance)
+    assert (fused.graph.duration.sum(axis=0) < original.graph.duration.sum(axis=0)).all()
+    assert fused.coarse is not None
+    for rows in (fused.graph, original.graph):
+        assert (rows.duration >= 0).all()
+
+
+def test_unknown_rules() -> None:
+    """One sentence with what there is."""
+    make = PROBLEM.maker(load_member("zoo/alexnet"))
+    with pytest.raises(BoundmarkError, match=r"'tvm'.*moirai"):
+        make({"fusion": "tvm"})
+    with pytest.raises(BoundmarkError, match="'tvm'"):
+        PlacementInstance.of(make({}).graph, "per-tensor", "tvm")  # type: ignore[attr-defined]
 
 
 def test_without_types_nothing_is_fused() -> None:

@@ -17,8 +17,8 @@ def test_rules_and_their_parts() -> None:
 
 
 def test_table_i() -> None:
-    """The published rules, an addition being Add or Sum in ONNX."""
-    assert set(RULE_SETS["moirai"].rules) == {
+    """The published rules are among ours, an addition being Add or Sum in ONNX."""
+    assert set(RULE_SETS["moirai"].rules) > {
         ("Conv", "BatchNormalization"),
         ("Conv", "BatchNormalization", "Relu"),
         ("Conv", "BatchNormalization", "Add", "Relu"),

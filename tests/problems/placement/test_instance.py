@@ -99,7 +99,7 @@ def test_fused_instances_say_so() -> None:
     del document["fusion"]
     plain = PlacementInstance.from_json(document)
     assert plain.sha256 != fused.sha256
-    assert plain.parameters == {"transfers": "per-tensor"}
+    assert plain.parameters == {"transfers": "per-tensor", "memory": "parameters+live"}
 
 
 def test_stored_instances_are_not_fused_anew() -> None:

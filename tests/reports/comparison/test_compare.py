@@ -292,5 +292,5 @@ def test_the_last_sentence_names_the_methods_that_are_worst_off(compared: Any) -
     assert render_comparison(found).splitlines()[-1] == found.sentence
     one = found.findings[0]
     seven = replace(found, findings=tuple(replace(one, method=f"m{at}") for at in range(7)))
-    assert seven.sentence.endswith("m4 (objective 1); 2 more methods.")
+    assert seven.sentence.endswith("m4 (bound 1); 2 more methods.")
     assert compared().sentence == "NEW is same or better: none of 6 compared tasks is worse."

@@ -44,17 +44,28 @@ CERTIFIED = pd.DataFrame(
 
 
 def test_latencies_by_hand() -> None:
-    """Means over seeds; everything is compared with the original graph."""
+    """Means over seeds; speedups are over the original graph, gaps of the same graph."""
     table = latency_table(TASKS, CERTIFIED)
     rows = table.set_index(["instance", "fusion", "method"])
     heft = rows.loc["up", "none", "heft"]
     assert (heft["makespan"], heft["seconds"]) == (80.0, 6.0)
     assert (heft["speedup"], heft["gap"]) == (1.5, pytest.approx(0.6))
     fused = rows.loc["up", "backends", "heft"]
-    assert (fused["speedup"], fused["bound"]) == (pytest.approx(120 / 90), 50)
-    assert fused["gap"] == pytest.approx(0.8)
+    assert (fused["speedup"], fused["bound"]) == (pytest.approx(120 / 90), 75)
+    assert (fused["gap"], fused["base"]) == (pytest.approx(0.2), "single-device")
+    assert set(table["memory"]) == {"parameters+outputs"}
     assert pd.isna(rows.loc["other", "none", "single-device"]["gap"])
     assert ("up", "none", "m-etf") not in rows.index
+
+
+def test_a_model_that_no_device_takes() -> None:
+    """Speedups are over the first method of the list that found a placement."""
+    large = pd.DataFrame([task("heft", 50), task("fill-devices", 100), task("heft", 40, "moirai")])
+    rows = latency_table(large, CERTIFIED).set_index(["fusion", "method"])
+    assert set(rows["base"]) == {"fill-devices"}
+    assert rows["speedup"].to_dict() == {
+        ("moirai", "heft"): 2.5, ("none", "fill-devices"): 1.0, ("none", "heft"): 2.0,
+    }  # fmt: skip
 
 
 def test_fusion_by_hand() -> None:
@@ -83,15 +94,23 @@ def test_sections() -> None:
     results: Any = None
     assert texts(latency_section(results, found)) == [
         ["model", "heft", "m-etf", "single-device"],
-        ["pair, per-edge, original"],
+        ["pair, per-edge, parameters+outputs, original"],
         ["other", "–", "–", "1.000"],
         ["up", "1.500|60.0%", "–", "1.000|140.0%"],
         ["geometric mean", "1.500", "–", "1.000"],
-        ["pair, per-edge, fusion backends"],
-        ["up", "1.333|80.0%", "1.091|120.0%", "–"],
+        ["pair, per-edge, parameters+outputs, fusion backends"],
+        ["up", "1.333|20.0%", "1.091|46.7%", "–"],
     ]
     assert texts(time_section(results, found))[3] == ["up", "6.000", "–", "2.000"]
-    assert texts(fusion_section(results, found))[2] == ["up", "10", "6|60%", "1.125", "0.50", "1"]
+    assert texts(fusion_section(results, found))[2] == [
+        "up",
+        "10",
+        "6|60%",
+        "–",
+        "1.125",
+        "0.50",
+        "1",
+    ]
 
 
 def test_without_fusion() -> None:

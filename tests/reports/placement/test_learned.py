@@ -15,12 +15,14 @@ from boundmark.reports.placement.learned import (
 )
 
 
-def task(method: str, objective: int | None, seconds: float = 1.0, **params: Any) -> dict:
+def task(
+    method: str, objective: int | None, seconds: float = 1.0, seed: int = 1, **params: Any
+) -> dict:
     """Return a row of tasks, as far as it is read."""
     return {
-        "dataset": "made", "instance": "net", "device": "pair", "param_transfers": "per-edge",
+        "dataset": "made", "instance": "net", "device": "pair", "parameters": "transfers=per-edge",
         "method": method, "method_kind": "heuristic", "objective": objective,
-        "wall_seconds": seconds, "seed": int(seconds), "params": json.dumps(params),
+        "wall_seconds": seconds, "params": json.dumps(params), "seed": seed,
     }  # fmt: skip
 
 
@@ -32,8 +34,8 @@ TASKS = pd.DataFrame(
         task("slow", 9_000_000, 50.0),
         task("hsdag (evaluations=10)", 30_000_000, 2.0, evaluations=10),
         task("hsdag (evaluations=90)", 12_000_000, 8.0, evaluations=90),
-        task("hsdag (evaluations=90)", 10_000_000, 9.0, evaluations=90),
-        task("hsdag (evaluations=90)", 14_000_000, 7.0, evaluations=90),
+        task("hsdag (evaluations=90)", 10_000_000, 9.0, 2, evaluations=90),
+        task("hsdag (evaluations=90)", 14_000_000, 7.0, 3, evaluations=90),
         task("random-sets", 25_000_000, samples=90),
         task("placeto", None),
         {**task("heft", 7_000_000), "instance": "unlearned"},
@@ -54,29 +56,24 @@ def test_medians_speedups_and_gaps() -> None:
     assert table.set_index("method")["speedup"]["preferred-device (first=1)"] == pytest.approx(0.5)
 
 
-def test_one_seed_and_two_fusions() -> None:
-    """Each form of the graph, and each value of another parameter, has a row of its own."""
-    rows = []
-    for fusion, makespan in (("none", 12_000_000), ("moirai", 9_000_000)):
-        for features in ("costs", "paper"):
-            more = {"param_fusion": fusion, "param_features": features}
-            rows.append({**task("hsdag", makespan, evaluations=10), **more})
-            rows.append({**task("preferred-device", 40_000_000, first=0), **more})
-    table = learned_table(pd.DataFrame(rows), CERTIFIED)
-    found = table[table["method"] == "hsdag"]
-    assert found[["fusion", "parameters", "seeds", "makespan"]].values.tolist() == [
-        ["moirai", "features = costs", 1, 9e6],
-        ["moirai", "features = paper", 1, 9e6],
-        ["none", "features = costs", 1, 12e6],
-        ["none", "features = paper", 1, 12e6],
-    ]
-    assert (found["most"] == found["least"]).all()
-
-
-def test_seeds_are_counted_once() -> None:
-    """A task that was run again with the same seed is no further seed."""
-    twice = [task("hsdag", 9_000_000, 3.0), task("hsdag", 9_000_000, 3.5)]
-    assert learned_table(pd.DataFrame(twice), CERTIFIED)["seeds"].tolist() == [1]
+def test_fused_and_unfused_graphs_do_not_mix() -> None:
+    """One seed on each is one seed, beside the bound of that graph."""
+    fused = {"parameters": "fusion=moirai, transfers=per-edge"}
+    tasks = pd.DataFrame(
+        [
+            *(task(f"hsdag (evaluations={n})", n * 10**6, evaluations=n) for n in (10, 90)),
+            *({**task(f"hsdag (evaluations={n})", n * 10**5, evaluations=n), **fused}
+              for n in (10, 90)),
+        ]
+    )  # fmt: skip
+    known = pd.DataFrame(
+        [{**task("", 0), "bound": 8_000_000}, {**task("", 0), **fused, "bound": 500_000}]
+    )
+    for table in (learned_table(tasks, known), curve_table(tasks, known)):
+        assert table["seeds"].tolist() == [1] * 4
+        rows = table.set_index(["parameters", "makespan"])["gap"]
+        assert rows["transfers=per-edge", 10e6] == pytest.approx(0.25)
+        assert rows["fusion=moirai, transfers=per-edge", 1e6] == pytest.approx(1.0)
 
 
 def test_what_matches_soonest() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from boundmark.reports.sections.methods import speedup_section
 from boundmark.reports.tables.certified import certified_of_tasks
-from boundmark.reports.tables.methods import default_baselines, speedup_table
+from boundmark.reports.tables.methods import speedup_table
 from boundmark.reports.tables.tasks import with_names
 
 
@@ -59,19 +59,14 @@ def test_a_problem_without_the_baseline_has_no_table(tasks: pd.DataFrame) -> Non
     assert speedup_section(table) is None
 
 
-def test_the_default_baseline_treated_every_instance(tasks: pd.DataFrame) -> None:
-    """`base` did not run on c; of methods with parameters, the first way of running them counts."""
-    assert default_baselines(tasks, ("base", "other")) == ["other"]
-    named = tasks.assign(method=tasks["method"].replace({"other": "other (k=1)"}))
-    assert default_baselines(named, ("base", "other")) == ["other (k=1)"]
-    assert default_baselines(tasks, ("unknown",)) == []
-
-
-def test_where_the_baseline_failed_the_next_stands_in(tasks: pd.DataFrame) -> None:
-    """The instance's own baseline is told in the table, and beside its parameters."""
-    table = speedup_table(tasks, certified_of_tasks(tasks), ["base", "other"])
-    assert table.set_index(["instance", "method"])["speedup"]["c", "other"] == 1.0
-    assert dict(zip(table["instance"], table["baseline"], strict=True))["c"] == "other"
+def test_the_next_baseline_serves_where_the_first_has_no_solution(tasks: pd.DataFrame) -> None:
+    """And the table says where."""
+    table = speedup_table(tasks, certified_of_tasks(tasks), ["elsewhere", "base", "other"])
+    found = table.set_index(["instance", "method"])[["baseline", "speedup"]].to_dict("index")
+    assert found["c", "other"] == {"baseline": "other", "speedup": 1.0}
+    assert found["a", "other"] == {"baseline": "base", "speedup": 2.0}
     section = speedup_section(table)
     assert section is not None
-    assert section.tables[0].groups[0].rows[2][1].detail == "other"
+    assert "Where base has no solution, the baseline is other (1 instance)." in (
+        section.tables[0].notes
+    )

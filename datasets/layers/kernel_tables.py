@@ -1,0 +1,217 @@
+"""Times of a transformer's kernels as they were measured, from the package `aiconfigurator-core`.
+
+The package (Apache-2.0, optional) has tables of matrix products and of attention, by GPU,
+framework and version. What lies between their entries is interpolated, linearly in logarithms;
+what lies outside of them is refused, with what is missing: nothing is extrapolated. Of vLLM's
+tables, the latest version is taken. Covered are dense blocks with separate keys and values in 16
+bits, in prefill and decoding. The product for the scores of words is taken in as many equal parts
+as the tables ask for. Normalisations, activations and launches are in no table, and take no time
+here.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+from boundmark.datasets.layers.transformer import Block, Transformer
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.layers import LayerFacts, Workload
+from boundmark.problems.layers.model import DECODE, PREFILL
+
+PACKAGE = "aiconfigurator_core"
+FRAMEWORK = "vllm"
+
+# What the tables call devices of ours.
+SYSTEMS = {
+    "nvidia-a100": "a100_sxm", "nvidia-a100-40gb": "a100_sxm", "nvidia-h100": "h100_sxm",
+}  # fmt: skip
+
+# Of the scores of words, into which one product is divided at most.
+MOST_PARTS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Milliseconds at the points of a grid, some of which may be missing."""
+
+    entries: Mapping[tuple[int, ...], float]
+
+    @cached_property
+    def marks(self) -> tuple[tuple[int, ...], ...]:
+        """The values along each axis, ascending."""
+        axes = zip(*self.entries, strict=True)
+        return tuple(tuple(sorted(set(axis))) for axis in axes)
+
+
+def measured(
+    model: Transformer, facts: tuple[LayerFacts, ...], workload: Workload
+) -> tuple[LayerFacts, ...]:
+    """Return layers with their measured seconds on the devices that the workload names.
+
+    Raises
+    ------
+    InvalidInputError
+        If the package is not installed, or its tables do not cover a layer on a device.
+    """
+    if workload.phase not in (PREFILL, DECODE) or workload.weight_bits not in (0, 16):
+        raise InvalidInputError(
+            "costs are 'measured', for prefill or decode with parameters of 16 bits; expected "
+            "these, "
+            "or roofline."
+        )
+    found = []
+    for number, layer in enumerate(facts):
+        seconds = {name: _seconds(model, number, workload, name) for name in workload.measured_on}
+        found.append(replace(layer, seconds=seconds))
+    return tuple(found)
+
+
+@cache
+def _seconds(model: Transformer, number: int, workload: Workload, device: str) -> float:
+    if device not in SYSTEMS:
+        raise InvalidInputError(
+            f"costs are 'measured', and there are no tables of {device!r}; expected one of "
+            f"{', '.join(SYSTEMS)}, or roofline."
+        )
+    tables = load_tables(SYSTEMS[device])
+    context = workload.context or model.context
+    tokens = workload.batch * (1 if workload.phase == DECODE else context)
+    last = len(model.blocks) + 1
+    if number == 0:
+        # Rows are looked up, in the time of a launch.
+        return 0.0
+    if number == last:
+        width = model.blocks[-1].width
+        scored = model.scored(workload, tokens)
+        return _product(tables["gemm"], scored, model.last_parameters // width, width, device)
+    block = model.blocks[number - 1]
+    if block.experts or block.latent or block.is_crossed or not block.is_causal:
+        raise InvalidInputError(
+            f"costs are 'measured', and layer {block.name!r} has experts, a latent space, or "
+            "attends "
+            "to all tokens; expected dense blocks, or roofline."
+        )
+    rows = _attention_row(block, workload, context)
+    name = workload.phase
+    what = f"attention of {block.name!r} on {device!r}"
+    own = tables.get(f"{name} {block.heads} {block.shared}")
+    if own is None:
+        raise InvalidInputError(
+            f"costs are 'measured', and no table covers {what}, with {block.heads} heads of which "
+            f"{block.shared} have keys; expected roofline."
+        )
+    attention = interpolated(own, rows, what)
+    wide = 2 * block.inner if block.is_gated else block.inner
+    inside = block.head * (block.heads + 2 * block.shared)
+    shapes = (
+        (inside, block.width), (block.width, block.head * block.heads), (wide, block.width),
+        (block.width, block.inner),
+    )  # fmt: skip
+    products = math.fsum(_product(tables["gemm"], tokens, n, k, device) for n, k in shapes)
+    return products + attention / 1e3
+
+
+def _attention_row(block: Block, workload: Workload, context: int) -> tuple[int, int]:
+    if block.head != 128 or 0 < block.window < context:
+        raise InvalidInputError(
+            f"costs are 'measured', and layer {block.name!r} has heads of {block.head} "
+            "dimensions or a "
+            "window; expected 128 and none, or roofline."
+        )
+    return workload.batch, context
+
+
+def _product(table: Table, m: int, n: int, k: int, device: str) -> float:
+    """Return the seconds of a product, in as few equal parts as the table has."""
+    widest = table.marks[1][-1]
+    parts = min(MOST_PARTS, -(-n // widest))
+    what = f"a product of {m} x {k} and {k} x {n} on {device!r}"
+    return parts * interpolated(table, (m, -(-n // parts), k), what) / 1e3
+
+
+def interpolated(table: Table, at: Sequence[int], what: str) -> float:
+    """Return the value at a point within a grid, linear in the logarithms of all.
+
+    Raises
+    ------
+    InvalidInputError
+        If the point is outside, or a corner of its cell is in no table.
+    """
+    corners: list[list[tuple[int, float]]] = []
+    for axis, value in enumerate(at):
+        marks = table.marks[axis]
+        below = max((mark for mark in marks if mark <= value), default=None)
+        above = min((mark for mark in marks if mark >= value), default=None)
+        if below is None or above is None:
+            raise InvalidInputError(
+                f"costs are 'measured', and no table covers {what}: {value} is not from "
+                f"{marks[0]} to {marks[-1]}; expected that, or roofline."
+            )
+        share = 0.0 if below == above else math.log(value / below) / math.log(above / below)
+        corners.append([(below, 1 - share), (above, share)] if share else [(below, 1.0)])
+    total = 0.0
+    for corner in itertools.product(*corners):
+        key = tuple(mark for mark, _ in corner)
+        if key not in table.entries:
+            raise InvalidInputError(
+                f"costs are 'measured', and no table covers {what}: there is no entry {key}; "
+                "expected one, or roofline."
+            )
+        total += math.prod(share for _, share in corner) * math.log(table.entries[key])
+    return math.exp(total)
+
+
+@cache
+def load_tables(system: str) -> Mapping[str, Table]:
+    """Return the tables of a system: of products, and of attention in both phases.
+
+    Raises
+    ------
+    InvalidInputError
+        If the package is not installed, or has no tables of it.
+    """
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise InvalidInputError(
+            "costs are 'measured', and aiconfigurator-core is not installed; expected `pip install "
+            "aiconfigurator-core`, or roofline."
+        )
+    folder = Path(next(iter(spec.submodule_search_locations))) / "systems" / "data" / system
+    products = _read(folder, "gemm", "gemm_perf", ("m", "n", "k"), {"gemm_dtype": "bfloat16"})
+    found = {"gemm": Table(products)}
+    for phase, name, columns in (
+        (PREFILL, "context_attention_perf", _CONTEXT),
+        (DECODE, "generation_attention_perf", _STEP),
+    ):
+        entries = _read(folder, "attention", name, columns, _PLAIN)
+        for heads, shared in {key[:2] for key in entries}:
+            own = {key[2:]: ms for key, ms in entries.items() if key[:2] == (heads, shared)}
+            found[f"{phase} {heads} {shared}"] = Table(own)
+    return found
+
+
+_CONTEXT = ("num_heads", "num_key_value_heads", "batch_size", "isl")
+_STEP = ("num_heads", "num_key_value_heads", "batch_size", "step")
+_PLAIN = {"attn_dtype": "bfloat16", "kv_cache_dtype": "bfloat16", "head_dim": 128}
+
+
+def _read(
+    folder: Path, kind: str, name: str, columns: tuple[str, ...], chosen: Mapping[str, object]
+) -> dict[tuple[int, ...], float]:
+    import pyarrow.parquet as pq
+
+    files = sorted(folder.glob(f"{kind}/{FRAMEWORK}/*/{name}.parquet"))
+    if not files:
+        raise InvalidInputError(
+            f"costs are 'measured', and there is no {name} of {FRAMEWORK} in {folder}; expected "
+            "one."
+        )
+    table = pq.read_table(files[-1]).to_pandas()
+    for column, value in chosen.items():
+        table = table[table[column] == value]
+    keys = zip(*(table[column].astype(int) for column in columns), strict=True)
+    return dict(zip(keys, table["latency"].astype(float), strict=True))
