@@ -51,8 +51,8 @@ def in_order(
     place = {name: at for at, name in enumerate(instance.graph.names)}
     if len(place) < instance.nodes or set(names) != set(place):
         raise InvalidInputError(
-            f"{model}: operators to order and to slice are not called alike; expected a model whose "
-            "operators have names of their own."
+            f"{model}: operators to order and to slice are not called alike; expected a model "
+            "whose operators have names of their own."
         )
     with naming(f"--order {order}"):
         graph = instance.graph.in_order([place[names[node]] for node in found])
@@ -82,7 +82,7 @@ def _found(
         )
     ordered = named_instance(load(model, dims=dims), METRIC, "ordering").instance
     kept = _Last()
-    method.run(ordered, Budget(wall_seconds=seconds), 1, kept, **method.params)  # type: ignore[call-arg]
+    method.run(ordered, Budget(wall_seconds=seconds), 1, kept, **method.params)
     if kept.order is None:
         raise InvalidInputError(f"{order} found no order in {seconds:g} s; expected more time.")
     return ordered.graph.names, kept.order.order.tolist(), f"{order}, {METRIC['metric']} of memory"

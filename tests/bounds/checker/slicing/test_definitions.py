@@ -24,6 +24,16 @@ from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.edge import whole
 
 
+def large_enough(output: list[int], edges: list[ProblemEdge], axes: list[int]) -> list[int]:
+    """Return outputs that are no smaller than the tensors that are read from them, unless 0."""
+    found = list(output)
+    for edge in edges:
+        parts = edge.extent if axes[edge.producer] != axes[edge.consumer] else 1
+        if found[edge.producer]:
+            found[edge.producer] = max(found[edge.producer], edge.unit * parts)
+    return found
+
+
 def drawn(seed: int) -> SlicingInstance:
     """Return an operator that reads one or two others, which compute nothing themselves."""
     dice = random.Random(seed)
@@ -52,7 +62,7 @@ def drawn(seed: int) -> SlicingInstance:
         axis=axes,
         launch=[dice.randrange(3) for _ in range(devices)],
         weights=[dice.randrange(4) for _ in lengths],
-        output=[dice.randrange(4) for _ in lengths],
+        output=large_enough([dice.randrange(4) for _ in lengths], edges, axes),
         capacity=[dice.choice([28, 36, 999]) for _ in range(devices)],
         point_to_point=dice.choice([(1, 1), (3, 2), (2, 5), (7, 1)]),
         broadcast=dice.choice([(1, 1), (2, 3)]),
@@ -111,6 +121,7 @@ def test_devices_hold_what_they_hold(seed: int) -> None:
                 edges.append(ProblemEdge(u, w, dice.randrange(3), extent, *window))
     work = [[dice.randrange(1, 9) for _ in range(devices)] for _ in lengths]
     weights, output = ([dice.randrange(9) for _ in lengths] for _ in range(2))
+    output = large_enough(output, edges, axes)
     every = [vectors(length, devices) for length in lengths]
     for _ in range(6):
         rows = [dice.choice(row) for row in every]
