@@ -53,6 +53,17 @@ GENEFLOW = Method(
     requires=("pymoo",),
 )
 
+MEMORIANOVA = Method(
+    name="memorianova",
+    problem="slicing",
+    kind="heuristic",
+    summary="The paper's design: btsearch orders operators, geneflow slices ([MEMORIANOVA24]).",
+    run=Deferred("boundmark.heuristics.slicing.memorianova:run"),
+    params={"population": 100, "generations": 1_000_000},
+    seeded=True,
+    requires=("pymoo",),
+)
+
 SLICE_SEARCH = Method(
     name="slice-search",
     problem="slicing",
@@ -71,5 +82,6 @@ METHODS: tuple[Method, ...] = (
     LAYER_PIPELINE,
     BEST_RESPONSE,
     GENEFLOW,
+    MEMORIANOVA,
     SLICE_SEARCH,
 )

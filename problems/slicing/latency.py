@@ -64,6 +64,33 @@ def check_vectors(graph: SlicingGraph, plan: SlicingPlan) -> None:
             )
 
 
+def running_order(graph: SlicingGraph, plan: SlicingPlan) -> list[int]:
+    """Return the operators from the one that runs first to the last.
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan's order does not have each operator once, or has one before another that it
+        reads.
+    """
+    if plan.order is None:
+        return list(range(graph.nodes))
+    order: list[int] = plan.order.tolist()
+    if sorted(order) != list(range(graph.nodes)):
+        raise InvalidInputError(
+            f"the order does not have each of the {graph.nodes} operators once."
+        )
+    place = {operator: at for at, operator in enumerate(order)}
+    for edge in graph.edges:
+        if place[edge.producer] > place[edge.consumer]:
+            raise InvalidInputError(
+                f"in the order, operator {graph.names[edge.consumer]!r} comes before "
+                f"{graph.names[edge.producer]!r}, which it reads; expected one in which operators "
+                "can run."
+            )
+    return order
+
+
 def missing_bytes(
     graph: SlicingGraph, edge: Edge, need: tuple[int, int], held: tuple[int, int]
 ) -> int:
@@ -154,26 +181,33 @@ def memory_taken(
 
     These are its own parameters and output, what it received, and the slices of all tensors that it
     or a later operator reads.
+
+    Raises
+    ------
+    InvalidInputError
+        If operators cannot run in the plan's order.
     """
-    last = graph.last_use.tolist()
+    order = running_order(graph, plan)
+    place = {operator: at for at, operator in enumerate(order)}
+    last = dict(place)
+    for edge in graph.edges:
+        last[edge.producer] = max(last[edge.producer], place[edge.consumer])
+    ending: list[list[int]] = [[] for _ in order]
+    for operator, at in last.items():
+        ending[at].append(operator)
     ranges = plan_ranges(plan)
     held = [0] * graph.devices
-    ending: list[list[int]] = [[] for _ in range(graph.nodes)]
-    for operator, end in enumerate(last):
-        ending[end].append(operator)
-    taken = []
-    for operator in range(graph.nodes):
+    taken: list[list[int]] = [[] for _ in order]
+    for at, operator in enumerate(order):
         slices = [_slice(graph, operator, span) for span in ranges[operator]]
         held = [before + own for before, own in zip(held, slices, strict=True)]
-        taken.append(
-            [
-                before + weight_share(graph, operator, end - begin) + received
-                for before, (begin, end), received in zip(
-                    held, ranges[operator], times[operator].received, strict=True
-                )
-            ]
-        )
-        for gone in ending[operator]:
+        taken[operator] = [
+            before + weight_share(graph, operator, end - begin) + received
+            for before, (begin, end), received in zip(
+                held, ranges[operator], times[operator].received, strict=True
+            )
+        ]
+        for gone in ending[at]:
             held = [
                 before - _slice(graph, gone, span)
                 for before, span in zip(held, ranges[gone], strict=True)

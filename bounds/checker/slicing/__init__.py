@@ -1,6 +1,7 @@
 """Checks `slicing`: operators cut into parts for the devices around a router.
 
-The instance: operators run one after another in their order. Operator i has `length` indices; a
+The instance: operators run one after another in their order, or in another one that a solution
+brings, in which each comes after those that it reads. Operator i has `length` indices; a
 solution's vector of i gives device j those from vector[j] up to vector[j + 1]. A part takes its
 share of the operator's `work` on the device, rounded up, and `launch` if there is work. Before, the
 device gets what it needs of each tensor that i reads and has not computed itself; an edge says what
@@ -34,6 +35,7 @@ from .plan import objective
 from .potentials import slice_memory, slice_potentials
 
 SOLUTION_FIELDS = frozenset({"vectors"})
+OPTIONAL_FIELDS = frozenset({"order"})
 
 KINDS = {
     "split-compute/1": split_compute,
@@ -41,4 +43,4 @@ KINDS = {
     "slice-memory/1": slice_memory,
 }
 
-__all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]
+__all__ = ["KINDS", "OPTIONAL_FIELDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -1,6 +1,6 @@
 """Computes what memory leaves of an operator's plans: widths of parts, and numbers of devices."""
 
-from ..budget import spend
+from ..budget import hold, spend
 from .instance import Edge, Instance
 from .needs import Needs
 
@@ -14,8 +14,8 @@ class Room:
     whichever are less. If dimensions cross, what is held and received is linear in the number of
     indices held, so least at either end. Of several tensors of one producer, the largest counts.
 
-    Together, the devices also hold the outputs of earlier operators that wait for later ones, and
-    the whole output of each producer.
+    Together, the devices also hold the whole output of each producer, and the outputs that wait for
+    later operators in every order (`waiting_bytes`).
 
     Attributes
     ----------
@@ -92,20 +92,34 @@ class Room:
 
 
 def waiting_bytes(instance: Instance) -> list[int]:
-    """Return for each operator the outputs that wait while it runs, and that it does not read."""
+    """Return for each operator outputs that wait while it runs, in whatever order operators run.
+
+    An output waits if its producer comes before the operator in every order, one of its readers
+    after it, and the operator itself does not read it.
+    """
     nodes = len(instance.length)
-    spend(4 * nodes + 4 * len(instance.edges))
-    last = list(range(nodes))
-    for edge in instance.edges:
-        last[edge.producer] = max(last[edge.producer], edge.consumer)
-    ending = [0] * nodes
-    found, live = [], 0
-    for operator in range(nodes):
-        read = {edge.producer for edge in instance.inputs[operator]}
-        found.append(live - sum(_output(instance, producer) for producer in read))
-        live += _output(instance, operator)
-        ending[last[operator]] += _output(instance, operator)
-        live -= ending[operator]
+    spend(nodes * (8 + nodes) + 8 * len(instance.edges))
+    hold(nodes * (200 + nodes // 4))
+    before, after = [0] * nodes, [0] * nodes
+    readers: list[list[int]] = [[] for _ in range(nodes)]
+    for operator, inputs in enumerate(instance.inputs):
+        for edge in inputs:
+            before[operator] |= before[edge.producer] | 1 << edge.producer
+            readers[edge.producer].append(operator)
+    for operator in reversed(range(nodes)):
+        for reader in readers[operator]:
+            after[operator] |= after[reader] | 1 << reader
+    found = [0] * nodes
+    for producer in range(nodes):
+        between = 0
+        for reader in readers[producer]:
+            between |= after[producer] & before[reader]
+        for reader in readers[producer]:
+            between &= ~(1 << reader)
+        while between:
+            operator = between.bit_length() - 1
+            found[operator] += _output(instance, producer)
+            between ^= 1 << operator
     return found
 
 

@@ -102,11 +102,13 @@ def test_by_hand() -> None:
 def test_what_is_proven_to_fit_nowhere() -> None:
     """What waits for later operators counts, which no operator needs on its own."""
     sample = instance(
-        [2, 2, 2], [[1, 1]] * 3, [needs_all(0, 2, 2, 2), needs(1, 2, 2)], output=[4, 4, 1],
-        capacity=[8, 8],
+        [2] * 4, [[1, 1]] * 4, [needs(0, 1, 2), needs(1, 2, 2), needs(2, 3, 2), needs(0, 3, 2)],
+        output=[4, 4, 4, 0], capacity=[8, 8],
     )  # fmt: skip
     assert optimum(sample) == float("inf")
-    with pytest.raises(UnsupportedError, match="no slicing meets the memory limits: while oper"):
+    with pytest.raises(
+        UnsupportedError, match="no slicing meets the memory limits: while operator 'v2' runs"
+    ):
         record("slice-memory", sample)
     with pytest.raises(checker.Rejected, match="fits into no memory"):
         slice_memory(checker.check_instance(sample.to_json()), payload(sample))
