@@ -8,7 +8,7 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, NoRoomError
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.ticks import LARGEST_TOTAL
 
@@ -315,7 +315,7 @@ def check_each_operator_fits(graph: SlicingGraph) -> None:
 
     Raises
     ------
-    InvalidInputError
+    NoRoomError
         With the first such operator, and what each device lacks.
     """
     capacity = graph.capacity.tolist()
@@ -330,7 +330,7 @@ def check_each_operator_fits(graph: SlicingGraph) -> None:
                 high = more
             else:
                 low = more
-        raise InvalidInputError(
+        raise NoRoomError(
             f"no slicing of operator {name!r} meets the memory limits {capacity}: each device "
             f"would need at least {high} bytes more."
         )
