@@ -28,7 +28,14 @@ from boundmark.benchmarks.cli.solving import (
     help="Print the solution alone, as this tool takes it: vllm, device-map, llama.cpp, megatron, "
     "torch, deepspeed or onnxruntime for chains of repeated blocks.",
 )  # fmt: skip
-def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequest) -> None:
+@click.option(
+    "--order", metavar="FILE|METHOD",
+    help="For slicing: operators run in the order of this file, or of a method of ordering such as "
+    "btsearch.",
+)  # fmt: skip
+def solve(
+    model: str, given: Path | None, tool: str | None, order: str | None, request: SolvingRequest
+) -> None:
     """Solve one instance: MODEL is a file or a data set's member.
 
     Without --problem, it is the first problem listed by `boundmark problems` that is about such a
@@ -54,6 +61,10 @@ def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequ
     from boundmark.problems.catalog import problems
 
     settings = request.settings()
+    if order is not None and (given is not None or len(request.several()) > 1):
+        raise click.UsageError(
+            "--order makes one instance; expected no --solution, and one value per parameter."
+        )
     if len(request.several()) > 1:
         if tool is not None:
             raise click.UsageError("--as prints one solution; expected one value per parameter.")
@@ -64,6 +75,10 @@ def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequ
     if given is not None:
         own = instance_and_solution(model, given, *request.source)
     source = own.source if own else named_instance(model, *request.source)
+    if order is not None:
+        from boundmark.benchmarks.operator_order import in_order
+
+        source = in_order(source, model, order, clock.remaining() / 2, request.dims)
     if tool is not None:
         _check_tool(tool, source.instance.problem)
     plan = MethodPlan.of(problems()[source.instance.problem], request.methods)

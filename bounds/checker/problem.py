@@ -17,9 +17,12 @@ class Problem(NamedTuple):
         Names of these.
     kinds
         For each kind of certificate, the function that returns what a payload proves.
+    optional_fields
+        Names of fields that a solution may have beside.
     """
 
     read: Callable[[dict[str, Any]], Any]
     objective: Callable[[Any, dict[str, Any]], int]
     solution_fields: frozenset[str]
     kinds: Mapping[str, Callable[[Any, Any], int]]
+    optional_fields: frozenset[str] = frozenset()

@@ -16,6 +16,11 @@ def default_cluster() -> Cluster:
     return shipped().clusters[DEFAULT_CLUSTER]
 
 
+def make_instance(graph: SlicingGraph, edge_devices: int, memory_percent: int) -> SlicingInstance:
+    """Return the instance with these parameters; see `SlicingInstance.of`."""
+    return SlicingInstance.of(graph, edge_devices, memory_percent)
+
+
 PROBLEM = Problem(
     name="slicing",
     description="Slice the operators of a model over edge devices and minimise the latency.",
@@ -30,13 +35,20 @@ PROBLEM = Problem(
             0,
             "all of the cluster",
         ),
+        IntegerParameter(
+            "memory_percent",
+            "memory of each device, at most, in percent of what the model takes on one alone",
+            1,
+            0,
+            "all that it has",
+        ),
     ),
-    instance=SlicingInstance.of,
+    instance=make_instance,
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
     immediate={"slice-compute": {}, "one-device": {}},
     rounds=(
-        ("equal-slices", "speed-slices", "slice-potentials"),
+        ("equal-slices", "speed-slices", "slice-memory"),
         ("slice-search",),
     ),
     precedence=50,
