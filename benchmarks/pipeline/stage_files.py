@@ -107,7 +107,7 @@ def cut_segments(
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.datasets.pipeline.onnx_split import split_model
     from boundmark.problems.errors import InvalidInputError
-    from boundmark.problems.placement import NO_FUSION, PlacementInstance
+    from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
     from boundmark.problems.placement.schedule import PlacementSchedule
     from boundmark.problems.placement.segments import segments
 

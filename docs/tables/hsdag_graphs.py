@@ -79,7 +79,7 @@ def exported(name: str, folder: Path) -> Path:
     with torch.no_grad():
         numbers = [*model.parameters(), *model.buffers()]
         for one in (one for one in numbers if one.is_floating_point()):
-            one.copy_(0.02 * torch.rand_like(one) + 0.01)
+            one.add_(0.001 * torch.rand_like(one))
     torch.onnx.export(model, (example,), str(folder / f"{name}.onnx"), dynamo=False)
     path = folder / f"{name}.xml"
     shape = list(example.shape)
