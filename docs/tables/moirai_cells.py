@@ -25,7 +25,7 @@ def tasks_of(folders: list[str]) -> pd.DataFrame:
     """Return the rows of results folders, with the parameters that tables read."""
     kept = pd.DataFrame()
     for folder in folders:
-        rows = checked_results(ResultStore(Path(folder))).rows
+        rows = checked_results(ResultStore(Path(folder))).results
         if len(kept):
             kept = kept[~kept["method"].isin(rows["method"].unique())]
         kept = pd.concat([kept, rows], ignore_index=True)
