@@ -14,7 +14,21 @@ RESERVED = frozenset(
     {"dataset", "device", "file", "h", "help", "json", "members", "memory_limit", "method"}
     | {"methods", "model", "optional", "order", "out", "problem", "quiet", "seed", "time_limit"}
     | {"version", "workers"}
-    | {"as", "bounds", "dim", "dims", "given", "library", "max_gap", "solution", "tool", "wide"}
+    | {
+        "as",
+        "against",
+        "bounds",
+        "dim",
+        "dims",
+        "draws",
+        "given",
+        "library",
+        "max_gap",
+        "noise",
+        "solution",
+        "tool",
+        "wide",
+    }
 )
 
 

@@ -14,15 +14,13 @@ class Problem(NamedTuple):
     objective
         Returns what a solution costs, from its fields.
     solution_fields
-        Names of these.
+        Names of these; a solution may have the `optional_fields` beside.
     kinds
         For each kind of certificate, the function that returns what a payload proves.
-    optional_fields
-        Names of fields that a solution may have beside.
     """
 
     read: Callable[[dict[str, Any]], Any]
     objective: Callable[[Any, dict[str, Any]], int]
     solution_fields: frozenset[str]
     kinds: Mapping[str, Callable[[Any, Any], int]]
-    optional_fields: frozenset[str] = frozenset()
+    optional_fields: tuple[str, ...] = ()

@@ -195,4 +195,6 @@ def _penalty(instance: SlicingInstance, scale: int) -> int:
 
 def _require(best: PlanIncumbent) -> None:
     if best.cost == NO_COST:
-        raise UnsupportedError("no plan was found that fits into the devices' memory.")
+        raise UnsupportedError(
+            "no plan was found that fits into the devices' memory; that there is none is not shown."
+        )

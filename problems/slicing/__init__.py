@@ -8,6 +8,7 @@ from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.slicing.graph import SlicingGraph
 from boundmark.problems.slicing.instance import SlicingInstance
+from boundmark.problems.slicing.latency import noisy_latencies
 from boundmark.problems.slicing.plan import NAMING, TABLE, SlicingPlan
 
 
@@ -54,6 +55,7 @@ PROBLEM = Problem(
     precedence=50,
     naming=NAMING,
     table=TABLE,
+    noisy_costs=noisy_latencies,
 )
 
 __all__ = [

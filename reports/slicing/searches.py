@@ -120,7 +120,9 @@ def search_section(results: ProblemResults, tables: Tables) -> Section | None:
         for (device, parameters), part in found.groupby(["device", "parameters"], sort=False)
     ]
     columns = (*HEAD, *(column for name in methods for column in _columns(name)))
-    return Section("The paper's search and ours", (page_table("", columns, groups, NOTES),))
+    return Section(
+        "The paper's search and ours", (page_table("Searches over seeds", columns, groups, NOTES),)
+    )
 
 
 HEAD = (
@@ -193,7 +195,8 @@ def memory_section(results: ProblemResults, tables: Tables) -> Section | None:
         (_heading(next(iter(rows(part)))), rows(part), "")
         for _, part in found.groupby(SWEEP, sort=False)
     ]
-    return Section("Least memory", (page_table("", MEMORY_COLUMNS, groups, MEMORY_NOTES),))
+    title = "Least memory with which plans were found"
+    return Section("Least memory", (page_table(title, MEMORY_COLUMNS, groups, MEMORY_NOTES),))
 
 
 def _heading(row: Any) -> str:

@@ -35,7 +35,7 @@ from .plan import objective
 from .potentials import slice_memory, slice_potentials
 
 SOLUTION_FIELDS = frozenset({"vectors"})
-OPTIONAL_FIELDS = frozenset({"order"})
+OPTIONAL_FIELDS = ("order",)
 
 KINDS = {
     "split-compute/1": split_compute,

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
+from boundmark.benchmarks.slicing.operator_order import in_order
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import device_loads, plan_times
 from boundmark.reports.text import integer
@@ -129,5 +130,5 @@ def _instance(answer: Answer) -> SlicingInstance:
 
 
 PRESENTATION = Presentation(
-    "slicing", objective_name, unit, facts, print_solution, losses, plot=plot
+    "slicing", objective_name, unit, facts, print_solution, losses, plot=plot, in_order=in_order
 )

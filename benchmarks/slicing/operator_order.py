@@ -39,14 +39,10 @@ def in_order(
     Raises
     ------
     InvalidInputError
-        If the problem is another one, the model has no operators to order, or the order is none in
-        which they can run.
+        If the model has no operators to order, or the order is none in which they can run.
     """
     instance = source.instance
-    if not isinstance(instance, SlicingInstance):
-        raise InvalidInputError(
-            f"--order is given for problem {instance.problem!r}; expected problem 'slicing'."
-        )
+    assert isinstance(instance, SlicingInstance)
     names, found, how = _found(model, order, seconds, dims)
     place = {name: at for at, name in enumerate(instance.graph.names)}
     if len(place) < instance.nodes or set(names) != set(place):
