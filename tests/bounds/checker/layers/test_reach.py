@@ -238,6 +238,7 @@ def chain_of(layers: int, **changed: Any) -> LayersInstance:
         # Two stages cannot hold it all; what layers share counts once in one stage only.
         {"weights": [3, 1, 3], "tied": ((0, 2, 3),), "capacity": [4]},
         {"weights": [2, 2, 2], "tied": ((1, 2, 2),), "capacity": [2]},
+        {"weights": [3, 2, 3], "tied": ((0, 2, 3),), "capacity": [4], "transfer": [[5, 0]]},
         {"weights": [3, 3, 3], "tied": ((0, 1, 2),), "capacity": [4]},
         {"weights": [3, 3, 3], "tied": ((1, 2, 2),), "capacity": [4]},
         # The last layer takes long, and hands on nothing.
