@@ -57,7 +57,8 @@ def row(checkout: Path, graph: Path, path: Path, model: str, phase: str, seconds
         return f"| none: {error} | | |"
     fits = cost < 10**6 * instance.graph.work.sum() if instance.graph.cache else True
     answer = boundmark.solve(loaded, "pipeline", seconds=seconds, **given)
-    assert answer.cost is not None and answer.bound is not None
+    assert answer.cost is not None
+    assert answer.bound is not None
     best = f"{answer.cost / 1e6:,.3f}"
     if answer.bound < answer.cost:
         best += f" (at least {answer.bound / 1e6:,.3f})"

@@ -21,8 +21,8 @@ PROBLEM = Problem(
         IntegerParameter("k", "number of stages", least=1, default=None),
         ChoiceParameter(
             "backward",
-            "whether gradients of a training graph are nodes of their own, which relaxes training, "
-            "or run in the stage of what they are gradients of",
+            "whether gradients of a training graph are nodes of their own, in any stage that keeps "
+            "them acyclic, or run in the stage of what they are gradients of, as in training",
             (SEPARATE, FOLDED),
             SEPARATE,
         ),

@@ -1,17 +1,15 @@
 """Nodes that share a stage: gradients with what they are gradients of, nodes of one colour.
 
 A graph of training in which gradients are nodes of their own leaves it to a partition where they
-run. Those who train have no such choice: a stage runs forward and backward passes of its operators.
-So a graph with its backward pass folded into the forward pass has fewer partitions, and its optimum
-is no smaller than costs of training are.
+run, but stages must not depend on each other in a cycle, so the gradients of a stage's operators
+run in a later one unless it has the loss. Those who train have it the other way round: a stage runs
+forward and backward passes of its operators. Neither form relaxes the other.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import ComputationGraph
@@ -123,6 +121,10 @@ def grouped(graph: PipelineGraph, groups: Sequence[int]) -> PipelineGraph:
     groups
         A number for each node, the same for those that share a stage.
     """
+    # Takes long to import, and few graphs have groups.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     pairs = graph.dag.edge_pairs()
     one = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
     count = int(one.max()) + 1
