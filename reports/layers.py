@@ -1,4 +1,4 @@
-"""The report of `layers`: the usual one, held against the even splits of tools."""
+"""The report of `layers`: the usual one, held against the even splits that tools make."""
 
 from dataclasses import replace
 

@@ -1,10 +1,11 @@
 """What the checker accepts of bounds, against all assignments of tiny instances."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from brute_force_layers import assignment, assignments, cost, drawn
+from brute_force_layers import assignment, assignments, cost, drawn, optimum
 from tiny_layers import LARGER, with_goal
 
 from boundmark.bounds import checker
@@ -129,8 +130,8 @@ def test_assignments_cost_what_they_cost(goal: str, order: str) -> None:
     [
         ([0] * 9, "does not have one device for each layer"),
         ([0] * 11, "does not have one device for each layer"),
-        ([0] * 9 + [5], "devices"),
-        ([0] * 9 + [-1], "devices"),
+        ([0] * 9 + [5], "an integer from 0 to 4"),
+        ([0] * 9 + [-1], "an integer from 0 to 4"),
         ([0, 1, 0, *[2] * 7], "not contiguous"),
         ([1, 0, *[2] * 8], "do not follow the order"),
         ([0, 0, 1, 1, 1, 2, 2, 2, 2, 2], "joined are on two devices"),
@@ -214,3 +215,109 @@ def test_what_is_held_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     for goal in GOALS:
         with pytest.raises(checker.TooLarge, match="memory"):
             search(goal, "free", MOST_STEPS)
+
+
+def chain_of(layers: int, **changed: Any) -> LayersInstance:
+    """Return layers that take nothing and hold nothing but what is said, on three equal devices."""
+    fields: dict[str, Any] = {
+        "time": [[1] * layers], "weights": [0] * layers, "held": [0] * layers, "tied": (),
+        "joined": (), "transfer": [[0] * (layers - 1)], "link": [[0]], "devices": (0, 0, 0),
+        "capacity": [99], "sizes": [0] * layers, "outer": (0, 0),
+        "names": tuple(map(str, range(layers))), "device_names": ("a", "b", "c"),
+    }  # fmt: skip
+    return LayersInstance(replace(LARGER.chain, **fields | changed))
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        # The stage in the middle has room for two micro-batches, and not for three.
+        {"held": [1, 2, 1], "capacity": [4]},
+        {"held": [2, 2, 5], "capacity": [6]},
+        # Two stages cannot hold it all; what layers share counts once in one stage only.
+        {"weights": [3, 1, 3], "tied": ((0, 2, 3),), "capacity": [4]},
+        {"weights": [2, 2, 2], "tied": ((1, 2, 2),), "capacity": [2]},
+        {"weights": [3, 2, 3], "tied": ((0, 2, 3),), "capacity": [4], "transfer": [[5, 0]]},
+        {"weights": [3, 3, 3], "tied": ((0, 1, 2),), "capacity": [4]},
+        {"weights": [3, 3, 3], "tied": ((1, 2, 2),), "capacity": [4]},
+        # The last layer takes long, and hands on nothing.
+        {"time": [[1, 1, 3]], "transfer": [[2, 2]]},
+        {"time": [[3, 1, 1]], "transfer": [[0, 5]]},
+    ],
+)
+def test_what_just_fits(goal: str, changed: dict[str, Any]) -> None:
+    """Of three layers on three devices, against all assignments."""
+    sample = replace(chain_of(3, **changed), goal=goal)
+    for price in (0, 7):
+        best = min(
+            (
+                one
+                for ends, used in assignments(sample)
+                if (one := cost(sample, ends, used)) is not None
+            ),
+            default=10**6,
+        )
+        given = {
+            "bound": best, "prices": [price], "largest": best if goal == "bottleneck" else 0,
+            "largest_prices": [price],
+        }  # fmt: skip
+        assert accepts(sample, given, best)
+        more = {**given, "bound": best + 1, "largest": given["largest"] and best + 1}
+        assert best == 10**6 or not accepts(sample, more, best + 1)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "micro_batches"),
+    [(22, 8, 3), (26, 8, 3), (1499, 9, 4)],
+)
+def test_ways_of_which_neither_is_better(seed: int, n: int, micro_batches: int) -> None:
+    """For a makespan, a way that costs less so far is kept beside one with smaller loads."""
+    dice = random.Random(seed)
+    time = [[dice.randint(1, 9) for _ in range(n)] for _ in range(3)]
+    transfer = [[dice.randint(0, 9) for _ in range(n - 1)] for _ in range(2)]
+    chain = replace(
+        LARGER.chain, time=time, transfer=transfer, weights=[1] * n, held=[0] * n, tied=(),
+        joined=(), capacity=[99] * 3, sizes=[1] * n, names=tuple(map(str, range(n))),
+    )  # fmt: skip
+    sample = replace(LARGER, chain=chain, micro_batches=micro_batches)
+    best = int(optimum(sample))
+    for known in (0, 5):
+        given = {"bound": best, "prices": [0] * 3, "largest": known, "largest_prices": [0] * 3}
+        assert accepts(sample, given, best)
+        assert not accepts(sample, {**given, "bound": best + 1}, best + 1)
+
+
+# How many steps the search takes with prices that the method finds: for the bottleneck, and for the
+# sum or the makespan.
+FOR_LARGEST, FOR_SUM = [485925, 1048576, 664098], [0, 10, 3]
+PRICED = {
+    ("bottleneck", "free"): (0, 18, 5889),
+    ("bottleneck", "given"): (0, 21, 6795),
+    ("latency", "free"): (103, 18, 14736),
+    ("latency", "given"): (104, 21, 15275),
+    ("makespan", "free"): (250, 18, 39358),
+    ("makespan", "given"): (258, 21, 20681),
+}
+
+
+@pytest.mark.parametrize(("goal", "order"), PRICED)
+def test_prices_shorten_the_search(goal: str, order: str) -> None:
+    """To as many steps as are known, and not with a fiftieth less."""
+    bound, largest, steps = PRICED[goal, order]
+    chain, layers = LARGER.chain, 20
+    doubled = replace(
+        chain, time=[[*row, *row] for row in chain.time.tolist()], held=[0] * layers,
+        weights=chain.weights.tolist() * 2, sizes=[0] * layers, tied=((0, 19, 3),),
+        transfer=[[*row, 3, *row] for row in chain.transfer.tolist()], capacity=[20, 12, 14],
+        devices=(0, 0, 0, 1, 1, 1, 2, 2), device_names=tuple("abcdefgh"),
+        names=tuple(map(str, range(layers))),
+    )  # fmt: skip
+    sample = read(replace(LARGER, chain=doubled, goal=goal, device_order=order))
+    given = {
+        "bound": bound, "prices": FOR_SUM, "largest": largest, "largest_prices": FOR_LARGEST,
+    }  # fmt: skip
+    with limited("a search", steps + steps // 50):
+        assert layer_reach(sample, given) == (bound or largest)
+    with pytest.raises(checker.TooLarge), limited("a search", steps - steps // 50):
+        layer_reach(sample, given)
