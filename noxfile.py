@@ -1,4 +1,4 @@
-"""Sessions: demo, tests, tests-all, lint; nightly, baseline, asv and others for slow evidence."""
+"""Sessions: demo, tests, tests-all, lint, docs; nightly, baseline, asv and more for slow evidence."""
 
 import datetime as dt
 import json
@@ -126,6 +126,14 @@ def properties(session: nox.Session) -> None:
     """Run all tests with new random examples of their properties, more of them than `tests`."""
     install(session, "test")
     session.run("pytest", "--hypothesis-profile", "search", *(session.posargs or ON_ALL_CPUS))
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation's site, with warnings as errors, in build/docs; needs no network."""
+    install(session, "docs")
+    session.run("sphinx-build", "-b", "html", "-W", "--keep-going", "-q", "docs", "build/docs")
+    session.log("Open build/docs/index.html in a browser.")
 
 
 @nox.session
