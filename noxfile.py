@@ -1,4 +1,4 @@
-"""Sessions: demo, tests, tests-all, lint, docs; nightly, baseline, asv and more for slow evidence."""
+"""Sessions: demo, tests, tests-all, lint, docs, nightly; baseline, asv and more for slow runs."""
 
 import datetime as dt
 import json

@@ -1,0 +1,90 @@
+"""Documentation: commands that it shows exist with their options, and its links lead somewhere."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.suite_file import part_names, suite_names
+from boundmark.problems.catalog import datasets, methods
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in PAGES if "generated" not in page.parts]
+
+BLOCK = re.compile(r"^(```[^\n]*\n.*?^```|(?:^ {4}[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^[ $]*(?:\S*/)?boundmark +([^#\n|>]*)", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#:\s]*)(#[^)\s]*)?\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+
+
+def commands() -> list[str]:
+    """Return what follows `boundmark` in each line of a block of code that begins with it."""
+    found = []
+    for page in PAGES:
+        for block in BLOCK.findall(page.read_text().replace("\\\n", " ")):
+            found += [f"{page.name}: {line.strip()}" for line in COMMAND.findall(block)]
+    return sorted(set(found))
+
+
+def test_there_are_commands() -> None:
+    """The pattern finds them."""
+    assert len(commands()) > 100
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_exist(line: str) -> None:
+    """So do their options, and suites, data sets and methods that are named."""
+    words = shlex.split(line.partition(": ")[2].rstrip(" \\"), comments=True)
+    command: click.Command = main
+    context = click.Context(main)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        known = command.get_command(context, words[0])
+        assert known is not None, f"there is no command {words[0]!r}"
+        command, words = known, words[1:]
+    taken = {opt: one for one in command.get_params(context) for opt in one.opts}
+    takes_more = getattr(command, "context_settings", {}).get("ignore_unknown_options")
+    values = iter(words)
+    for word in values:
+        name, _, value = word.partition("=")
+        if not re.match("--?[a-zA-Z]", name) or takes_more:
+            continue
+        assert name in taken or name == "--help", f"there is no option {name}"
+        option = taken.get(name)
+        if not isinstance(option, click.Option) or option.is_flag:
+            continue
+        value = value or next(values, "")
+        if name == "--method" and value.islower():
+            assert value.partition("=")[0] in methods()
+    if command.name == "run" and words and words[0].islower() and "." not in words[0]:
+        assert words[0] in [*suite_names(), *part_names()]
+    named = re.fullmatch("([a-z-]+)/[a-z0-9.-]+", words[0]) if words else None
+    is_file = bool(words) and words[0].endswith((".onnx", ".pt2", ".json", ".csv", ".gguf"))
+    if command.name == "solve" and named and not is_file:
+        assert named[1] in datasets()
+
+
+def anchor(heading: str) -> str:
+    """Return what code hosts make of a heading."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """To files that are there, and headings that they have."""
+    text = BLOCK.sub("", page.read_text())
+    text = re.sub(r"`[^`\n]*`", "", text)
+    missing = []
+    for target, place in LINK.findall(text):
+        path = (page.parent / target).resolve() if target else page
+        if not path.exists():
+            missing.append(target)
+        elif place and path.suffix == ".md":
+            known = {anchor(heading) for heading in HEADING.findall(path.read_text())}
+            if place[1:] not in known:
+                missing.append(target + place)
+    assert missing == []
