@@ -2,16 +2,18 @@
 
 `python docs/tables/hsdag.py` makes them anew. With `collect RESULTS`, it first takes the data from
 a results folder of the parts `small`, `curves`, `ablations` and `zoo` of suite `paper-hsdag`;
-`hsdag_graphs.py` counts the graphs.
+`hsdag_graphs.py` counts the graphs, and `hsdag_groups.py` makes groups.
 """
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from boundmark.problems.catalog import methods
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count
@@ -111,9 +113,19 @@ def collect(folder: Path) -> None:
     (DATA / "run.json").write_text(json.dumps(run, indent=1) + "\n")
 
 
+# A parameter that is said even with its default, and one that tells no variants apart.
+SAID, HIDDEN = "first", "known_cost"
+
+
 def _named(method: str, params: dict[str, object]) -> str:
-    """Return a method with its parameters as one text."""
-    return " ".join([method, *(f"{key}={value}" for key, value in sorted(params.items()))])
+    """Return a method with its parameters that are not the defaults as one text."""
+    usual = methods("placement")[method].params
+    shown = {
+        key: value
+        for key, value in sorted(params.items())
+        if key == SAID or (key != HIDDEN and value != usual.get(key))
+    }
+    return " ".join([method, *(f"{key}={value}" for key, value in shown.items())])
 
 
 def of_paper(tasks: pd.DataFrame) -> pd.DataFrame:
@@ -297,6 +309,18 @@ def table_1(graphs: pd.DataFrame) -> str:
     return markdown(head, lines)
 
 
+def group_table(groups: dict[str, dict[str, dict[str, Any]]]) -> str:
+    """Return how many scores and groups trained policies have, by model."""
+    lines = []
+    for method, found in groups.items():
+        cells = [
+            f"{one['scores']} on {len(one['edges'])} edges, {len(set(one['group']))}"
+            for one in (found[model] for model in MODELS)
+        ]
+        lines.append([f"`{method}`", *cells])
+    return markdown(["different scores, groups", *TITLES], lines)
+
+
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1) -> str:
     """Return a table whose first columns are text, and the others numbers."""
     rule = ["---"] * text_columns + ["---:"] * (len(head) - text_columns)
@@ -309,6 +333,7 @@ def parts() -> dict[str, str]:
     run = json.loads((DATA / "run.json").read_text())
     return {
         "table 1": table_1(pd.read_csv(DATA / "graphs.csv")),
+        "groups": group_table(json.loads((DATA / "groups.json").read_text())),
         "machine": machine_text(tasks, run),
         "measured": measured(tasks),
         "table 2": table_2(tasks),

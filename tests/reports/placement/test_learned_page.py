@@ -1,0 +1,59 @@
+"""The script that makes tables of docs/learned.md."""
+
+import pandas as pd
+import pytest
+from table_scripts import load_script
+
+COLUMNS = ["part", "model", "method", "kind", "seed", "makespan", "bound", "cpu_seconds", "status"]
+
+
+def tasks(*rows: tuple[str, int, float | None, float | None]) -> pd.DataFrame:
+    """Return tasks on Inception-v3, of each its method, seed, makespan and certified bound."""
+    return pd.DataFrame(
+        [
+            ("small", "inception-v3", method, "heuristic", seed, makespan, bound, 1.0, "ok")
+            for method, seed, makespan, bound in rows
+        ],
+        columns=COLUMNS,
+    )
+
+
+def test_the_page_is_what_the_script_makes() -> None:
+    """From the data that stand beside it; made again, it is the same."""
+    module = load_script("hsdag")
+    page = module.PAGE.read_text()
+    assert module.with_parts(page) == page
+
+
+def test_seeds_have_their_median_and_spread() -> None:
+    """Beside the paper's speedup, with how many there were; what was not run is missing."""
+    module = load_script("hsdag")
+    given = tasks(
+        ("preferred-device first=0", 1, 10e6, None), ("interval-load", 1, None, 2e6),
+        ("hsdag", 1, 4e6, None), ("hsdag", 2, 5e6, None), ("hsdag", 3, 8e6, None),
+    )  # fmt: skip
+    lines = module.ablations(given).splitlines()[2:]
+    assert lines == [
+        "| all features | Inception-v3 | 17.9 % "
+        "| 5.000 (4.000 to 8.000) <br> 50.0 %, 150 % <br> n = 3 | – |"
+    ]
+
+
+def test_after_so_many_evaluations() -> None:
+    """Methods that draw count samples, others evaluations."""
+    module = load_script("hsdag")
+    given = tasks(
+        ("interval-load", 1, None, 2e6), ("hsdag evaluations=100", 1, 4e6, None),
+        ("random-sets samples=300", 1, 3e6, None),
+    )  # fmt: skip
+    lines = module.curves(given).splitlines()
+    assert lines[2] == "| `hsdag` | 4.000, 100.0 % | – | – | – |"
+    assert lines[4] == "| `random-sets` | – | 3.000, 50.0 % | – | – |"
+
+
+def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence names the mark."""
+    module = load_script("hsdag")
+    monkeypatch.setattr(module, "parts", lambda: {"table 9": "text"})
+    with pytest.raises(ValueError, match="<!-- table 9 -->"):
+        module.with_parts("# Page\n")
