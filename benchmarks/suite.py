@@ -11,7 +11,6 @@ from boundmark.benchmarks.settings import RunSettings
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.resolve import load_file, load_member
 from boundmark.problems.catalog import methods, problems
-from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Cluster, Device, fusing
 from boundmark.problems.errors import (
     BoundmarkError,
@@ -311,7 +310,7 @@ class Suite:
                 group.methods,
                 device.name if device else "",
                 (
-                    *(source.notes if isinstance(source, ComputationGraph) else ()),
+                    *getattr(source, "notes", ()),
                     *getattr(instance, "notes", ()),
                 ),
             )

@@ -8,6 +8,7 @@
   such a graph, written as JSON, is what is read here.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,11 @@ from boundmark.problems.ticks import NANOSECONDS
 
 NANOSECONDS_PER_MS = 1e6
 
+SECONDS_MENDED = (
+    "Costs of edges are their bytes at 2 GiB/s in seconds, where the format has milliseconds; they "
+    "were multiplied by 1,000."
+)
+
 
 def is_dnn_partitioning(content: bytes) -> bool:
     """Whether a JSON file is of this format."""
@@ -44,9 +50,8 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
     """Read a graph; times are milliseconds in the file, and ticks are nanoseconds.
 
     A node's tensor takes as long as its dearest edge; in published files all edges of a node cost
-    the same. Costs are taken as they are written, although those of layer graphs for throughput are
-    in another unit. Colours, which ask that nodes share a device, are left out: bounds hold for the
-    problem with colours as well, solutions need not.
+    the same. In the published layer graphs for throughput, edges cost their bytes divided by 2^31,
+    which are seconds and not milliseconds: those costs are multiplied by 1,000, and a note says so.
 
     Raises
     ------
@@ -61,19 +66,31 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
         numbering = Numbering(nodes)
         names = numbering.names(nodes)
         values: dict[str, list[Any]] = {"fpgaLatency": [], "cpuLatency": [], "size": []}
-        supported = []
+        supported, backward, colours = [], [], []
+        known: dict[int, int] = {}
         for name, node in zip(names, nodes, strict=True):
             with naming(f"node {name!r}"):
                 for field, column in values.items():
                     column.append(a_number(node, field))
                 supported.append(a_flag(node, "supportedOnFpga"))
+                backward.append("isBackwardNode" in node and a_flag(node, "isBackwardNode"))
+                has_colour = node.get("colorClass") is not None
+                colour = a_count(node, "colorClass") if has_colour else None
+                colours.append(-1 if colour is None else known.setdefault(colour, len(known)))
         transfer = np.zeros(len(nodes))
         pairs = []
+        sizes: list[tuple[float, float]] = []
         for at, edge in enumerate(edges):
             with naming(f"edge {at}"):
                 pair = numbering.edge(edge, "sourceId", "destId")
                 pairs.append(pair)
                 transfer[pair[0]] = max(transfer[pair[0]], a_number(edge, "cost"))
+                if "size" in edge:
+                    sizes.append((a_number(edge, "size"), a_number(edge, "cost")))
+        notes: tuple[str, ...] = ()
+        if _are_seconds(sizes):
+            transfer *= 1000
+            notes = (SECONDS_MENDED,)
         return MeasuredGraph(
             dag=Dag.from_edges(len(nodes), pairs, names),
             accelerator=_ticks(values["fpgaLatency"]),
@@ -85,7 +102,17 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
             processors=a_count(document, "maxCPUs"),
             capacity=int(a_number(document, "maxSizePerFPGA")),
             names=names,
+            colours=tuple(colours) if known else (),
+            backward=tuple(backward) if known else (),
+            notes=notes,
         )
+
+
+def _are_seconds(edges: list[tuple[float, float]]) -> bool:
+    """Whether most costs of edges, by their bytes, are seconds at 2 GiB/s, as published."""
+    both = [(size, cost) for size, cost in edges if size and cost]
+    alike = sum(math.isclose(size, cost * 2**31, rel_tol=1e-3) for size, cost in both)
+    return 2 * alike > len(both)
 
 
 def _ticks(milliseconds: Any) -> Any:

@@ -33,6 +33,12 @@ class MeasuredGraph:
         Of the nodes.
     tick
         What one tick is.
+    colours
+        Nodes of one colour share a device; -1 for those without. Empty if none have any.
+    backward
+        Whether each node is of the backward pass of training; empty if there are no colours.
+    notes
+        What was taken for granted when the graph was read, as sentences.
     """
 
     dag: Dag
@@ -46,6 +52,9 @@ class MeasuredGraph:
     capacity: int
     names: tuple[str, ...]
     tick: str = "ns"
+    colours: tuple[int, ...] = ()
+    backward: tuple[bool, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -55,6 +64,8 @@ class MeasuredGraph:
             object.__setattr__(self, field, array)
         if len(self.on_accelerator) != self.dag.nodes:
             raise InvalidInputError("on_accelerator does not have one value for each node.")
+        if len(self.colours) not in (0, self.dag.nodes) or len(self.backward) != len(self.colours):
+            raise InvalidInputError("colours and backward do not have one value for each node.")
         for field in ("accelerators", "processors", "capacity"):
             value = getattr(self, field)
             if type(value) is not int or value < 0:

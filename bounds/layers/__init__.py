@@ -9,6 +9,7 @@ LAYER_REACH = Method(
     summary="A best-first search over the last stages, with prices of devices (after [PINAR08]).",
     run=Deferred("boundmark.bounds.layers.layer_reach:run"),
     params={"steps": 0},
+    version=2,
 )
 
 METHODS: tuple[Method, ...] = (LAYER_REACH,)

@@ -40,12 +40,16 @@ class PriceSearch:
     steps
         Of one search, as the checker counts them, if nobody says; it counts some two million a
         second.
+    halvings
+        How often a search for a sum or makespan that was too large is tried with a lower target
+        and half the steps.
     """
 
     rounds: int = 24
     unit: int = 2**20
     patience: int = 8
     steps: int = 10_000_000
+    halvings: int = 4
 
 
 def run(
@@ -123,30 +127,31 @@ class _Search:
         """Find the smallest largest load; return whether any assignment fits into memory."""
         most = _more_than_any(replace(self.instance, goal="bottleneck"))
         low, high = self._start(most), most
-        # Thresholds below `low` are refuted; `high` is achieved, or more than any load.
+        # Thresholds below `low` are refuted; `high` is achieved, or more than any load. Those from
+        # `low` to `floor` were not refuted because that takes too many steps.
         stride = unknown = 0
+        floor = low - 1
         while low < high and not self.budget.is_spent():
             middle = min(low + stride, (low + high) // 2)
+            if unknown:
+                middle = (floor + high) // 2 if self.best else min(floor + stride, high - 1)
+                if unknown > self.settings.patience or high - floor <= floor >> 6:
+                    break
             try:
-                with limited("an assignment", self.steps):
+                with limited("an assignment", self.steps >> (2 if unknown else 0)):
                     found = reached(self.alone, middle, self.largest_prices)
             except checker.TooLarge:
-                if self.best is not None or unknown == self.settings.patience:
-                    break
-                # Nothing is known of this threshold; what follows is found more easily.
-                unknown, stride = unknown + 1, max(1 + (low >> 4), 4 * stride)
+                # Nothing is known of this threshold; larger ones are easier.
+                unknown, floor = unknown + 1, middle
+                stride = max(1 + (low >> 4), 4 * stride)
                 continue
             if found is None:
-                if unknown:
-                    break
-                low = middle + 1
+                low, floor = middle + 1, max(floor, middle)
                 stride = max(4 * stride, 1 + (low >> 14))
             else:
                 best = traced(*found)
                 high = max(load.total for load in self.instance.stage_loads(best))
                 self.best, stride = best, stride // 8
-                if unknown:
-                    break
         self.largest = low
         return self.best is not None or low < high
 
@@ -199,15 +204,24 @@ class _Search:
         value, self.prices = self._best_prices(self.prices, gain, until=NEVER)
         # What the relaxation proves by itself, in case that the search becomes too large.
         self.bound = min(target, max(value, 0) + rounds * self.largest)
-        try:
-            with limited("an assignment", self.steps):
-                step = cheapest(self.read, target - 1, self.prices, self.largest)
-        except checker.TooLarge:
-            return
-        if step is not None:
-            self.best = assignment(step)
-        assert self.best is not None
-        self.bound = self.instance.objective(self.best)
+        high, steps = target - 1, self.steps
+        while self.bound <= high and not self.budget.is_spent():
+            middle = high if high == target - 1 else (self.bound + high) // 2
+            try:
+                with limited("an assignment", steps):
+                    step = cheapest(self.read, middle, self.prices, self.largest)
+            except checker.TooLarge:
+                # Lower targets are searched more quickly, and raise the bound.
+                high, steps = min(middle - 1, (self.bound + middle) // 2), steps // 2
+                if steps < self.steps >> self.settings.halvings:
+                    return
+                continue
+            if step is not None:
+                # The first that is found is the cheapest.
+                self.best = assignment(step)
+                self.bound = self.instance.objective(self.best)
+                return
+            self.bound = middle + 1
 
     def _total(self, prices: list[int]) -> int:
         return sum(

@@ -8,6 +8,7 @@ sizes, ``[1.0; 2.0]``.
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,10 +64,12 @@ def is_profile(content: bytes) -> bool:
 def load_profile(path: str | Path) -> PipelineGraph:
     """Read a graph; a tick is a nanosecond, and nodes are numbered as they are listed.
 
-    Work is the forward time. A tensor takes its bytes over the link of the default device, and
-    parameters likewise; what fits into that device's memory is cached, which is more than any
-    published profile has. Each is rounded once. A node with several outputs has one tensor, as
-    large as all of them together; one without consumers is transferred nowhere.
+    Work is the forward time. If the backward pass is folded, it is the time of both, tensors pass
+    both ways, and a stage keeps gradients and activations of one micro-batch. A tensor takes its
+    bytes over the link of the default device, and parameters likewise; what fits into that device's
+    memory is cached, which is more than any published profile has. Each is rounded once. A node
+    with several outputs has one tensor, as large as all of them together; one without consumers is
+    transferred nowhere.
 
     Raises
     ------
@@ -112,20 +115,27 @@ def _parsed(content: bytes) -> PipelineGraph:
                     f"line {row}: the edge names {node!r}; expected the id of a node."
                 )
     dag = Dag.from_edges(len(names), [(number[u], number[w]) for _, u, w in edges], tuple(names))
-    forward, _, activation, parameters = np.array(values, dtype=float).reshape(-1, len(FIELDS)).T
+    table = np.array(values, dtype=float).reshape(-1, len(FIELDS))
+    forward, backward, activation, parameters = table.T
     device, link = stage_hardware(default_device())
     to_ticks = NANOSECONDS / link.bandwidth
-    return PipelineGraph(
+    moved = np.rint(np.where(np.diff(dag.consumer_start) > 0, activation, 0) * to_ticks)
+    made = PipelineGraph(
         dag=dag,
         work=frozen(np.rint(forward * (NANOSECONDS / 1000))),
-        transfer=frozen(
-            np.rint(np.where(np.diff(dag.consumer_start) > 0, activation, 0) * to_ticks)
-        ),
+        transfer=frozen(moved),
         param_load=frozen(np.rint(parameters * to_ticks)),
         cache=int(device.memory_bytes * to_ticks),
         names=tuple(names),
         tick="ns",
     )
+    trained = replace(
+        made,
+        work=frozen(np.rint((forward + backward) * (NANOSECONDS / 1000))),
+        transfer=frozen(2 * moved),
+        param_load=frozen(np.rint((2 * parameters + activation) * to_ticks)),
+    )
+    return replace(made, folded=trained)
 
 
 def _values(node: str, text: str) -> list[float]:

@@ -3,10 +3,10 @@
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import default_device
 from boundmark.problems.measured_graph import MeasuredGraph
-from boundmark.problems.parameter import IntegerParameter
+from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
 from boundmark.problems.pipeline.costs import pipeline_graph, pipeline_graph_of
 from boundmark.problems.pipeline.graph import NODE_COSTS, PipelineGraph
-from boundmark.problems.pipeline.instance import PipelineInstance
+from boundmark.problems.pipeline.instance import FOLDED, SEPARATE, PipelineInstance
 from boundmark.problems.pipeline.objective import noisy_costs
 from boundmark.problems.pipeline.partition import NAMING, TABLE, Partition
 from boundmark.problems.problem import CostModel, Problem
@@ -18,8 +18,17 @@ PROBLEM = Problem(
     adapt=pipeline_graph_of,
     cost_model=CostModel(pipeline_graph, default_device, takes_fusion=True),
     node_costs=NODE_COSTS,
-    parameters=(IntegerParameter("k", "number of stages", least=1, default=None),),
-    instance=PipelineInstance,
+    parameters=(
+        IntegerParameter("k", "number of stages", least=1, default=None),
+        ChoiceParameter(
+            "backward",
+            "whether gradients of a training graph are nodes of their own, in any stage that keeps "
+            "them acyclic, or run in the stage of what they are gradients of, as in training",
+            (SEPARATE, FOLDED),
+            SEPARATE,
+        ),
+    ),
+    instance=PipelineInstance.of,
     instance_from_json=PipelineInstance.from_json,
     solution_from_json=Partition.from_json,
     # Many models are narrow: their optimum is found and proven before anything else is imported.

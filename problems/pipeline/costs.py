@@ -1,11 +1,15 @@
 """Costs of pipeline partitioning: of a model on a device, or as they were measured."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
+from boundmark.problems.pipeline.folding import folded, grouped, homes_of, within_memory
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.roofline import operation_seconds, transfer_seconds
 from boundmark.problems.ticks import LARGEST_TOTAL, NANOSECONDS, to_nanoseconds
@@ -29,7 +33,7 @@ def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineG
     """
     has_consumers = np.diff(graph.dag.consumer_start) > 0
     transfer = transfer_seconds(graph.output_bytes, link)
-    return PipelineGraph(
+    made = PipelineGraph(
         dag=graph.dag,
         work=to_nanoseconds(operation_seconds(graph, device)),
         transfer=to_nanoseconds(np.where(has_consumers, transfer, 0.0)),
@@ -39,6 +43,31 @@ def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineG
         names=graph.names,
         tick="ns",
     )
+    homes = homes_of(graph)
+    return made if homes is None else replace(made, folded=_folded(graph, made, homes, link))
+
+
+def _folded(
+    graph: ComputationGraph, made: PipelineGraph, homes: IntArray, link: Link
+) -> PipelineGraph:
+    """Return the graph with gradients folded into their operators.
+
+    The gradient of a tensor is as large as the tensor, if that has one: integers have none. A stage
+    keeps its parameters, their gradients, and of one micro-batch what the backward pass reads.
+    """
+    is_gradient = homes != np.arange(len(homes))
+    sources, targets = graph.dag.sources, graph.dag.targets
+    saved = np.zeros(len(homes), dtype=bool)
+    saved[sources[is_gradient[targets] & ~is_gradient[sources]]] = True
+    has_gradient = np.array(
+        [
+            any(graph.tensors[t].dtype.startswith(("float", "bfloat")) for t in one.writes)
+            for one in graph.operators
+        ]
+    )
+    kept = 2 * graph.param_bytes + np.where(saved, graph.output_bytes, 0)
+    back = frozen(np.where(has_gradient, made.transfer, 0))
+    return folded(made, homes, back, to_nanoseconds(kept / link.bandwidth))
 
 
 def pipeline_graph(graph: ComputationGraph, hardware: Device | Cluster) -> PipelineGraph:
@@ -90,7 +119,10 @@ def stage_hardware(hardware: Device | Cluster) -> tuple[Device, Link]:
 
 
 def pipeline_graph_of(source: MeasuredGraph | PipelineGraph) -> PipelineGraph:
-    """Return the costs of stages that all are accelerators, with parameters that always fit.
+    """Return the costs of stages that all are accelerators, and hold what one accelerator holds.
+
+    Nodes of one colour are one node. In a graph of training that is not folded, those of the
+    forward and those of the backward pass are: together they would depend on themselves.
 
     Raises
     ------
@@ -104,6 +136,62 @@ def pipeline_graph_of(source: MeasuredGraph | PipelineGraph) -> PipelineGraph:
             raise InvalidInputError(
                 f"node {name!r} runs on no accelerator; problem 'pipeline' needs all to."
             )
-    return PipelineGraph.without_parameters(
+    plain = PipelineGraph.without_parameters(
         source.dag, source.accelerator, source.transfer, source.names, source.tick
     )
+    if not source.colours:
+        return plain
+    colours = np.asarray(source.colours)
+    alone = np.arange(len(colours)) + 1 + colours.max()
+    groups = np.where(colours < 0, alone, colours)
+    is_gradient = np.asarray(source.backward)
+    made = within_memory(plain, source.memory, source.capacity)
+    apart = groups + is_gradient * (1 + groups.max())
+    separate = grouped(made, apart.tolist())
+    if not is_gradient.any():
+        return separate
+    homes = _homes_by_colour(source, groups)
+    memory = np.zeros(len(colours), dtype=np.int64)
+    np.add.at(memory, homes, source.memory)
+    one = folded(plain, homes, _gradients_by_colour(source, groups[homes]), plain.param_load)
+    forward = np.flatnonzero(homes == np.arange(len(homes)))
+    one = within_memory(one, memory[forward], source.capacity)
+    return replace(separate, folded=grouped(one, groups[forward].tolist()))
+
+
+def _homes_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
+    """Return the node that each one runs with: the first of its colour, or what it reads first.
+
+    One of the backward pass that has no such colour and reads nothing runs with the last node of
+    the forward pass, which is the loss.
+    """
+    order = source.dag.topological_order.tolist()
+    first: dict[int, int] = {}
+    homes = list(range(len(order)))
+    for v in order:
+        if not source.backward[v]:
+            first.setdefault(int(groups[v]), v)
+            loss = v
+    if not first:
+        raise InvalidInputError("all nodes are of the backward pass; expected some that are not.")
+    for v in order:
+        if source.backward[v]:
+            read = source.dag.producers_of(v).tolist()
+            homes[v] = first.get(int(groups[v]), homes[read[0]] if read else loss)
+    return frozen(homes)
+
+
+def _gradients_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
+    """Return how long the gradient of each node's output takes: of those that come back, the most.
+
+    Parameters
+    ----------
+    groups
+        Of each node, that of the node which it runs with.
+    """
+    most: dict[int, int] = {}
+    for u, w in source.dag.edge_pairs().tolist():
+        if source.backward[u] and source.backward[w] and groups[u] != groups[w]:
+            group = int(groups[w])
+            most[group] = max(most.get(group, 0), int(source.transfer[u]))
+    return frozen([most.get(group, 0) for group in groups.tolist()])

@@ -34,6 +34,9 @@ class PipelineGraph:
         One name per node, for people; not part of an instance's identity.
     tick
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
+    folded
+        The same graph with its backward pass folded into the forward pass, if it is one of training
+        (see `folding`); not part of an instance's identity.
     """
 
     dag: Dag
@@ -43,6 +46,7 @@ class PipelineGraph:
     cache: int
     names: tuple[str, ...]
     tick: str = "unit"
+    folded: "PipelineGraph | None" = None
 
     def __post_init__(self) -> None:
         if self.dag.nodes == 0:

@@ -1,14 +1,14 @@
 """An instance of `pipeline`: a graph with costs, and a number of stages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.objective import stage_costs
 from boundmark.problems.pipeline.partition import LARGEST_K, Partition
@@ -19,6 +19,9 @@ from boundmark.problems.stored_instance import StoredInstance
 
 LISTS = ("work", "transfer", "param_load", "edges")
 FIELDS = ("k", "work", "transfer", "param_load", "cache", "edges")
+
+# Whether gradients are nodes of their own, or run with what they are gradients of.
+SEPARATE, FOLDED = "separate", "folded"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,9 @@ class PipelineInstance(StoredInstance):
         Work, transfer time and parameters of each of n nodes, and the cache of a stage, in ticks.
     k
         Number of stages; it may exceed n.
+    backward
+        `FOLDED` if the graph is one of training whose backward pass was folded into the forward
+        pass, else `SEPARATE`.
 
     Examples
     --------
@@ -66,8 +72,31 @@ class PipelineInstance(StoredInstance):
 
     graph: PipelineGraph
     k: int
+    backward: str = SEPARATE
+
+    @classmethod
+    def of(cls, graph: PipelineGraph, *, k: int, backward: str) -> "PipelineInstance":
+        """Return the instance of a graph as it is, or folded.
+
+        Raises
+        ------
+        InvalidInputError
+            If it should be folded and is no graph of training.
+        """
+        if backward == SEPARATE:
+            return cls(replace(graph, folded=None), k)
+        if graph.folded is None:
+            raise InvalidInputError(
+                "backward is 'folded', and nothing says which nodes of the graph compute "
+                "gradients; expected a graph of training, such as zoo/gpt-2-training."
+            )
+        return cls(graph.folded, k, backward)
 
     def __post_init__(self) -> None:
+        if self.backward not in (SEPARATE, FOLDED):
+            raise InvalidInputError(
+                f"backward is {quoted(self.backward)}; expected {SEPARATE!r} or {FOLDED!r}."
+            )
         if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
             raise InvalidInputError(f"k is {self.k!r}; expected a positive number of stages.")
         if self.k > LARGEST_K:
@@ -79,9 +108,9 @@ class PipelineInstance(StoredInstance):
         return self.graph.dag
 
     @property
-    def parameters(self) -> dict[str, int]:
-        """The number of stages."""
-        return {"k": self.k}
+    def parameters(self) -> dict[str, int | str]:
+        """The number of stages, and whether the backward pass was folded if it was."""
+        return {"k": self.k} | ({} if self.backward == SEPARATE else {"backward": self.backward})
 
     @property
     def is_redundant(self) -> bool:
@@ -89,8 +118,20 @@ class PipelineInstance(StoredInstance):
         return self.k > self.nodes
 
     def with_parameters(self, given: Mapping[str, Any]) -> "PipelineInstance":
-        """Return the instance with another number of stages, if one is given."""
-        return PipelineInstance(self.graph, given.get("k", self.k))
+        """Return the instance with another number of stages, if one is given.
+
+        Raises
+        ------
+        InvalidInputError
+            If its backward pass should be folded and is not, or the other way round.
+        """
+        asked = given.get("backward", self.backward)
+        if asked != self.backward:
+            raise InvalidInputError(
+                f"backward is {quoted(asked)}, and the stored instance has {self.backward!r}; "
+                "expected the model that it was made of."
+            )
+        return replace(self, k=given.get("k", self.k))
 
     def objective(self, solution: Partition) -> int:
         """Return the cost of the slowest stage, in ticks.
@@ -124,6 +165,7 @@ class PipelineInstance(StoredInstance):
             "param_load": graph.param_load.tolist(),
             "cache": graph.cache,
             "edges": graph.dag.edge_pairs().tolist(),
+            **({} if self.backward == SEPARATE else {"backward": self.backward}),
         }
 
     @classmethod
@@ -143,7 +185,7 @@ class PipelineInstance(StoredInstance):
         graph = PipelineGraph(
             dag, value["work"], value["transfer"], value["param_load"], value["cache"], names
         )
-        return cls(graph, value["k"])
+        return cls(graph, value["k"], value.get("backward", SEPARATE))
 
 
 def quotient_order(dag: Dag, partition: Partition, k: int) -> list[int]:

@@ -11,6 +11,7 @@ from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.pipeline import PROBLEM as PIPELINE
+from boundmark.problems.pipeline import Partition
 from boundmark.problems.placement import PROBLEM as PLACEMENT
 from boundmark.problems.placement import UNSUPPORTED
 
@@ -121,19 +122,22 @@ def test_placeto_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "nodes", "edges"),
-    [("LayerGraphs_resnet50_inference", 177, 193), ("OperatorGraphs_bert_l-3_inference", 235, 250)],
+    ("name", "nodes", "edges", "stages"),
+    [
+        ("LayerGraphs_resnet50_inference", 177, 193, 177),
+        # Of 117 colours and 11 nodes without, one with two tensors that others read.
+        ("OperatorGraphs_bert_l-3_inference", 235, 250, 130),
+    ],
 )
 @pytest.mark.parametrize("kind", ["throughput", "latency"])
-def test_published_files(kind: str, name: str, nodes: int, edges: int) -> None:
-    """The published graphs have the published numbers of nodes and edges, for both problems."""
+def test_published_files(kind: str, name: str, nodes: int, edges: int, stages: int) -> None:
+    """The published graphs have the published numbers of nodes and edges; colours are one node."""
     graph = load_file(published_data() / "dnn-partitioning" / kind / f"{name}.json")
     assert (graph.dag.nodes, graph.dag.edges) == (nodes, edges)
     placed = PLACEMENT.maker(graph)({})
     assert (placed.nodes, placed.edges) == (nodes, edges)
     if all(graph.on_accelerator):
-        stages = PIPELINE.maker(graph)({"k": 4})
-        assert (stages.nodes, stages.edges) == (nodes, edges)
+        assert PIPELINE.maker(graph)({"k": 4}).nodes == stages
 
 
 def changed(name: str, change: Callable[[Any], object]) -> Any:
@@ -211,3 +215,90 @@ def test_other_json_is_still_an_instance(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text(json.dumps(PIPER)[:40])
     with pytest.raises(InvalidInputError, match="expected JSON"):
         load_file(tmp_path / "cut.json")
+
+
+def trained(**nodes: Any) -> dict[str, Any]:
+    """Return a chain a, b with its backward pass b', a', colours, and 60 bytes a device."""
+    document = copy.deepcopy(PARTITIONING)
+    rows = [("a", 0, 1, 1), ("b", 0, 2, 2), ("b'", 1, 2, 4), ("a'", 1, 1, 3)]
+    document["nodes"] = [
+        {
+            "id": at, "name": name, "supportedOnFpga": 1, "cpuLatency": 9, "fpgaLatency": ms,
+            "size": 20, "isBackwardNode": back, "colorClass": colour, **nodes,
+        }
+        for at, (name, back, colour, ms) in enumerate(rows)
+    ]  # fmt: skip
+    document["edges"] = [
+        {"sourceId": u, "destId": w, "cost": cost}
+        for u, w, cost in ((0, 1, 0.5), (1, 2, 0.25), (2, 3, 0.75), (0, 3, 0.5))
+    ]
+    document["maxSizePerFPGA"] = 60
+    return document
+
+
+def test_colours_and_memory_of_dnn_partitioning(tmp_path: Path) -> None:
+    """Folded, a node has the work of its colour; no stage holds more than a device does."""
+    make = PIPELINE.maker(loaded(trained(), tmp_path))
+    apart, one = make({"k": 2}), make({"k": 2, "backward": "folded"})
+    assert apart.nodes == 4
+    assert one.graph.names == ("a", "b")  # type: ignore[attr-defined]
+    assert one.graph.work.tolist() == [4_000_000, 6_000_000]  # type: ignore[attr-defined]
+    assert one.graph.transfer.tolist() == [1_250_000, 0]  # type: ignore[attr-defined]
+    assert one.objective(Partition([0, 1])) == 7_250_000  # type: ignore[arg-type]
+    # All four take 80 bytes, and 60 is what a device holds.
+    total = 10_000_000 + 2 * 2_000_000
+    assert one.objective(Partition([0, 0])) > total  # type: ignore[arg-type]
+    assert apart.objective(Partition([0, 0, 0, 1])) < total  # type: ignore[arg-type]
+    assert apart.objective(Partition([0, 0, 0, 0])) > total  # type: ignore[arg-type]
+
+
+def test_nodes_of_a_colour_share_a_stage(tmp_path: Path) -> None:
+    """Without a backward pass, they are one node."""
+    document = copy.deepcopy(PARTITIONING)
+    for node in document["nodes"][:2]:
+        node["colorClass"] = 10**15
+    made = PIPELINE.maker(loaded(document, tmp_path))({"k": 2})
+    # Both tensors are read outside, by the same node.
+    assert made.graph.names == ("a", "c", "output of a", "output of b")  # type: ignore[attr-defined]
+    assert made.objective(Partition([0, 1, 0, 0])) == 4_500_000  # type: ignore[arg-type]
+
+
+def test_transfers_in_seconds_are_mended(tmp_path: Path) -> None:
+    """Bytes at 2 GiB/s in seconds, as in the published layer graphs; a note says so."""
+    document = copy.deepcopy(PARTITIONING)
+    for edge, size in zip(document["edges"], (2**31, 2**31, 2**30), strict=True):
+        edge |= {"size": size, "cost": size / 2**31}
+    graph = loaded(document, tmp_path)
+    assert graph.transfer.tolist() == [10**9, 5 * 10**8, 0]
+    assert "multiplied by 1,000" in graph.notes[0]
+    for edge in document["edges"]:
+        edge["cost"] *= 1000
+    graph = loaded(document, tmp_path)
+    assert graph.transfer.tolist() == [10**9, 5 * 10**8, 0]
+    assert graph.notes == ()
+
+
+def test_published_layer_graphs() -> None:
+    """Those for throughput are mended, and cost what those for latency do."""
+    folder = published_data() / "dnn-partitioning"
+    name = "LayerGraphs_resnet50_inference.json"
+    mended, meant = (load_file(folder / part / name) for part in ("throughput", "latency"))
+    assert mended.notes
+    assert not meant.notes
+    assert abs(mended.transfer - meant.transfer).max() <= 1
+    assert PIPELINE.maker(mended)({"k": 6}).graph.cache > 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"isBackwardNode": 1}, "all nodes are of the backward pass; expected some"),
+        ({"isBackwardNode": "x"}, "isBackwardNode is 'x'; expected true or false"),
+        ({"colorClass": 1.5}, "colorClass is 1.5; expected a whole number"),
+        ({"colorClass": -3}, "colorClass is -3; expected"),
+    ],
+)
+def test_colours_that_are_none(changed: dict[str, Any], expected: str, tmp_path: Path) -> None:
+    """A sentence says what was expected."""
+    with pytest.raises(InvalidInputError, match=expected):
+        PIPELINE.maker(loaded(trained(**changed), tmp_path))({"k": 2})

@@ -10,6 +10,8 @@ from ..values import LARGEST_COST, Rejected, fields, integer, integers, pairs
 # What the checks of a graph and of a partition make of each node and each edge.
 ENTRY_BYTES = 500
 
+FOLDED = ("backward", "folded")
+
 
 class Instance(NamedTuple):
     """An instance that has passed all checks; edges are pairs (producer, consumer)."""
@@ -24,7 +26,9 @@ class Instance(NamedTuple):
 
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed or its graph has a cycle."""
-    document = fields(document, "the instance", set(Instance._fields))
+    # How the graph was made of a model is for people.
+    kept = {name: value for name, value in document.items() if (name, value) != FOLDED}
+    document = fields(kept, "the instance", set(Instance._fields))
     work, transfer, param_load = (
         integers(document[name], f"{name} of the instance", 0, LARGEST_COST)
         for name in ("work", "transfer", "param_load")

@@ -29,6 +29,9 @@ from boundmark.bounds import checker
         ("edges", [[0, 1], [0, 1]], "not sorted, or repeated"),
         ("edges", [[0, 1], [1, 2], [2, 0]], "has a cycle"),
         ("edges", [[1, 1]], "has a cycle"),
+        ("backward", "separate", "it has 'backward'"),
+        ("folded", "backward", "it has 'folded'"),
+        ("forward", "folded", "it has 'forward'"),
     ],
 )
 def test_malformed_instances(field: str, value: Any, reason: str) -> None:
@@ -36,6 +39,14 @@ def test_malformed_instances(field: str, value: Any, reason: str) -> None:
     document = {**certified("pipeline", "node-cut").instance.to_json(), field: value}
     with pytest.raises(checker.Rejected, match=reason):
         checker.check_instance(document)
+
+
+def test_an_instance_may_be_folded() -> None:
+    """Which does not matter to its costs."""
+    document = certified("pipeline", "node-cut").instance.to_json()
+    assert checker.check_instance({**document, "backward": "folded"}) == (
+        checker.check_instance(document)
+    )
 
 
 def test_all_costs_together_are_limited() -> None:

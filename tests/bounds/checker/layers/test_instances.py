@@ -1,0 +1,182 @@
+"""Which documents are instances, and which are refused."""
+
+from typing import Any
+
+import pytest
+from tiny_layers import LARGER
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.layers.instance import MOST_MICRO_BATCHES, memory, read_instance
+from boundmark.bounds.checker.layers.limits import MOST_DEVICES, MOST_LAYERS
+from boundmark.bounds.checker.values import LARGEST_COST
+
+Document = dict[str, Any]
+
+
+def document(**changed: Any) -> Document:
+    """Return the larger instance with other fields."""
+    found = LARGER.to_json()
+    return {n: v for n, v in found.items() if n not in ("format", "problem")} | changed
+
+
+def smallest(**changed: Any) -> Document:
+    """Return an instance of one layer on one device, with other fields."""
+    return document(
+        time=[[0]], weights=[0], held=[0], tied=[], joined=[], transfer=[[]], link=[[0]],
+        devices=[0], capacity=[0], sizes=[0], outer=[1],
+    ) | changed  # fmt: skip
+
+
+def long(layers: int, devices: int) -> Document:
+    """Return an instance of layers that cost nothing."""
+    zeros = [0] * layers
+    return smallest(
+        time=[zeros],
+        weights=zeros,
+        held=zeros,
+        transfer=[[0] * (layers - 1)],
+        devices=[0] * devices,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"goal": "speed"}, "goal of the instance is not bottleneck or latency or makespan"),
+        ({"goal": 1}, "goal of the instance is not"),
+        ({"device_order": "any"}, "device_order of the instance is not free or given"),
+        ({"micro_batches": 0}, "micro_batches is not an integer from 1"),
+        ({"micro_batches": MOST_MICRO_BATCHES + 1}, "micro_batches is not an integer from 1"),
+        ({"training": -1}, "training of the instance is not an integer from 0 to 1"),
+        ({"training": 2}, "training of the instance is not an integer from 0 to 1"),
+        ({"made_of": []}, "made_of of the instance is not an object"),
+        ({"weights": [-1] * 10}, "weights of the instance"),
+        ({"weights": [LARGEST_COST + 1] * 10}, "weights of the instance"),
+        ({"held": [-1] * 10}, "held of the instance"),
+        ({"held": [LARGEST_COST + 1] * 10}, "held of the instance"),
+        ({"capacity": [16, 9, -1]}, "capacity of the instance"),
+        ({"capacity": [16, 9, LARGEST_COST + 1]}, "capacity of the instance"),
+        ({"held": [0] * 9}, "not as many in every list"),
+        ({"held": [0] * 11}, "not as many in every list"),
+        ({"weights": [], "held": []}, "has no layers"),
+        ({"devices": [0, 1, 2, 3]}, "devices of the instance"),
+        ({"devices": [0, 1, 2, -1]}, "devices of the instance"),
+        ({"devices": [0, 1, 1]}, "none of some type"),
+        ({"devices": []}, "no devices"),
+        ({"sizes": [-1]}, "sizes of the instance"),
+        ({"sizes": [LARGEST_COST + 1]}, "sizes of the instance"),
+        ({"outer": [-1, 0]}, "outer of the instance"),
+        ({"outer": [11, 0]}, "outer of the instance"),
+        ({"transfer": []}, "transfer of the instance is not a list of as many lists"),
+        ({"transfer": 5}, "transfer of the instance is not a list of as many lists"),
+        ({"transfer": [[1] * 9, [1] * 10]}, "a row of transfer of the instance is not of length 9"),
+        ({"transfer": [[1] * 9, [-1] * 9]}, "an entry of transfer"),
+        ({"time": [[1] * 10] * 2}, "time of the instance is not a list of as many lists"),
+        ({"time": [[1] * 10] * 4}, "time of the instance is not a list of as many lists"),
+        ({"time": [[1] * 9] * 3}, "a row of time of the instance is not of length 10"),
+        ({"time": [[-1] * 10] * 3}, "an entry of time"),
+        ({"link": [[0] * 3] * 2}, "link of the instance is not a list of as many lists"),
+        ({"link": [[0] * 2] * 3}, "a row of link of the instance is not of length 3"),
+        ({"link": [[0, 1, 2]] * 3}, "an entry of link"),
+        ({"link": [[0, 1, -1]] * 3}, "an entry of link"),
+        ({"joined": [0]}, "joined of the instance"),
+        ({"joined": [10]}, "joined of the instance"),
+        ({"tied": 3}, "tied of the instance is not a list"),
+        ({"tied": [[0, 9]]}, "not two layers, in no other entry, and bytes"),
+        ({"tied": [[0, 9, 1, 1]]}, "not two layers"),
+        ({"tied": [[3, 3, 1]]}, "not two layers"),
+        ({"tied": [[4, 3, 1]]}, "not two layers"),
+        ({"tied": [[0, 10, 1]]}, "not two layers"),
+        ({"tied": [[-1, 3, 1]]}, "an entry of tied"),
+        ({"tied": [[0, 9, 1], [9, 5, 1]]}, "not two layers"),
+        ({"tied": [[0, 3, 1], [3, 9, 1]]}, "not two layers"),
+        ({"tied": [[0, 3, 1], [0, 9, 1]]}, "not two layers"),
+        ({"tied": [[0, 3, 1], [1, 3, 1]]}, "not two layers"),
+        ({"tied": [[0, 1, 3]]}, "more bytes than its layers"),
+        ({"tied": [[1, 2, 3]]}, "more bytes than its layers"),
+        ({"time": [[LARGEST_COST // 10] * 10] * 3}, "times of the instance are too large"),
+        ({"transfer": [[0] * 9, [LARGEST_COST - 70, *[0] * 8]]}, "times of the instance are too"),
+        ({"extra": 1}, "the instance"),
+    ],
+)  # fmt: skip
+def test_documents_that_are_none(changed: Document, expected: str) -> None:
+    """Each is refused for its own reason."""
+    with pytest.raises(checker.Rejected, match=expected):
+        read_instance(document(**changed))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"micro_batches": MOST_MICRO_BATCHES},
+        {"weights": [LARGEST_COST]},
+        {"held": [LARGEST_COST]},
+        {"capacity": [LARGEST_COST]},
+        {"sizes": [0, LARGEST_COST]},
+        {"outer": [0, 1]},
+        {"time": [[LARGEST_COST]]},
+        {"training": 1},
+    ],
+)
+def test_the_largest_numbers(changed: Document) -> None:
+    """They are read as they are."""
+    found = read_instance(smallest(**changed))
+    assert (found.weights, found.held, found.capacity, found.time) == (
+        changed.get("weights", [0]), changed.get("held", [0]), changed.get("capacity", [0]),
+        changed.get("time", [[0]]),
+    )  # fmt: skip
+
+
+def test_limits_on_sizes() -> None:
+    """As many layers and devices as the limits say, and not one more."""
+    assert len(read_instance(long(MOST_LAYERS, 1)).weights) == MOST_LAYERS
+    assert len(read_instance(long(2, MOST_DEVICES)).devices) == MOST_DEVICES
+    with pytest.raises(checker.Rejected, match="has no layers, too many"):
+        read_instance(long(MOST_LAYERS + 1, 1))
+    with pytest.raises(checker.Rejected, match="has no devices, too many"):
+        read_instance(long(2, MOST_DEVICES + 1))
+
+
+@pytest.mark.parametrize(
+    ("changed", "adds", "rounds", "in_flight", "is_free"),
+    [
+        ({"goal": "bottleneck", "micro_batches": 3}, 0, 1, 3, True),
+        ({"goal": "latency", "micro_batches": 5}, 1, 0, 5, True),
+        ({"goal": "makespan", "micro_batches": 9}, 1, 8, 5, True),
+        ({"goal": "makespan", "training": 0, "device_order": "given"}, 1, 7, 1, False),
+    ],
+)
+def test_what_is_read(
+    changed: Document, adds: int, rounds: int, in_flight: int, is_free: bool
+) -> None:
+    """What counts, micro-batches in flight, devices by type, and where stages begin."""
+    found = read_instance(document(**changed))
+    assert (found.adds, found.rounds, found.in_flight, found.is_free) == (
+        adds, rounds, in_flight, is_free,
+    )  # fmt: skip
+    assert found.members == [[0, 1], [2, 3], [4]]
+    assert found.apart == [at != 5 for at in range(10)]
+    assert found.partner == {0: (9, 3)}
+
+
+def test_memory_of_a_stage() -> None:
+    """Tied layers count once if both are there, what is held as often as it is in flight."""
+    one = read_instance(document())
+    assert memory(one, 0, 10, 1) == 27 - 3 + 5
+    assert memory(one, 0, 10, 4) == 27 - 3 + 20
+    assert memory(one, 0, 9, 2) == 23 + 10
+    assert memory(one, 1, 10, 2) == 23 + 8
+    assert memory(one, 4, 5, 3) == 2 + 3
+
+
+def test_reading_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps and bytes, before they are taken."""
+    from boundmark.bounds.checker import budget
+
+    with pytest.raises(checker.TooLarge), budget.limited("an instance", 10 * (3 + 2 + 8)):
+        read_instance(document())
+    with budget.limited("an instance", 10 * (3 + 2 + 8) + 5 * 3):
+        read_instance(document())
+    monkeypatch.setattr(budget, "MOST_CHECK_BYTES", 100 * (10 * 5 + 9) - 1)
+    with pytest.raises(checker.TooLarge, match="memory"):
+        read_instance(document())
