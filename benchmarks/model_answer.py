@@ -164,11 +164,10 @@ class ModelAnswer:
         Without rows if there is no solution. `evaluate` takes it as it is.
         """
         table = problems()[self.instance.problem].table
-        columns = table.columns if table else ("field", "value")
-        rows = named_rows(self.record)
-        if rows is None:
-            rows = list((self.record.solution or {}).items()) if table is None else []
-        return pd.DataFrame(rows, columns=list(columns))
+        rows, solution = named_rows(self.record), self.record.solution
+        if table is not None and (rows is not None or solution is None):
+            return pd.DataFrame(rows or [], columns=list(table.columns))
+        return pd.DataFrame(list((solution or {}).items()), columns=["field", "value"])
 
     @cached_property
     def losses(self) -> pd.DataFrame:

@@ -41,6 +41,8 @@ class SolutionTable:
     value_names
         Returns what the numbers of further columns are called in an instance, by column: devices
         have names. Columns without names hold integers.
+    says_all
+        Whether the rows of a solution say all of it, so that it is written as a table at all.
     """
 
     columns: tuple[str, ...]
@@ -50,3 +52,4 @@ class SolutionTable:
     implied: Callable[[Any], tuple[Any, Mapping[str, int | str]]] = _as_given
     value_names: Callable[[Any], Mapping[str, Sequence[str]]] = _no_names
     of_text: Callable[[str, Any], Any] | None = None
+    says_all: Callable[[Any], bool] = lambda solution: True

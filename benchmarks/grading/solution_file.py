@@ -299,13 +299,15 @@ def _some(names: Sequence[str]) -> str:
 
 
 def named_rows(answer: "Answer") -> list[tuple[str | int, ...]] | None:
-    """Return the rows of the solution's table by name; None if there is no solution or table."""
+    """Return the rows of the solution's table by name; None if there is no such table."""
     instance = answer.source.instance
     problem = problems()[instance.problem]
     if answer.solution is None or problem.table is None:
         return None
     names = names_of(problem.naming, instance)
     solution = presentation_of(problem.name).shown(answer)
+    if not problem.table.says_all(solution):
+        return None
     value_names = problem.table.value_names(instance)
     known = [value_names.get(column) for column in problem.table.columns[1:]]
     return [

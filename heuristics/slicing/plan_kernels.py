@@ -160,18 +160,38 @@ def all_ticks(net: SlicingArrays, vectors: IntArray, ticks: IntArray) -> int:
     return int(total)
 
 
-@compiled([types.int64(ARRAYS, _TABLE)])
-def excess_memory(net: SlicingArrays, vectors: IntArray) -> int:
-    """Return by how many bytes devices exceed their memory, over all operators and devices."""
+@compiled([types.int64(ARRAYS, _TABLE, types.int64, types.int64, types.int64, _TABLE, _ROW)])
+def excess_between(
+    net: SlicingArrays,
+    vectors: IntArray,
+    first: int,
+    last: int,
+    gone: int,
+    held: IntArray,
+    excess: IntArray,
+) -> int:
+    """Compute by how many bytes devices exceed their memory while some operators run.
+
+    Parameters
+    ----------
+    first, last
+        The operators, both included.
+    gone
+        How many outputs are freed before the first of them runs.
+    held
+        Bytes of outputs on each device before each operator runs, shape (N + 1, n): of the first
+        it is given, for those behind it is computed.
+    excess
+        Bytes of each operator, shape (N,), computed; their sum is returned.
+    """
     devices = net.capacity.size
-    held = np.zeros(devices, np.int64)
-    gone = 0
-    excess = np.int64(0)
-    for operator in range(net.length.size):
+    total = np.int64(0)
+    for operator in range(first, last + 1):
+        beyond = np.int64(0)
         for device in range(devices):
             width = vectors[operator, device + 1] - vectors[operator, device]
-            held[device] += width * net.output[operator]
-            taken = held[device]
+            taken = held[operator, device] + width * net.output[operator]
+            held[operator + 1, device] = taken
             if width > 0:
                 if net.is_shared[operator]:
                     taken -= (-net.weights[operator] * width) // net.length[operator]
@@ -179,14 +199,26 @@ def excess_memory(net: SlicingArrays, vectors: IntArray) -> int:
                     taken += net.weights[operator]
                 for row in range(net.start[operator], net.start[operator + 1]):
                     taken += _missing(net, vectors, row, operator, device)
-            excess += max(0, taken - net.capacity[device])
+            beyond += max(0, taken - net.capacity[device])
+        excess[operator] = beyond
+        total += beyond
         while gone < net.freed.size and net.last_use[net.freed[gone]] == operator:
             other = net.freed[gone]
             for device in range(devices):
                 width = vectors[other, device + 1] - vectors[other, device]
-                held[device] -= width * net.output[other]
+                held[operator + 1, device] -= width * net.output[other]
             gone += 1
-    return int(excess)
+    return int(total)
+
+
+@compiled([types.int64(ARRAYS, _TABLE)])
+def excess_memory(net: SlicingArrays, vectors: IntArray) -> int:
+    """Return by how many bytes devices exceed their memory, over all operators and devices."""
+    operators = net.length.size
+    held = np.zeros((operators + 1, net.capacity.size), np.int64)
+    return int(
+        excess_between(net, vectors, 0, operators - 1, 0, held, np.empty(operators, np.int64))
+    )
 
 
 @compiled([types.void(ARRAYS, types.int64[:, :, ::1], _ROW, _ROW)])
@@ -324,7 +356,16 @@ def anneal(
     operators = net.length.size
     ticks = np.empty(operators, np.int64)
     cost = all_ticks(net, vectors, ticks)
-    excess = excess_memory(net, vectors) if penalty else 0
+    # Outputs held before each operator, and bytes beyond the memory while it runs: with the current
+    # vectors, and with those that are tried.
+    held = np.zeros((operators + 1, net.capacity.size), np.int64)
+    over = np.zeros(operators, np.int64)
+    tried_held, tried_over = np.zeros_like(held), np.zeros_like(over)
+    freed = np.zeros(operators + 1, np.int64)
+    for operator in range(operators):
+        freed[net.last_use[operator] + 1] += 1
+    freed = np.cumsum(freed)
+    excess = excess_between(net, vectors, 0, operators - 1, 0, held, over) if penalty else 0
     cost += penalty * excess
     least, fits, best, saved = cost, excess == 0, vectors.copy(), vectors.copy()
     stamp = np.full(operators, -1, np.int64)
@@ -338,13 +379,22 @@ def anneal(
             ticks[touched[at]] = operator_ticks(net, vectors, touched[at])
             change += ticks[touched[at]] - before[at]
         allowed = hot * (cold / hot) ** (step / steps) * np.random.exponential(1.0)
-        beyond = excess
+        beyond, last = excess, -1
         if penalty and size and change <= allowed + penalty * excess:
-            beyond = excess_memory(net, vectors)
+            for operator in range(first, first + count):
+                last = max(last, int(net.last_use[operator]))
+            tried_held[first] = held[first]
+            beyond += excess_between(
+                net, vectors, first, last, int(freed[first]), tried_held, tried_over
+            )
+            beyond -= over[first : last + 1].sum()
             change += penalty * (beyond - excess)
         if change <= allowed:
             cost += change
             excess = beyond
+            # None if memory was not looked at: then nothing has changed.
+            held[first + 1 : last + 2] = tried_held[first + 1 : last + 2]
+            over[first : last + 1] = tried_over[first : last + 1]
             saved[first : first + count] = vectors[first : first + count]
             if (excess == 0 and not fits) or ((excess == 0) == fits and cost < least):
                 least, fits = cost, excess == 0

@@ -114,6 +114,7 @@ TABLE = SolutionTable(
     solution=_plan,
     rows=_rows,
     value_names=lambda instance: {"device": instance.graph.device_names},
+    says_all=lambda plan: plan.order is None,
 )
 
 NAMING = Naming(

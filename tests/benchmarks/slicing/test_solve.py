@@ -113,6 +113,24 @@ def test_an_order_of_operators(boundmark: Boundmark, tmp_path: Path) -> None:
     assert "whose output it reads" in " ".join(done.stderr.split())
 
 
+def test_a_plan_with_an_order_of_its_own(boundmark: Boundmark, tmp_path: Path) -> None:
+    """It is stored and graded with its order; a table of parts would not say that."""
+    sample = instance(
+        [1] * 5, [[3]] * 5, [needs(0, 2, 1), needs(1, 3, 1), needs(2, 4, 1), needs(3, 4, 1)],
+        output=[10, 10, 1, 1, 1], capacity=[12],
+    )  # fmt: skip
+    path, out = tmp_path / "mine.json", tmp_path / "out"
+    path.write_text(json.dumps(sample.to_json()))
+    command = ("solve", path, "--method", "memorianova", "--out", out, "--json")
+    answer = json.loads(boundmark(*command).stdout)
+    assert (answer["objective"], answer["named_solution"]) == (15, None)
+    assert answer["order"].index("2") < answer["order"].index("1")
+    assert not list(out.glob("*.csv"))
+    (stored,) = (out / "solutions").iterdir()
+    graded = boundmark("evaluate", path, stored, "--method", "slice-compute", "--json")
+    assert json.loads(graded.stdout)["objective"] == 15
+
+
 @pytest.mark.parametrize(
     ("problem", "order", "expected"),
     [

@@ -12,12 +12,13 @@ from boundmark.heuristics.slicing.plan_kernels import (
     all_ticks,
     anneal,
     evaluate_all,
+    excess_between,
     excess_memory,
     fit_pattern,
     slicing_arrays,
 )
 from boundmark.heuristics.slicing.simple_plans import patterns
-from boundmark.problems.arrays import IntArray
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import memory_taken, plan_times
 
@@ -48,6 +49,27 @@ def test_any_plan(data: st.DataObject) -> None:
     evaluate_all(arrays, np.stack([vectors, vectors]), latency, beyond)
     assert latency.tolist() == [sum(times)] * 2
     assert beyond.tolist() == [excess(sample, plan)] * 2
+
+
+@given(st.data())
+def test_memory_around_a_change(data: st.DataObject) -> None:
+    """A changed vector matters from its operator to the last that reads the output."""
+    sample = data.draw(instances())
+    old, new = data.draw(plans(sample)), data.draw(plans(sample))
+    first = data.draw(st.integers(0, sample.nodes - 1))
+    # So little memory that there would be no such instance.
+    capacity = frozen([data.draw(st.integers(0, 30)) for _ in range(sample.graph.devices)])
+    vectors, arrays = old.vectors.copy(), slicing_arrays(sample)._replace(capacity=capacity)
+    held = np.zeros((sample.nodes + 1, sample.graph.devices), np.int64)
+    over = np.empty(sample.nodes, np.int64)
+    before = excess_between(arrays, vectors, 0, sample.nodes - 1, 0, held, over)
+    assert before == over.sum() == excess_memory(arrays, vectors)
+    vectors[first] = new.vectors[first]
+    last = int(sample.graph.last_use[first])
+    gone = int((sample.graph.last_use < first).sum())
+    known = over[first : last + 1].sum()
+    after = before - known + excess_between(arrays, vectors, first, last, gone, held, over)
+    assert after == excess_memory(arrays, vectors) == over.sum()
 
 
 @given(st.integers(1, 50), st.lists(st.floats(0, 1), min_size=1, max_size=5))
