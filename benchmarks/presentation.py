@@ -6,10 +6,10 @@ names a `Presentation`.
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -18,6 +18,7 @@ from boundmark.problems.catalog import may_treat, problems
 from boundmark.problems.plugins import registered
 
 if TYPE_CHECKING:
+    from boundmark.benchmarks.suite import NamedInstance
     from boundmark.reports.plots.plot import Plot
 
 # What all solutions state, and the lines around the solution say.
@@ -57,6 +58,9 @@ class Loss:
     where: str
 
 
+InOrder: TypeAlias = "Callable[[NamedInstance, str, str, float, Mapping[str, int]], NamedInstance]"
+
+
 @dataclass(frozen=True)
 class Presentation:
     """How answers of one problem are shown and its tables read; every field has a plain default.
@@ -88,6 +92,9 @@ class Presentation:
         Names of other tools, for `solve --as`.
     as_tool
         Returns the solution as one of these takes it; raises `InvalidInputError` if it cannot.
+    in_order
+        Returns the instance of a model with its operators in the order of a file or a method, for
+        `solve --order`, given seconds and open dimensions; None if their order is nothing to it.
     """
 
     problem: str
@@ -103,6 +110,7 @@ class Presentation:
     remarks: "Callable[[Answer], Sequence[tuple[str, str]]]" = lambda answer: ()
     tools: tuple[str, ...] = ()
     as_tool: "Callable[[Answer, str], str]" = lambda answer, tool: ""
+    in_order: "InOrder | None" = None
 
 
 @cache

@@ -270,7 +270,7 @@ class Suite:
             try:
                 source = group.sources.load(member)
                 with naming(f"suite {self.name}: {where}"):
-                    made = self._of_source(group, member, source)
+                    made, without_room = self._of_source(group, member, source)
             except MissingFileError:
                 raise
             except BoundmarkError as why:
@@ -280,14 +280,19 @@ class Suite:
                 refused.append((where, why))
                 continue
             yield from made
+            for parameters, reason in without_room.items():
+                on_left_out(f"{where} {parameters}", f"suite {self.name}: {where}: {reason}")
         is_wrong = not all(isinstance(why, NoRoomError) for _, why in refused)
         if members and is_wrong and len(refused) == len(members):
             # Nothing is left: what is wrong with the first is likely wrong with the group.
             raise refused[0][1]
-        for where, reason in refused:
-            on_left_out(where, str(reason))
+        for where, error in refused:
+            on_left_out(where, str(error))
 
-    def _of_source(self, group: InstanceGroup, member: str, source: Any) -> list[NamedInstance]:
+    def _of_source(
+        self, group: InstanceGroup, member: str, source: Any
+    ) -> tuple[list[NamedInstance], dict[str, str]]:
+        """Return the instances of a member, and why there is no room with other parameters."""
         problem = problems()[self.problem]
         # The suite's device is for those that need one.
         usual = self.device if problem.needs_device(source) else None
@@ -296,7 +301,8 @@ class Suite:
             raise InvalidInputError("its costs came with it; expected no fusion.")
         if group.fuses and device is not None:
             device = fusing(device)
-        return [
+        made, without_room = _instances(problem, source, device, group.parameters)
+        named = [
             NamedInstance(
                 group.sources.dataset,
                 member,
@@ -308,8 +314,9 @@ class Suite:
                     *getattr(instance, "notes", ()),
                 ),
             )
-            for instance in _instances(problem, source, device, group.parameters)
+            for instance in made
         ]
+        return named, without_room
 
 
 @dataclass(frozen=True)
@@ -329,11 +336,29 @@ def _instances(
     source: object,
     device: Device | Cluster | None,
     parameters: Mapping[str, tuple[int | str, ...]],
-) -> Iterator[Instance]:
+) -> tuple[list[Instance], dict[str, str]]:
+    """Return the instances, and for parameters with which there is no room, the reason.
+
+    Raises
+    ------
+    NoRoomError
+        If there is none with any.
+    """
     make = problem.maker(source, device)
-    for values in itertools.product(*parameters.values()):
-        instance = make(dict(zip(parameters, values, strict=True)))
+    made: list[Instance] = []
+    without_room: dict[str, str] = {}
+    combinations = list(itertools.product(*parameters.values()))
+    for values in combinations:
+        given = dict(zip(parameters, values, strict=True))
+        try:
+            instance = make(given)
+        except NoRoomError as why:
+            without_room[" ".join(f"{name}={value}" for name, value in given.items())] = str(why)
+            if len(without_room) == len(combinations):
+                raise
+            continue
         # A stored instance that is taken as it is was meant to be solved.
         is_as_stored = isinstance(source, Instance) and not parameters
         if is_as_stored or not instance.is_redundant:
-            yield instance
+            made.append(instance)
+    return made, without_room

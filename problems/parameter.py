@@ -12,9 +12,23 @@ CHOICE = re.compile(r"[a-z0-9]+([-+][a-z0-9]+)*")
 # What suites and `boundmark solve` call something of their own, so that no parameter can.
 RESERVED = frozenset(
     {"dataset", "device", "file", "h", "help", "json", "members", "memory_limit", "method"}
-    | {"methods", "model", "optional", "out", "problem", "quiet", "seed", "time_limit"}
+    | {"methods", "model", "optional", "order", "out", "problem", "quiet", "seed", "time_limit"}
     | {"version", "workers"}
-    | {"as", "bounds", "dim", "dims", "given", "library", "max_gap", "solution", "tool", "wide"}
+    | {
+        "as",
+        "against",
+        "bounds",
+        "dim",
+        "dims",
+        "draws",
+        "given",
+        "library",
+        "max_gap",
+        "noise",
+        "solution",
+        "tool",
+        "wide",
+    }
 )
 
 

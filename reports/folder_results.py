@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.noise import Noise
 from boundmark.problems.regular_file import read_regular
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
 from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
@@ -45,7 +46,7 @@ class FolderResults:
         What tells the run from others.
     rows_digest
         What tells these rows and traces from others; see `stored.made_from`.
-    history, highlight, baseline
+    history, highlight, baseline, noises
         As in `ProblemResults`.
     """
 
@@ -61,6 +62,7 @@ class FolderResults:
     history: pd.DataFrame | None = None
     highlight: tuple[str, ...] = ()
     baseline: str | None = None
+    noises: tuple[Noise, ...] = ()
 
     @property
     def problems(self) -> list[str]:
@@ -89,7 +91,7 @@ class FolderResults:
         traces = self.traces[is_among(self.traces["task_id"], values_of(tasks["task_id"]))]
         return ProblemResults(
             problem, tasks, certified, traces, self.store, grouping, self.history, self.highlight,
-            self.baseline,
+            self.baseline, self.noises,
         )  # fmt: skip
 
 

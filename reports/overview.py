@@ -17,8 +17,10 @@ from boundmark.reports.text import count, integer, natural_order, plain, size
 
 
 def title(folder: FolderResults) -> str:
-    """Return the page's title."""
-    suites = sorted(set(folder.tasks["suite"].dropna()))
+    """Return the page's title; several parts of one suite have the suite's name."""
+    parts = sorted(set(folder.tasks["suite"].dropna()))
+    whole = {part.partition("/")[0] for part in parts}
+    suites = sorted(whole) if len(whole) < len(parts) else parts
     return "boundmark: " + ", ".join(suites) if suites else "boundmark"
 
 

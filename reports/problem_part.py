@@ -20,6 +20,7 @@ from boundmark.reports.sections.answer import answer_section, dataset_section
 from boundmark.reports.sections.comparisons import statistics_section
 from boundmark.reports.sections.instances import MOST_BYTES, detail_section
 from boundmark.reports.sections.methods import speedup_section
+from boundmark.reports.sections.robustness import robustness_section
 from boundmark.reports.sections.trends import trend_section
 from boundmark.reports.stored.parquet import parquet_bytes
 from boundmark.reports.tables.comparisons import (
@@ -29,6 +30,7 @@ from boundmark.reports.tables.comparisons import (
     method_statistics,
 )
 from boundmark.reports.tables.methods import speedup_table
+from boundmark.reports.tables.robustness import robustness_table
 from boundmark.reports.text import count, file_name
 
 
@@ -99,9 +101,13 @@ def _computed(
     speedups = speedup_table(results.tasks, results.certified, baselines)
     if baselines:
         tables["speedups"] = speedups
+    robustness = robustness_table(results, baselines)
+    if results.noises:
+        tables["robustness"] = robustness
     made = [
         answer_section(results, tables),
         speedup_section(speedups),
+        robustness_section(robustness),
         *(make(results, tables) for make in report.sections),
         dataset_section(results, tables),
         statistics_section(tables),

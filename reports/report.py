@@ -9,6 +9,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.lookup import find
+from boundmark.problems.noise import Noise
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
 from boundmark.reports.comparison.verdict import read_verdict
 from boundmark.reports.dictionary import described
@@ -68,6 +69,8 @@ class ReportOptions:
         Whether to write a draft, which says so: of documents that the checker has not seen.
     comparison
         `comparison.json` of this run with an earlier one, whose verdict stands first.
+    noises
+        How times are drawn to see what is left of leads over a baseline; empty for not at all.
     """
 
     history: Path | None = None
@@ -75,6 +78,7 @@ class ReportOptions:
     baseline: str | None = None
     unchecked: bool = False
     comparison: Path | None = None
+    noises: tuple[Noise, ...] = ()
 
 
 def write_report(
@@ -120,7 +124,12 @@ def write_report(
     named = [*options.highlight, *([] if options.baseline is None else [options.baseline])]
     for name in named:
         find(f"method in {directory}", name, treated)
-    folder = replace(folder, highlight=tuple(options.highlight), baseline=options.baseline)
+    folder = replace(
+        folder,
+        highlight=tuple(options.highlight),
+        baseline=options.baseline,
+        noises=options.noises,
+    )
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
     verdict: tuple[str, ...] = ()

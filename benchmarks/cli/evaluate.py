@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import ParameterCommand
+from boundmark.benchmarks.cli.options import ParameterCommand, read_deviations
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,
@@ -20,6 +20,7 @@ from boundmark.benchmarks.cli.solving import (
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
+    from boundmark.benchmarks.robustness import Robustness
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
 WORSE = 1
@@ -37,8 +38,26 @@ WORSE = 1
     "--max-gap", type=float, metavar="PERCENT",
     help="Exit with 1 if the cost may be more than this above the optimum; 3 without a bound.",
 )  # fmt: skip
+@click.option(
+    "--noise", callback=read_deviations, metavar="FRACTIONS",
+    help="Draw times around their values with these standard deviations, e.g. 0.1,0.2,0.5.",
+)  # fmt: skip
+@click.option(
+    "--draws", type=int, default=100, show_default=True, help="How often, for each of them."
+)
+@click.option(
+    "--against", metavar="METHOD",
+    help="Hold the solution against this method's; the problem's usual baseline without.",
+)  # fmt: skip
 def evaluate(
-    model: str, solution: Path, bounds: Path | None, max_gap: float | None, request: SolvingRequest
+    model: str,
+    solution: Path,
+    bounds: Path | None,
+    max_gap: float | None,
+    noise: tuple[float, ...],
+    draws: int,
+    against: str | None,
+    request: SolvingRequest,
 ) -> None:
     """Grade a solution: what SOLUTION of MODEL costs, and how far above the optimum that can be.
 
@@ -46,16 +65,23 @@ def evaluate(
     an integer for each name, a list of rows, or a stored solution. Operators are called by their
     names or numbers. MODEL and options are as for `solve`; parameters that are not given, such as
     the number of stages, are those that the solution uses.
+
+    With --noise, the solution and that of a baseline are costed again with times drawn around
+    their values: what the cost becomes, and what is left of the lead.
     """
     from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
     from boundmark.benchmarks.grading import bound_plan, graded, instance_and_solution
+    from boundmark.benchmarks.robustness import robustness
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
 
     settings = request.settings()
     _check_options(max_gap, bounds, request.methods)
+    if not noise and against is not None:
+        raise click.UsageError("--against is given without --noise; expected both.")
     clock = WallClock.of_command(settings.time_limit_seconds)
     given = instance_and_solution(model, solution, *request.source)
+    noisy = robustness(given, noise, draws, against) if noise else None
     if bounds is not None:
         answer = _with_stored_bound(given, bounds, clock.spent())
         files: dict[str, Path] = {}
@@ -71,11 +97,14 @@ def evaluate(
         )
     grade = _grade(answer, max_gap)
     if request.as_json:
-        print_json(answer, files, {"max_gap": max_gap, "grade": grade})
+        more = {"noise": None if noisy is None else _noise_json(noisy)}
+        print_json(answer, files, {"max_gap": max_gap, "grade": grade, **more})
     else:
         with wide_tables(request.wide):
             print_answer(answer, files)
         print_losses(answer)
+        if noisy is not None:
+            _print_noise(noisy)
         if grade is not None:
             click.echo(f"grade            {grade} (at most {max_gap:g} % asked for)")
     if answer.interrupted:
@@ -84,6 +113,36 @@ def evaluate(
         click.echo("There is no certified bound, so nothing is known of the gap.", err=True)
         sys.exit(NOTHING_FOUND)
     sys.exit(WORSE if grade == "failed" else 0)
+
+
+def _print_noise(noisy: "Robustness") -> None:
+    """Print a line for each standard deviation of the times."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from boundmark.reports.text import decimal, percent
+
+    click.echo(
+        f"baseline         {noisy.baseline}, {noisy.baseline_cost:,}: led by "
+        f"{percent(noisy.lead)} % without noise"
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("noise", "cost", "lead %", "5 % to 95 % of draws", "ahead %"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for deviation, lead in noisy.by_deviation.items():
+        table.add_row(
+            f"{deviation:g}", f"x {decimal(lead.cost, 3)}", percent(lead.lead),
+            f"{percent(lead.low)} to {percent(lead.high)}", percent(lead.ahead),
+        )  # fmt: skip
+    Console().print(table)
+
+
+def _noise_json(noisy: "Robustness") -> dict[str, Any]:
+    """Return the same for programs."""
+    from dataclasses import asdict
+
+    rows = [{"noise": noise, **asdict(lead)} for noise, lead in noisy.by_deviation.items()]
+    return {**asdict(noisy), "by_deviation": rows}
 
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":

@@ -122,3 +122,15 @@ def fail_over(chosen: tuple[str, ...], counts: Mapping[Any, int]) -> None:
     if found:
         click.echo(f"failed: {', '.join(found)}", err=True)
         sys.exit(1)
+
+
+def read_deviations(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[float, ...]:
+    """Return the numbers of `--noise`, which are separated by commas."""
+    try:
+        return tuple(float(part) for part in (value or "").split(",") if part.strip())
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{value!r} has something else than numbers; expected fractions such as 0.1,0.2."
+        ) from error

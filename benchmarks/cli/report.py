@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
-from boundmark.benchmarks.cli.options import fail_on_option, fail_over
+from boundmark.benchmarks.cli.options import fail_on_option, fail_over, read_deviations
 
 FORMATS = {
     "html": "html", "md": "md", "markdown": "md", "latex": "latex", "tex": "latex", "csv": "csv",
@@ -36,6 +36,14 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     "--baseline", metavar="NAME", help="Method to hold the solutions of all others against."
 )
 @click.option(
+    "--noise", callback=read_deviations, metavar="FRACTIONS",
+    help="Add what is left of leads over a baseline if times are drawn around their values with "
+    "these standard deviations, e.g. 0.1,0.2,0.5.",
+)  # fmt: skip
+@click.option(
+    "--draws", type=int, default=100, show_default=True, help="How often, for each of them."
+)
+@click.option(
     "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Parquet file of earlier runs: this one is added to it, and the page shows trends.",
 )  # fmt: skip
@@ -56,6 +64,8 @@ def report(
     formats: tuple[str, ...],
     highlight: tuple[str, ...],
     baseline: str | None,
+    noise: tuple[float, ...],
+    draws: int,
     history: Path | None,
     comparison: Path | None,
     unchecked: bool,
@@ -68,6 +78,7 @@ def report(
     has accepted them before; what it rejects is left out, and the next best is checked.
     """
     from boundmark.benchmarks.cli.tables import print_certified_table
+    from boundmark.problems.noise import Noise
     from boundmark.reports.report import ReportOptions, write_report
     from boundmark.reports.sections.failures import DRAFT
     from boundmark.reports.stored.parquet import read_table
@@ -78,7 +89,8 @@ def report(
     gc.disable()
     try:
         with check_progress(quiet) as on_check:
-            options = ReportOptions(history, highlight, baseline, unchecked, comparison)
+            noises = tuple(Noise(deviation, draws) for deviation in noise)
+            options = ReportOptions(history, highlight, baseline, unchecked, comparison, noises)
             written = write_report(directory, formats, options, on_check)
     finally:
         gc.enable()

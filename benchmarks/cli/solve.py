@@ -1,7 +1,9 @@
 """`boundmark solve`: one model, its best solution, and how far from optimal it can be."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +16,9 @@ from boundmark.benchmarks.cli.solving import (
     search,
     solving_options,
 )
+
+if TYPE_CHECKING:
+    from boundmark.benchmarks.suite import NamedInstance
 
 
 @click.command(cls=ParameterCommand, problems=registered_problems)
@@ -28,7 +33,14 @@ from boundmark.benchmarks.cli.solving import (
     help="Print the solution alone, as this tool takes it: vllm, device-map, llama.cpp, megatron, "
     "torch, deepspeed or onnxruntime for chains of repeated blocks.",
 )  # fmt: skip
-def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequest) -> None:
+@click.option(
+    "--order", metavar="FILE|METHOD",
+    help="Operators run in the order of this file, or in that which a method such as btsearch "
+    "finds for the model, where a problem has them run in one.",
+)  # fmt: skip
+def solve(
+    model: str, given: Path | None, tool: str | None, order: str | None, request: SolvingRequest
+) -> None:
     """Solve one instance: MODEL is a file or a data set's member.
 
     Without --problem, it is the first problem listed by `boundmark problems` that is about such a
@@ -54,6 +66,10 @@ def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequ
     from boundmark.problems.catalog import problems
 
     settings = request.settings()
+    if order is not None and (given is not None or len(request.several()) > 1):
+        raise click.UsageError(
+            "--order makes one instance; expected no --solution, and one value per parameter."
+        )
     if len(request.several()) > 1:
         if tool is not None:
             raise click.UsageError("--as prints one solution; expected one value per parameter.")
@@ -64,6 +80,8 @@ def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequ
     if given is not None:
         own = instance_and_solution(model, given, *request.source)
     source = own.source if own else named_instance(model, *request.source)
+    if order is not None:
+        source = _in_order(source, model, order, clock.remaining() / 2, request.dims)
     if tool is not None:
         _check_tool(tool, source.instance.problem)
     plan = MethodPlan.of(problems()[source.instance.problem], request.methods)
@@ -82,6 +100,23 @@ def solve(model: str, given: Path | None, tool: str | None, request: SolvingRequ
     if answer.objective is None and answer.certified_bound is None:
         click.echo("No method found a solution or a bound; the notes say why.", err=True)
         sys.exit(NOTHING_FOUND)
+
+
+def _in_order(
+    source: "NamedInstance", model: str, order: str, seconds: float, dims: Mapping[str, int]
+) -> "NamedInstance":
+    """Return the instance with its operators in an order; refuse problems that know none."""
+    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.problems.catalog import problems
+
+    problem = source.instance.problem
+    in_order = presentation_of(problem).in_order
+    if in_order is None:
+        able = [name for name in problems() if presentation_of(name).in_order is not None]
+        raise click.UsageError(
+            f"--order is given for problem {problem!r}; expected one of {', '.join(able)}."
+        )
+    return in_order(source, model, order, seconds, dims)
 
 
 def _check_tool(tool: str, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""`boundmark split`: one ONNX file for each stage of a partition."""
+"""`boundmark split`: one ONNX file for each stage of a partition or segment of a placement."""
 
 import sys
 from pathlib import Path
@@ -12,18 +12,22 @@ from boundmark.benchmarks.cli.options import dim_option
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--solution", required=True, metavar="FILE", type=click.Path(path_type=Path),
-    help="Partition, in a form that `boundmark evaluate` reads.",
+    help="Partition or placement, in a form that `boundmark evaluate` reads.",
+)  # fmt: skip
+@click.option(
+    "--problem", type=click.Choice(["pipeline", "placement"]), default="pipeline",
+    show_default=True, help="What the solution is of.",
 )  # fmt: skip
 @click.option(
     "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the stages' models.",
+    help="Folder for the parts' models.",
 )  # fmt: skip
 @click.option("-k", "--k", metavar="INTEGER", help="Number of stages, if not as many as it uses.")
-@click.option("--device", metavar="NAME|FILE", help="Device that a stored solution is for.")
+@click.option("--device", metavar="NAME|FILE", help="Device or cluster of the solution.")
 @dim_option
 @click.option(
     "--check/--no-check", default=True, show_default=True,
-    help="Run the model and its stages on random inputs, and compare (needs onnxruntime).",
+    help="Run the model and its parts on random inputs, and compare (needs onnxruntime).",
 )  # fmt: skip
 @click.option(
     "--time", "is_timed", is_flag=True,
@@ -32,6 +36,7 @@ from boundmark.benchmarks.cli.options import dim_option
 def split(
     model: Path,
     solution: Path,
+    problem: str,
     out: Path,
     k: str | None,
     device: str | None,
@@ -41,24 +46,39 @@ def split(
 ) -> None:
     """Cut an ONNX MODEL into one file for each stage of a partition.
 
-    Stages are numbered in the order in which data flows. Each stage's inputs and outputs bear the
-    names of the model's tensors, and their sizes are fixed. Weights are copied to every stage that
-    reads them.
+    With --problem placement, there is a file for each segment: what a device runs before it needs
+    something from another one. Parts are numbered in the order in which data flows. Each part's
+    inputs and outputs bear the names of the model's tensors, and their sizes are fixed. Weights are
+    copied to every part that reads them.
     """
     from boundmark.benchmarks.pipeline.measure import compared
-    from boundmark.benchmarks.pipeline.stage_files import cut_stages, is_available, written
+    from boundmark.benchmarks.pipeline.stage_files import (
+        CutModel,
+        cut_segments,
+        cut_stages,
+        is_available,
+        written,
+    )
     from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings
     from boundmark.bounds.checker import printable
 
-    cut = cut_stages(model, solution, k, device, dims)
+    if problem == "placement" and (k is not None or is_timed):
+        raise click.UsageError("-k and --time are for partitions; expected neither.")
+    cut = (
+        cut_segments(model, solution, device, dims)
+        if problem == "placement"
+        else cut_stages(model, solution, k, device, dims)
+    )
+    devices = [""] * len(cut.models) if isinstance(cut, CutModel) else cut.devices
     paths = written(cut, out)
     for note in cut.notes:
         click.echo(printable(f"warning: {note}"), err=True)
-    for one, path in zip(cut.models, paths, strict=True):
+    for one, path, where in zip(cut.models, paths, devices, strict=True):
         graph = one.model.graph
+        on = f" on {where}" if where else ""
         click.echo(
             printable(
-                f"{path}: {one.operators} operators, {len(graph.input)} inputs, "
+                f"{path}: {one.operators} operators{on}, {len(graph.input)} inputs, "
                 f"{len(graph.output)} outputs"
             )
         )
@@ -66,12 +86,12 @@ def split(
         click.echo("not run: onnxruntime is not installed; pip install 'boundmark[onnxruntime]'")
     elif check:
         _check(model, paths, dims)
-    if is_timed:
+    if is_timed and isinstance(cut, CutModel):
         compared(cut, paths, MeasurementSettings()).print()
 
 
 def _check(model: Path, paths: list[Path], dims: dict[str, int]) -> None:
-    """Compare the stages with the model, and end the command if they compute something else."""
+    """Compare the parts with the model, and end the command if they compute something else."""
     from boundmark.benchmarks.pipeline.stage_files import TOLERANCE, largest_difference
 
     difference, largest = largest_difference(model, paths, dims)
@@ -79,5 +99,5 @@ def _check(model: Path, paths: list[Path], dims: dict[str, int]) -> None:
     if not difference and not largest:
         click.echo("all outputs are 0 or no numbers, which shows nothing", err=True)
     if not difference <= TOLERANCE * largest:
-        click.echo("the stages do not compute what the model does", err=True)
+        click.echo("the parts do not compute what the model does", err=True)
         sys.exit(1)

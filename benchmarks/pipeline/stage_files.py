@@ -1,4 +1,8 @@
-"""The stages of a partition as ONNX files: cut, written, and compared with the whole model."""
+"""The parts of a model as ONNX files: cut, written, and compared with the whole model.
+
+Parts are the stages of a partition, or the segments of a placement: what a device runs before it
+needs something from another one.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,12 +59,10 @@ def cut_stages(
     """
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.datasets.pipeline.onnx_split import split_model
-    from boundmark.problems.errors import InvalidInputError
     from boundmark.problems.pipeline import Partition, PipelineInstance
     from boundmark.problems.pipeline.instance import in_pipeline_order
 
-    if model.suffix.lower() != ".onnx":
-        raise InvalidInputError(f"{model} is no ONNX file; expected the suffix .onnx.")
+    _refuse_other_than_onnx(model)
     given = instance_and_solution(
         str(model), solution, {} if k is None else {"k": k}, "pipeline", device, dims
     )
@@ -73,8 +75,68 @@ def cut_stages(
     return CutModel(instance, partition, models, given.source.costs, notes)
 
 
-def written(cut: CutModel, folder: Path) -> list[Path]:
-    """Write the stages' models into a folder, and return their files.
+@dataclass(frozen=True)
+class CutPlacement:
+    """A model that was cut by a placement.
+
+    Attributes
+    ----------
+    devices
+        Name of the device of each part.
+    models
+        Of the parts, in an order in which data flows.
+    notes
+        What was taken for granted, as sentences.
+    """
+
+    devices: tuple[str, ...]
+    models: "Sequence[StageModel]"
+    notes: tuple[str, ...]
+
+
+def cut_segments(
+    model: Path, solution: Path, device: str | None, dims: Mapping[str, int]
+) -> CutPlacement:
+    """Cut an ONNX file by the placement in another file.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model is no ONNX file, the solution no placement of it, or operators were fused.
+    """
+    from boundmark.benchmarks.grading import instance_and_solution
+    from boundmark.datasets.pipeline.onnx_split import split_model
+    from boundmark.problems.errors import InvalidInputError
+    from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
+    from boundmark.problems.placement.schedule import PlacementSchedule
+    from boundmark.problems.placement.segments import segments
+
+    _refuse_other_than_onnx(model)
+    given = instance_and_solution(str(model), solution, {}, "placement", device, dims)
+    instance = given.source.instance
+    assert isinstance(instance, PlacementInstance)
+    if instance.fusion != NO_FUSION:
+        raise InvalidInputError(
+            f"{solution} places operators fused by the rules {instance.fusion!r}; "
+            f"expected a placement of the model's own operators."
+        )
+    placed = PlacementSchedule.from_json(given.document).devices
+    numbers, by_segment = segments(instance.dag, placed)
+    parts = dict(zip(instance.graph.names, numbers.tolist(), strict=True))
+    models = split_model(model, parts, range(len(by_segment)), dims)
+    devices = tuple(instance.graph.device_names[at] for at in by_segment)
+    return CutPlacement(devices, models, (*given.source.notes, *given.notes))
+
+
+def _refuse_other_than_onnx(model: Path) -> None:
+    from boundmark.problems.errors import InvalidInputError
+
+    if model.suffix.lower() != ".onnx":
+        raise InvalidInputError(f"{model} is no ONNX file; expected the suffix .onnx.")
+
+
+def written(cut: CutModel | CutPlacement, folder: Path) -> list[Path]:
+    """Write the parts' models into a folder, and return their files.
 
     Raises
     ------

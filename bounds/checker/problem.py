@@ -14,7 +14,7 @@ class Problem(NamedTuple):
     objective
         Returns what a solution costs, from its fields.
     solution_fields
-        Names of these.
+        Names of these; a solution may have the `optional_fields` beside.
     kinds
         For each kind of certificate, the function that returns what a payload proves.
     """
@@ -23,3 +23,4 @@ class Problem(NamedTuple):
     objective: Callable[[Any, dict[str, Any]], int]
     solution_fields: frozenset[str]
     kinds: Mapping[str, Callable[[Any, Any], int]]
+    optional_fields: tuple[str, ...] = ()

@@ -20,7 +20,11 @@ PROBLEMS = {
         ordering.read_instance, ordering.objective, ordering.SOLUTION_FIELDS, ordering.KINDS
     ),
     "slicing": Problem(
-        slicing.read_instance, slicing.objective, slicing.SOLUTION_FIELDS, slicing.KINDS
+        slicing.read_instance,
+        slicing.objective,
+        slicing.SOLUTION_FIELDS,
+        slicing.KINDS,
+        slicing.OPTIONAL_FIELDS,
     ),
     "layers": Problem(layers.read_instance, layers.objective, layers.SOLUTION_FIELDS, layers.KINDS),
 }

@@ -42,15 +42,15 @@ def printable(name: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
 
 
-def fields(value: Any, what: str, names: set[str]) -> dict[str, Any]:
-    """Return an object that has exactly these fields."""
+def fields(value: Any, what: str, names: set[str], more: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return an object that has exactly the fields of these names, and perhaps more."""
     expected = f"{what} is not an object with the fields {', '.join(sorted(names)) or '(none)'}"
     if type(value) is not dict:
         raise Rejected(f"{expected}, but {quoted(value)}")
     for name in sorted(names - set(value)):
         raise Rejected(f"{expected}: it lacks {name}")
     for name in value:
-        if name not in names:
+        if name not in names and name not in more:
             raise Rejected(f"{expected}: it has {quoted(name)}")
     return value
 

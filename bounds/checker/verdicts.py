@@ -43,11 +43,12 @@ def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
             # Who gives a solution of their own need not say who found it.
             head.add("producer")
             _check_producer(solution, "solution")
-        solution = fields(solution, "the solution", head | problem.solution_fields)
+        required = head | problem.solution_fields
+        solution = fields(solution, "the solution", required, problem.optional_fields)
         text(solution["format"], "the solution's format", SOLUTION_FORMAT)
         _check_belongs(solution, instance, "solution")
         stated = integer(solution["objective"], "the solution's objective", 0, LARGEST_AMOUNT)
-        answer = {name: solution[name] for name in problem.solution_fields}
+        answer = {name: solution[name] for name in solution.keys() - head}
         objective = problem.objective(read, answer)
         if stated != objective:
             raise Rejected(f"the solution's objective is not what it costs, {objective}")

@@ -19,7 +19,17 @@ SLICE_POTENTIALS = Method(
     params={"classes": 0},
 )
 
+SLICE_MEMORY = Method(
+    name="slice-memory",
+    problem="slicing",
+    kind="bound",
+    summary="The same as slice-potentials, over the widths for which devices have memory.",
+    run=Deferred("boundmark.bounds.slicing.slice_potentials:run_with_memory"),
+    params={"classes": 0},
+)
+
 METHODS: tuple[Method, ...] = (
     SLICE_COMPUTE,
     SLICE_POTENTIALS,
+    SLICE_MEMORY,
 )

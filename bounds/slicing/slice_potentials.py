@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.slicing.potentials import slice_potentials
+from boundmark.bounds.checker.slicing.potentials import slice_memory, slice_potentials
 from boundmark.bounds.checker.slicing.ticks import (
     MOST_COMBINED,
     LeastTicks,
@@ -31,6 +31,7 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
 KIND = "slice-potentials/1"
+MEMORY_KIND = "slice-memory/1"
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,39 @@ def run(
     UnsupportedError
         If the checker would take too long.
     """
+    _report(instance, budget, progress, (classes, settings), with_memory=False)
+
+
+def run_with_memory(
+    instance: SlicingInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    classes: int,
+    settings: PotentialSettings = PotentialSettings(),
+    **params: Any,
+) -> None:
+    """Report the same bounds over the widths for which devices have memory.
+
+    Raises
+    ------
+    UnsupportedError
+        If the checker would take too long, or if no plan fits into memory, which is proven then.
+    """
+    _report(instance, budget, progress, (classes, settings), with_memory=True)
+
+
+def _report(
+    instance: SlicingInstance,
+    budget: Budget,
+    progress: Progress,
+    choice: tuple[int, PotentialSettings],
+    *,
+    with_memory: bool,
+) -> None:
+    classes, settings = choice
+    kind, method = (MEMORY_KIND, "slice-memory") if with_memory else (KIND, "slice-potentials")
+    prove = slice_memory if with_memory else slice_potentials
     read = checker.check_instance(instance.to_json())
     begins = all_begins(instance, classes, settings)
     ends = [
@@ -98,14 +132,21 @@ def run(
     def offer(potentials: list[list[list[int]]]) -> None:
         nonlocal best
         payload = {"classes": begins, "potentials": potentials}
-        bound = slice_potentials(read, payload)
+        bound = prove(read, payload)
         if bound > best:
             best = bound
-            progress.bound(Certificate.of(instance, KIND, bound, payload, "slice-potentials"))
+            progress.bound(Certificate.of(instance, kind, bound, payload, method))
 
     try:
         searching = budget.part(settings.searching)
-        improve(Passing(operators(read, both)), searching.is_spent, offer, settings)
+        found = operators(read, both, with_memory=with_memory)
+        for operator, name in zip(found, instance.graph.names, strict=True):
+            if not any(map(operator.is_possible, operator.own)):
+                raise UnsupportedError(
+                    f"no slicing meets the memory limits: while operator {name!r} runs, what all "
+                    "devices hold at least exceeds their memory, however it is divided."
+                )
+        improve(Passing(found), searching.is_spent, offer, settings)
     except checker.TooLarge as error:
         raise UnsupportedError("the model is too large for the checker.") from error
 
@@ -142,7 +183,9 @@ class Passing:
         self._factors = [factor_of(operator) for operator in operators]
         self._producers = [operator.producers for operator in operators]
         self.added = [[np.zeros(len(row)) for row in operator.classes] for operator in operators]
-        self._own = [np.zeros(len(operator.own)) for operator in operators]
+        # What memory does not allow costs more than any plan.
+        most = [[2.0**53 * (not one.is_possible(own)) for own in one.own] for one in operators]
+        self._own = [np.array(row) for row in most]
         self._readers: list[list[tuple[int, int]]] = [[] for _ in operators]
         for reader, producers in enumerate(self._producers):
             for place, producer in enumerate(producers):

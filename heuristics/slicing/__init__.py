@@ -53,6 +53,17 @@ GENEFLOW = Method(
     requires=("pymoo",),
 )
 
+MEMORIANOVA = Method(
+    name="memorianova",
+    problem="slicing",
+    kind="heuristic",
+    summary="The paper's design: btsearch orders operators, geneflow slices ([MEMORIANOVA24]).",
+    run=Deferred("boundmark.heuristics.slicing.memorianova:run"),
+    params={"population": 100, "generations": 1_000_000},
+    seeded=True,
+    requires=("pymoo",),
+)
+
 SLICE_SEARCH = Method(
     name="slice-search",
     problem="slicing",
@@ -61,6 +72,7 @@ SLICE_SEARCH = Method(
     run=Deferred("boundmark.heuristics.slicing.slice_search:run"),
     params={"evaluations": 0},
     seeded=True,
+    version=2,
 )
 
 METHODS: tuple[Method, ...] = (
@@ -70,5 +82,6 @@ METHODS: tuple[Method, ...] = (
     LAYER_PIPELINE,
     BEST_RESPONSE,
     GENEFLOW,
+    MEMORIANOVA,
     SLICE_SEARCH,
 )

@@ -14,8 +14,15 @@ import numpy as np
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.slicing.best_response import best_responses
 from boundmark.heuristics.slicing.incumbent import PlanIncumbent
-from boundmark.heuristics.slicing.plan_kernels import anneal
+from boundmark.heuristics.slicing.plan_kernels import (
+    SlicingArrays,
+    anneal,
+    excess_memory,
+    fit_pattern,
+    operator_ticks,
+)
 from boundmark.heuristics.slicing.simple_plans import (
+    Fractions,
     divided,
     layers,
     one_device_pattern,
@@ -23,6 +30,7 @@ from boundmark.heuristics.slicing.simple_plans import (
     shares_pattern,
     speeds,
 )
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
@@ -73,6 +81,9 @@ def run(
     starts = [divided(instance, one_device_pattern(devices, d)) for d in range(devices)]
     starts += [divided(instance, shares_pattern(speeds(instance))), layers(instance)]
     fits = [best.evaluate(start) for start in starts]
+    generator = np.random.default_rng(seed)
+    if not any(fits):
+        starts.append(_first_repaired(best, fractions, starts, budget))
     if devices == 1 or budget.is_spent():
         _require(best)
         return
@@ -80,13 +91,18 @@ def run(
         vectors = best.solution.vectors.copy()
         best_responses(best.arrays, fractions, vectors, budget)
         best.evaluate(vectors)
-    generator, vectors = np.random.default_rng(seed), starts[-1].copy()
+    vectors = starts[-1].copy()
     steps, done, hottest = settings.first_steps, 0, cycle(settings.hottest)
     while not budget.is_spent() and best.cost and (not evaluations or done < evaluations):
         steps = min(steps, evaluations - done) if evaluations else steps
         began = budget.remaining()
         # As long as no plan fits into memory, go on from the last one.
-        vectors = best.solution.vectors.copy() if best.cost < NO_COST else vectors
+        if best.cost < NO_COST:
+            vectors = best.solution.vectors.copy()
+        elif done:
+            vectors = _random_plan(instance, generator)
+            repair(best.arrays, fractions, vectors, budget)
+            best.evaluate(vectors)
         scale = min(best.cost, int(instance.graph.work.sum()) + 1)
         # Exceeding the memory by a byte must not pay.
         penalty = _penalty(instance, scale) if all(fits) else scale // 1000 + 1
@@ -105,6 +121,69 @@ def run(
     _require(best)
 
 
+def repair(arrays: SlicingArrays, fractions: Fractions, vectors: IntArray, budget: Budget) -> None:
+    """Change vectors in place until a plan fits into memory, or no operator's change helps.
+
+    Each operator in turn tries the given fractions and those of the operators that it reads and
+    that read it, and takes the one after which devices exceed their memory least; of equals, that
+    with which it and its readers take the fewest ticks.
+    """
+    excess = excess_memory(arrays, vectors)
+    is_better = True
+    while excess and is_better:
+        is_better = False
+        for operator in range(len(arrays.length)):
+            if not excess or budget.is_spent():
+                return
+            after = _least_excess(arrays, fractions, vectors, operator)
+            is_better |= after < excess
+            excess = after
+
+
+def _least_excess(
+    arrays: SlicingArrays, fractions: Fractions, vectors: IntArray, operator: int
+) -> int:
+    """Give an operator the vector with the least excess, and return that."""
+    inputs = arrays.edges[arrays.start[operator] : arrays.start[operator + 1], 0]
+    first, end = arrays.reader_start[operator : operator + 2]
+    readers = arrays.readers[first:end].tolist()
+    near = [vectors[other] / arrays.length[other] for other in (*inputs.tolist(), *readers)]
+
+    def cost() -> tuple[int, int]:
+        ticks = sum(operator_ticks(arrays, vectors, one) for one in (operator, *readers))
+        return excess_memory(arrays, vectors), ticks
+
+    least, kept = cost(), vectors[operator].copy()
+    for pattern in (*fractions, *near):
+        fit_pattern(arrays.length[operator], np.ascontiguousarray(pattern), vectors[operator])
+        found = cost()
+        if found < least:
+            least, kept = found, vectors[operator].copy()
+    vectors[operator] = kept
+    return least[0]
+
+
+def _first_repaired(
+    best: PlanIncumbent, fractions: Fractions, starts: list[IntArray], budget: Budget
+) -> IntArray:
+    """Repair plans, those first that exceed memory least, until one fits; return the last."""
+    order = sorted(starts, key=lambda plan: excess_memory(best.arrays, plan))
+    for start in order:
+        vectors = start.copy()
+        repair(best.arrays, fractions, vectors, budget)
+        if best.evaluate(vectors) or budget.is_spent():
+            break
+    return vectors
+
+
+def _random_plan(instance: SlicingInstance, generator: np.random.Generator) -> IntArray:
+    """Return a plan with random vectors."""
+    graph = instance.graph
+    drawn = generator.integers(graph.length[:, None] + 1, size=(graph.nodes, graph.devices - 1))
+    ends = [np.zeros((graph.nodes, 1), np.int64), graph.length[:, None]]
+    return np.ascontiguousarray(np.hstack([ends[0], np.sort(drawn, axis=1), ends[1]]))
+
+
 def _penalty(instance: SlicingInstance, scale: int) -> int:
     """Return 0 if each device has room for all tensors and the largest parameters."""
     graph = instance.graph
@@ -116,4 +195,6 @@ def _penalty(instance: SlicingInstance, scale: int) -> int:
 
 def _require(best: PlanIncumbent) -> None:
     if best.cost == NO_COST:
-        raise UnsupportedError("no plan was found that fits into the devices' memory.")
+        raise UnsupportedError(
+            "no plan was found that fits into the devices' memory; that there is none is not shown."
+        )

@@ -7,6 +7,7 @@ from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
 from boundmark.problems.pipeline.costs import pipeline_graph, pipeline_graph_of
 from boundmark.problems.pipeline.graph import NODE_COSTS, PipelineGraph
 from boundmark.problems.pipeline.instance import FOLDED, SEPARATE, PipelineInstance
+from boundmark.problems.pipeline.objective import noisy_costs
 from boundmark.problems.pipeline.partition import NAMING, TABLE, Partition
 from boundmark.problems.problem import CostModel, Problem
 
@@ -38,6 +39,9 @@ PROBLEM = Problem(
     precedence=10,
     naming=NAMING,
     table=TABLE,
+    noisy_costs=lambda instance, partition, noise: noisy_costs(
+        instance.graph, partition.stages, instance.k, noise
+    ),
 )
 
 __all__ = ["PROBLEM", "Partition", "PipelineInstance"]

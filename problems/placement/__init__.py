@@ -16,6 +16,7 @@ from boundmark.problems.placement.instance import (
     NO_FUSION,
     PlacementInstance,
 )
+from boundmark.problems.placement.noisy import noisy_makespans
 from boundmark.problems.placement.schedule import NAMING, TABLE, PlacementSchedule
 from boundmark.problems.problem import CostModel, Problem
 
@@ -75,6 +76,7 @@ PROBLEM = Problem(
     precedence=30,
     naming=NAMING,
     table=TABLE,
+    noisy_costs=noisy_makespans,
 )
 
 __all__ = [

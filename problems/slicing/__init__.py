@@ -8,12 +8,18 @@ from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.slicing.graph import SlicingGraph
 from boundmark.problems.slicing.instance import SlicingInstance
+from boundmark.problems.slicing.latency import noisy_latencies
 from boundmark.problems.slicing.plan import NAMING, TABLE, SlicingPlan
 
 
 def default_cluster() -> Cluster:
     """Return the default cluster."""
     return shipped().clusters[DEFAULT_CLUSTER]
+
+
+def make_instance(graph: SlicingGraph, edge_devices: int, memory_percent: int) -> SlicingInstance:
+    """Return the instance with these parameters; see `SlicingInstance.of`."""
+    return SlicingInstance.of(graph, edge_devices, memory_percent)
 
 
 PROBLEM = Problem(
@@ -30,18 +36,26 @@ PROBLEM = Problem(
             0,
             "all of the cluster",
         ),
+        IntegerParameter(
+            "memory_percent",
+            "memory of each device, at most, in percent of what the model takes on one alone",
+            1,
+            0,
+            "all that it has",
+        ),
     ),
-    instance=SlicingInstance.of,
+    instance=make_instance,
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
     immediate={"slice-compute": {}, "one-device": {}},
     rounds=(
-        ("equal-slices", "speed-slices", "slice-potentials"),
+        ("equal-slices", "speed-slices", "slice-memory"),
         ("slice-search",),
     ),
     precedence=50,
     naming=NAMING,
     table=TABLE,
+    noisy_costs=noisy_latencies,
 )
 
 __all__ = [

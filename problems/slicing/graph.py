@@ -1,5 +1,6 @@
 """A model's operators as slicing needs them: lengths, costs on devices, memory, and the router."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -7,11 +8,14 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, NoRoomError
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.ticks import LARGEST_TOTAL
 
 MOST_DEVICES = 16
+
+# Fields with a value, or a row, for each operator.
+PER_OPERATOR = ("length", "axis", "work", "weights", "output")
 
 # So that products of lengths, strides and bytes stay within 64 bits.
 LONGEST = 2**20
@@ -143,6 +147,36 @@ class SlicingGraph:
             device_names=self.device_names[:count],
         )
 
+    def in_order(self, order: Sequence[int]) -> "SlicingGraph":
+        """Return the graph with its operators in another order of execution.
+
+        Parameters
+        ----------
+        order
+            Numbers of the operators, first to last.
+
+        Raises
+        ------
+        InvalidInputError
+            If they do not occur once each, or an operator comes before one that it reads.
+        """
+        if sorted(order) != list(range(self.nodes)):
+            raise InvalidInputError(
+                f"the order does not have each of the {self.nodes} operators once."
+            )
+        place = {operator: at for at, operator in enumerate(order)}
+        edges = [
+            edge._replace(producer=place[edge.producer], consumer=place[edge.consumer])
+            for edge in self.edges
+        ]
+        rows = list(order)
+        return replace(
+            self,
+            **{field: getattr(self, field)[rows] for field in PER_OPERATOR},
+            edges=tuple(sorted(edges, key=lambda edge: (edge.consumer, edge.producer))),
+            names=tuple(self.names[operator] for operator in order),
+        )
+
 
 def _check_operators(graph: SlicingGraph) -> None:
     if graph.work.shape != (graph.nodes, graph.devices):
@@ -205,6 +239,15 @@ def _check_edges(graph: SlicingGraph) -> None:
                 f"{what} has the extent {edge.extent}; expected {graph.length[edge.producer]}, the "
                 "producer's length, because both are sliced in the same dimension."
             )
+        # Sizes are rounded up to whole bytes, here by index and there by index of both dimensions.
+        # Outputs of 0 bytes are not counted.
+        parts, output = edge.extent if crosses else 1, int(graph.output[edge.producer])
+        if edge.unit and output and (edge.unit - 1) * parts >= output:
+            raise InvalidInputError(
+                f"{what} has a unit of {edge.unit} bytes, but an index of the output of "
+                f"{producer!r} has {output}; expected a tensor that is no larger than the output "
+                "that it is read from."
+            )
 
 
 def tensor_bytes(graph: SlicingGraph, edge: Edge) -> int:
@@ -247,14 +290,23 @@ def weight_share(graph: SlicingGraph, operator: int, width: int) -> int:
 
 
 def least_memory(graph: SlicingGraph, operator: int, width: int) -> int:
-    """Return what any part of this width takes at least: parameters, output and whole inputs."""
+    """Return what any part of this width takes at least: parameters, output and whole inputs.
+
+    Of a tensor that is needed whole, a device computed h indices and received the rest. What it
+    holds is linear in h, so it is least where h is 0 or all: the tensor as it is received, or the
+    output as its producer holds it, which differ by rounding. Several tensors of one producer
+    count once.
+    """
     if not width:
         return 0
     taken = weight_share(graph, operator, width) + width * int(graph.output[operator])
+    received: dict[int, int] = {}
     for edge in graph.inputs[operator]:
         if edge.is_whole:
-            crosses = graph.axis[edge.producer] != graph.axis[operator]
-            taken += edge.unit * edge.extent * (int(graph.length[edge.producer]) if crosses else 1)
+            other = received.get(edge.producer, 0)
+            received[edge.producer] = other + tensor_bytes(graph, edge)
+    for producer, size in received.items():
+        taken += min(size, int(graph.length[producer]) * int(graph.output[producer]))
     return taken
 
 
@@ -263,7 +315,7 @@ def check_each_operator_fits(graph: SlicingGraph) -> None:
 
     Raises
     ------
-    InvalidInputError
+    NoRoomError
         With the first such operator, and what each device lacks.
     """
     capacity = graph.capacity.tolist()
@@ -278,7 +330,7 @@ def check_each_operator_fits(graph: SlicingGraph) -> None:
                 high = more
             else:
                 low = more
-        raise InvalidInputError(
+        raise NoRoomError(
             f"no slicing of operator {name!r} meets the memory limits {capacity}: each device "
             f"would need at least {high} bytes more."
         )

@@ -1,14 +1,14 @@
 """An instance of `slicing`: operators with costs, and edge devices around a router."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.slicing.edge import Edge
 from boundmark.problems.slicing.graph import SlicingGraph
-from boundmark.problems.slicing.latency import latency
+from boundmark.problems.slicing.latency import latency, memory_alone
 from boundmark.problems.slicing.plan import SlicingPlan
 from boundmark.problems.stored_fields import (
     check_integer_lists,
@@ -40,16 +40,31 @@ class SlicingInstance(StoredInstance):
     ----------
     graph
         Lengths, work and tensors of N operators, and rates and memory of n devices.
+    memory
+        Memory of each device, at most, in percent of what the model takes on one device alone; 0 if
+        devices have all that they have.
     """
 
     problem: ClassVar[str] = "slicing"
 
     graph: SlicingGraph
+    memory: int = 0
 
     @classmethod
-    def of(cls, graph: SlicingGraph, edge_devices: int) -> "SlicingInstance":
-        """Return the instance on the first devices; on all of them if the number is 0."""
-        return cls(graph.with_devices(edge_devices) if edge_devices else graph)
+    def of(cls, graph: SlicingGraph, edge_devices: int, memory: int = 0) -> "SlicingInstance":
+        """Return the instance on the first devices; on all of them if the number is 0.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are not so many devices, or an operator does not fit on them.
+        """
+        chosen = graph.with_devices(edge_devices) if edge_devices else graph
+        if not memory:
+            return cls(chosen)
+        most = -(-memory * memory_alone(chosen) // 100)
+        limited = replace(chosen, capacity=chosen.capacity.clip(max=most))
+        return cls(limited, memory)
 
     @property
     def dag(self) -> Dag:
@@ -58,18 +73,21 @@ class SlicingInstance(StoredInstance):
 
     @property
     def parameters(self) -> dict[str, int]:
-        """The number of devices."""
-        return {"edge_devices": self.graph.devices}
+        """The number of devices, and their memory if that is limited."""
+        limit = {"memory_percent": self.memory} if self.memory else {}
+        return {"edge_devices": self.graph.devices, **limit}
 
     def with_parameters(self, given: Mapping[str, Any]) -> "SlicingInstance":
-        """Return the instance on fewer devices, if that is given.
+        """Return the instance on fewer devices, and with less memory, as far as that is given.
 
         Raises
         ------
         InvalidInputError
-            If there are not so many.
+            If there are not so many devices, or an operator does not fit on them.
         """
-        return SlicingInstance.of(self.graph, given.get("edge_devices", 0))
+        devices, memory = given.get("edge_devices", 0), given.get("memory_percent", 0)
+        changed = SlicingInstance.of(self.graph, devices, memory)
+        return changed if memory else replace(changed, memory=self.memory)
 
     def objective(self, solution: SlicingPlan) -> int:
         """Return the latency, in ticks.

@@ -7,7 +7,10 @@ against it.
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.slicing.edge import Edge
 from boundmark.problems.slicing.graph import SlicingGraph, weight_share
 from boundmark.problems.slicing.plan import SlicingPlan
@@ -60,6 +63,33 @@ def check_vectors(graph: SlicingGraph, plan: SlicingPlan) -> None:
                 f"the vector of operator {name!r} is {vector}; "
                 f"expected ascending integers from 0 to {length}."
             )
+
+
+def running_order(graph: SlicingGraph, plan: SlicingPlan) -> list[int]:
+    """Return the operators from the one that runs first to the last.
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan's order does not have each operator once, or has one before another that it
+        reads.
+    """
+    if plan.order is None:
+        return list(range(graph.nodes))
+    order: list[int] = plan.order.tolist()
+    if sorted(order) != list(range(graph.nodes)):
+        raise InvalidInputError(
+            f"the order does not have each of the {graph.nodes} operators once."
+        )
+    place = {operator: at for at, operator in enumerate(order)}
+    for edge in graph.edges:
+        if place[edge.producer] > place[edge.consumer]:
+            raise InvalidInputError(
+                f"in the order, operator {graph.names[edge.consumer]!r} comes before "
+                f"{graph.names[edge.producer]!r}, which it reads; expected one in which operators "
+                "can run."
+            )
+    return order
 
 
 def missing_bytes(
@@ -152,31 +182,46 @@ def memory_taken(
 
     These are its own parameters and output, what it received, and the slices of all tensors that it
     or a later operator reads.
+
+    Raises
+    ------
+    InvalidInputError
+        If operators cannot run in the plan's order.
     """
-    last = graph.last_use.tolist()
+    order = running_order(graph, plan)
+    place = {operator: at for at, operator in enumerate(order)}
+    last = dict(place)
+    for edge in graph.edges:
+        last[edge.producer] = max(last[edge.producer], place[edge.consumer])
+    ending: list[list[int]] = [[] for _ in order]
+    for operator, at in last.items():
+        ending[at].append(operator)
     ranges = plan_ranges(plan)
     held = [0] * graph.devices
-    ending: list[list[int]] = [[] for _ in range(graph.nodes)]
-    for operator, end in enumerate(last):
-        ending[end].append(operator)
-    taken = []
-    for operator in range(graph.nodes):
+    taken: list[list[int]] = [[] for _ in order]
+    for at, operator in enumerate(order):
         slices = [_slice(graph, operator, span) for span in ranges[operator]]
         held = [before + own for before, own in zip(held, slices, strict=True)]
-        taken.append(
-            [
-                before + weight_share(graph, operator, end - begin) + received
-                for before, (begin, end), received in zip(
-                    held, ranges[operator], times[operator].received, strict=True
-                )
-            ]
-        )
-        for gone in ending[operator]:
+        taken[operator] = [
+            before + weight_share(graph, operator, end - begin) + received
+            for before, (begin, end), received in zip(
+                held, ranges[operator], times[operator].received, strict=True
+            )
+        ]
+        for gone in ending[at]:
             held = [
                 before - _slice(graph, gone, span)
                 for before, span in zip(held, ranges[gone], strict=True)
             ]
     return taken
+
+
+def memory_alone(graph: SlicingGraph) -> int:
+    """Return the most bytes that one device holds if it runs the whole model."""
+    vectors = np.repeat(graph.length[:, None], graph.devices + 1, axis=1)
+    vectors[:, 0] = 0
+    plan = SlicingPlan(vectors)
+    return max(row[0] for row in memory_taken(graph, plan, plan_times(graph, plan)))
 
 
 def _slice(graph: SlicingGraph, operator: int, span: tuple[int, int]) -> int:
@@ -223,3 +268,17 @@ def device_loads(instance: "SlicingInstance", plan: SlicingPlan) -> dict[str, li
         "received": [sum(column) for column in zip(*(t.received for t in times), strict=True)],
         "memory": [max(column) for column in zip(*memory_taken(graph, plan, times), strict=True)],
     }
+
+
+def noisy_latencies(instance: "SlicingInstance", plan: SlicingPlan, noise: Noise) -> FloatArray:
+    """Return the latency of a plan in each draw, shape (draws,).
+
+    An operator's computation has a factor for each device, and so has what the device receives
+    before.
+    """
+    graph, random = instance.graph, noise.generator()
+    times = plan_times(graph, plan)
+    shape = graph.nodes, graph.devices
+    computation = np.array([one.computation for one in times]) * noise.factors(random, *shape)
+    communication = np.array([one.communication for one in times]) * noise.factors(random, *shape)
+    return np.asarray((computation + communication).max(axis=2).sum(axis=1))

@@ -1,4 +1,4 @@
-"""A solution of `slicing`: a partition vector for each operator."""
+"""A solution of `slicing`: a partition vector for each operator, and an order of operators."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.labels import Naming
 from boundmark.problems.solution_table import Row, SolutionTable
-from boundmark.problems.stored_fields import is_integer_table
+from boundmark.problems.stored_fields import is_integer_list, is_integer_table
 
 if TYPE_CHECKING:
     from boundmark.problems.slicing.instance import SlicingInstance
@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SlicingPlan:
-    """Which indices of each operator each device computes.
+    """Which indices of each operator each device computes, and the order of the operators.
 
     Attributes
     ----------
     vectors
         Device j computes the indices from ``vectors[i, j]`` up to ``vectors[i, j + 1]``, exclusive,
         of operator i, shape (N, n + 1) ([MEMORIANOVA24], Equations 6 to 11).
+    order
+        Numbers of the operators, from the one that runs first to the last, shape (N,); None for the
+        order of their numbers. What devices hold depends on it, and the latency does not.
     """
 
     vectors: IntArray
+    order: IntArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vectors", frozen(self.vectors, "vectors"))
@@ -35,10 +39,13 @@ class SlicingPlan:
             raise InvalidInputError(
                 f"vectors have the shape {self.vectors.shape}; expected (operators, devices + 1)."
             )
+        if self.order is not None:
+            object.__setattr__(self, "order", frozen(self.order, "order"))
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``{"vectors": [[0, ..., length], ...]}``."""
-        return {"vectors": self.vectors.tolist()}
+        """Return ``{"vectors": [[0, ..., length], ...]}``, with ``"order"`` if there is one."""
+        order = {} if self.order is None else {"order": self.order.tolist()}
+        return {"vectors": self.vectors.tolist(), **order}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SlicingPlan":
@@ -47,14 +54,19 @@ class SlicingPlan:
         Raises
         ------
         InvalidInputError
-            If vectors are missing or malformed.
+            If vectors are missing or malformed, or the order is malformed.
         """
         vectors = value.get("vectors")
         if not is_integer_table(vectors) or not vectors:
             raise InvalidInputError(
                 "vectors of the solution is not a list of equally long lists of integers."
             )
-        return cls(frozen(vectors, "vectors"))
+        order = value.get("order")
+        if order is None:
+            return cls(frozen(vectors, "vectors"))
+        if not is_integer_list(order):
+            raise InvalidInputError("order of the solution is not a list of integers.")
+        return cls(frozen(vectors, "vectors"), frozen(order, "order"))
 
 
 # More than any operator has channels or rows.

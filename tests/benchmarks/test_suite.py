@@ -430,3 +430,31 @@ members = ["alexnet"]
     assert [source.member for source in found] == ["alexnet"]
     assert list(left_out) == ["zoo/mixtral-8x7b"]
     assert "too little; the tightest is" in left_out["zoo/mixtral-8x7b"]
+
+
+def test_parameters_without_room_are_left_out_with_the_reason() -> None:
+    """Of a sweep of memory, what is too little; the rest of the model's instances are there."""
+    suite = parse_suite(
+        "mine",
+        """
+description = "A sweep of memory."
+problem = "slicing"
+time_limit_seconds = 1
+memory_limit_gib = 1
+methods = ["one-device"]
+[[instances]]
+dataset = "onnx-light"
+members = ["alexnet"]
+edge_devices = [2, 4]
+memory_percent = [60, 40]
+""",
+    )
+    left_out: dict[str, str] = {}
+    found = list(suite.load_instances(on_left_out=left_out.__setitem__))
+    assert [dict(source.instance.parameters) for source in found] == [
+        {"edge_devices": 2, "memory_percent": 60},
+        {"edge_devices": 4, "memory_percent": 60},
+        {"edge_devices": 4, "memory_percent": 40},
+    ]
+    assert list(left_out) == ["onnx-light/alexnet edge_devices=2 memory_percent=40"]
+    assert "no slicing of operator 'n" in next(iter(left_out.values()))

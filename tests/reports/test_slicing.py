@@ -16,6 +16,12 @@ from boundmark.problems.slicing import SlicingPlan
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.problem_part import ProblemPart, part_of
 from boundmark.reports.slicing import latency_table, load_data, load_table
+from boundmark.reports.slicing.searches import (
+    memory_section,
+    memory_table,
+    search_section,
+    search_table,
+)
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
@@ -61,7 +67,8 @@ def test_savings_and_loads(store: ResultStore) -> None:
     """Halves take 9 where one device takes 16: 43.75 % less."""
     found = part(store)
     titles = [section.title for section in found.sections]
-    assert titles[:4] == ["How far from optimal", "Speedup over one-device", "Latency", "Gaps"]
+    assert titles[:3] == ["How far from optimal", "Speedup over one-device", "Latency"]
+    assert titles[3:5] == ["The paper's search and ours", "Gaps"]
     (table,) = found.sections[2].tables
     heading, (row,) = table.groups[0].heading, table.groups[0].rows
     assert [cell.text for cell in row][3:] == [
@@ -70,6 +77,47 @@ def test_savings_and_loads(store: ResultStore) -> None:
     assert (heading[7].text, heading[7].detail) == ("43.8", "n = 1")
     assert "plots/slicing/device_loads_1.svg" in found.files
     assert "tables/slicing/device_loads.parquet" in found.files
+
+
+def test_searches_over_seeds_and_memory(store: ResultStore, make_row: Callable[..., Any]) -> None:
+    """Means over seeds, the worst and the best of them, and the least memory with a plan."""
+    common = {
+        "problem": "slicing", "dataset": "made", "instance": "up", "method_kind": "heuristic",
+        "nodes": 2, "edges": 1,
+    }  # fmt: skip
+    for seed, objective in ((1, 10), (2, 14)):
+        found = {"method": "geneflow", "seed": seed, "objective": objective}
+        own = {
+            "instance_sha256": SAMPLE.sha256, "instance_params": json.dumps(SAMPLE.parameters)
+        }  # fmt: skip
+        append(store, make_row(f"task-{seed}", **(common | found | own)), [])
+    for percent, objective in ((100, 10), (50, 12), (40, None)):
+        tight = instance([4, 4], [[8, 8], [8, 8]], capacity=[percent, percent])
+        write_document(store.instances, tight.to_json())
+        row = make_row(
+            f"task-{percent}", **common, method="slice-search", instance_sha256=tight.sha256,
+            instance_params=json.dumps({"edge_devices": 2, "memory_percent": percent}),
+            objective=objective, status="ok" if objective else "unsupported",
+        )  # fmt: skip
+        append(store, row, [])
+    results = read_folder(store).of_problem("slicing", None)
+    searches = search_table(results.tasks, results.certified)
+    (row,) = searches[searches["method"] == "geneflow"].to_dict("records")
+    assert (row["seeds"], row["latency"], row["least"], row["most"]) == (2, 12, 10, 14)
+    assert (row["saved"], row["gap"]) == (1 - 12 / 16, 12 / 8 - 1)
+    least = memory_table(results.tasks, results.certified)
+    assert (least["method"].item(), least["memory"].item()) == ("slice-search", 50)
+    shown = memory_section(results, {"least_memory": least})
+    assert shown is not None
+    (lines,) = shown.tables[0].groups[0].rows
+    assert [cell.text for cell in lines][:4] == ["slice-search", "50", "12", "20.0"]
+    shown = search_section(results, {"searches": searches})
+    assert shown is not None
+    (table,) = shown.tables
+    cells = [
+        (cell.text, cell.detail) for group in table.groups for row in group.rows for cell in row
+    ]
+    assert ("25.0", "12.5 to 37.5, 2 seeds") in cells
 
 
 def test_loads_of_devices(store: ResultStore) -> None:

@@ -77,14 +77,25 @@ def plans(sample: SlicingInstance) -> int:
     )
 
 
+def orders(sample: SlicingInstance) -> list[list[int]]:
+    """Return all orders in which the operators can run, that of their numbers first."""
+    edges = sample.graph.edges
+    found = map(list, itertools.permutations(range(sample.nodes)))
+    return [
+        row for row in found if all(row.index(e.producer) < row.index(e.consumer) for e in edges)
+    ]
+
+
 def optimum(sample: SlicingInstance) -> float:
-    """Return the least latency; infinite if no plan fits into memory."""
+    """Return the least latency, in whatever order; infinite if no plan fits into memory."""
     best = math.inf
-    devices = sample.graph.devices
+    devices, every = sample.graph.devices, orders(sample)
     for rows in itertools.product(*(vectors(n, devices) for n in sample.graph.length.tolist())):
-        try:
-            best = min(best, sample.objective(SlicingPlan(np.array(rows))))
-        except InvalidInputError:
-            # Too little memory.
-            continue
+        for order in every:
+            try:
+                best = min(best, sample.objective(SlicingPlan(np.array(rows), np.array(order))))
+            except InvalidInputError:
+                # Too little memory.
+                continue
+            break
     return best

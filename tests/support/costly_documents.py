@@ -516,6 +516,18 @@ SHAPES = {
         lambda n: classes(n, 2, 4, [edge(v, n - 1, 4) for v in range(n - 1)]),
         200_000,
     ),
+    "memory of classes without edges": Shape(
+        "slicing", "slice-memory/1", lambda n: classes(4, 16, n, []), 2**20
+    ),
+    "memory of many operators": Shape(
+        "slicing", "slice-memory/1", lambda n: classes(n, 16, 4, []), 30_000
+    ),
+    "outputs that wait": Shape(
+        "slicing",
+        "slice-memory/1",
+        lambda n: classes(n, 2, 4, [edge(v, w, 4) for v in range(n - 2) for w in (v + 1, n - 1)]),
+        4_000,
+    ),
     "parts on many devices": Shape(
         "slicing",
         "solution",

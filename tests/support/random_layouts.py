@@ -25,11 +25,19 @@ from boundmark.problems.microbatch.measures import makespan
 PROBLEM = "microbatch"
 
 
-def run(dice: random.Random, seconds: float) -> Counter[tuple[str, str, str]]:
-    """Return how often there was each outcome, by what was tried and kind; print what is wrong."""
+def run(
+    dice: random.Random, seconds: float, sought: str | None = None
+) -> Counter[tuple[str, str, str]]:
+    """Return how often there was each outcome, by what was tried and kind; print what is wrong.
+
+    Parameters
+    ----------
+    sought
+        An outcome after which it ends early.
+    """
     until = time.monotonic() + seconds
     counts: Counter[tuple[str, str, str]] = Counter()
-    while time.monotonic() < until:
+    while time.monotonic() < until and not any(key[2] == sought for key in counts):
         instance = draw_instance(dice)
         if not microbatch.is_tiny(instance):
             continue

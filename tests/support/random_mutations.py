@@ -28,14 +28,23 @@ WRONG = OUTCOMES[3:]
 
 
 def run(
-    names: Sequence[tuple[str, str]], dice: random.Random, seconds: float
+    names: Sequence[tuple[str, str]],
+    dice: random.Random,
+    seconds: float,
+    sought: str | None = None,
 ) -> Counter[tuple[str, str, str]]:
-    """Return how often there was each outcome, by problem and kind; print what is wrong."""
+    """Return how often there was each outcome, by problem and kind; print what is wrong.
+
+    Parameters
+    ----------
+    sought
+        An outcome after which it ends early.
+    """
     samples = {name: certified(*name) for name in names}
     until = time.monotonic() + seconds
     passes = itertools.cycle(samples.items())
     counts: Counter[tuple[str, str, str]] = Counter()
-    while time.monotonic() < until:
+    while time.monotonic() < until and not any(key[2] == sought for key in counts):
         name, sample = next(passes)
         others = [other for (problem, _), other in samples.items() if problem == name[0]]
         donors = [0, 1, [], {}, None, "", *sample.certificate["payload"].values()]

@@ -11,13 +11,16 @@ small = st.integers(0, 9)
 
 
 @st.composite
-def instances(draw: st.DrawFn, devices: int = 3, length: int = 4) -> SlicingInstance:
+def instances(
+    draw: st.DrawFn, devices: int = 3, length: int = 4, capacity: tuple[int, ...] = (100, 130, 1000)
+) -> SlicingInstance:
     """Draw up to three operators with any edges between them, on up to so many devices."""
     nodes, count = draw(st.integers(1, 3)), draw(st.integers(1, devices))
     lengths = [draw(st.integers(1, length)) for _ in range(nodes)]
     axes = [draw(st.integers(0, 1)) for _ in range(nodes)]
+    output = [draw(small) for _ in range(nodes)]
     edges = [
-        draw(_edge(producer, consumer, lengths, axes))
+        draw(_edge(producer, consumer, (lengths, axes, output)))
         for consumer in range(nodes)
         for producer in range(consumer)
         if draw(st.booleans())
@@ -29,8 +32,8 @@ def instances(draw: st.DrawFn, devices: int = 3, length: int = 4) -> SlicingInst
         axis=axes,
         launch=[draw(st.integers(0, 2)) for _ in range(count)],
         weights=[draw(small) for _ in range(nodes)],
-        output=[draw(small) for _ in range(nodes)],
-        capacity=[draw(st.sampled_from([100, 130, 1000])) for _ in range(count)],
+        output=output,
+        capacity=[draw(st.sampled_from(capacity)) for _ in range(count)],
         point_to_point=draw(st.sampled_from([(1, 1), (3, 2), (0, 1), (1, 5)])),
         broadcast=draw(st.sampled_from([(1, 1), (2, 3)])),
         delay=draw(st.integers(0, 2)),
@@ -39,11 +42,14 @@ def instances(draw: st.DrawFn, devices: int = 3, length: int = 4) -> SlicingInst
 
 @st.composite
 def _edge(
-    draw: st.DrawFn, producer: int, consumer: int, lengths: list[int], axes: list[int]
+    draw: st.DrawFn, producer: int, consumer: int, tensors: tuple[list[int], list[int], list[int]]
 ) -> Edge:
+    lengths, axes, output = tensors
     crosses = axes[producer] != axes[consumer]
     extent = draw(st.integers(1, 4)) if crosses else lengths[producer]
-    unit = draw(st.integers(0, 3))
+    # A tensor is no larger than the output that it is read from; 0 is not counted.
+    largest = output[producer] // (extent if crosses else 1) or (0 if output[producer] else 3)
+    unit = draw(st.integers(0, min(3, largest)))
     if draw(st.booleans()):
         return whole(producer, consumer, unit, extent)
     return Edge(

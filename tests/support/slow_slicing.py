@@ -28,7 +28,8 @@ def simulate(sample: SlicingInstance, plan: SlicingPlan) -> tuple[int, bool]:
         [set(range(begin, end)) for begin, end in pairwise(row)] for row in plan.vectors.tolist()
     ]
     latency, fits = 0, True
-    for operator in range(graph.nodes):
+    order = list(range(graph.nodes)) if plan.order is None else plan.order.tolist()
+    for operator in order:
         active = [device for device in range(graph.devices) if parts[operator][device]]
         times = []
         for device in range(graph.devices):
@@ -61,9 +62,9 @@ def simulate(sample: SlicingInstance, plan: SlicingPlan) -> tuple[int, bool]:
             if graph.axis[operator] != CHANNELS:
                 share = float(bool(own))
             taken = received + ceil(int(graph.weights[operator]) * share)
-            for other in range(operator + 1):
-                readers = [edge.consumer for edge in graph.edges if edge.producer == other]
-                if other == operator or max(readers, default=-1) >= operator:
+            for other in order[: order.index(operator) + 1]:
+                readers = {edge.consumer for edge in graph.edges if edge.producer == other}
+                if other == operator or readers & set(order[order.index(operator) :]):
                     taken += len(parts[other][device]) * int(graph.output[other])
             fits = fits and taken <= int(graph.capacity[device])
         latency += max(times)

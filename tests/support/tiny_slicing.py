@@ -18,15 +18,15 @@ LARGER = instance(
         needs(1, 4, 12, (2, -1, 3, 1, 1)),
         needs(0, 5, 12),
         needs(1, 5, 12),
-        needs_all(4, 6, 6, 3),
+        needs_all(4, 6, 6, 2),
         needs(3, 6, 16, (4, 0, 3, 1, 1)),
         needs_all(6, 7, 5),
     ],
     axis=[1, 1, 0, 0, 1, 1, 0, 0],
     launch=[1, 1, 1],
     weights=[2, 3, 40, 10, 3, 0, 60, 0],
-    output=[2, 2, 1, 1, 2, 1, 1, 1],
-    capacity=[200, 150, 150],
+    output=[2, 2, 1, 1, 12, 1, 1, 1],
+    capacity=[260, 210, 210],
 )
 
 

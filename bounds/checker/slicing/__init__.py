@@ -1,6 +1,7 @@
 """Checks `slicing`: operators cut into parts for the devices around a router.
 
-The instance: operators run one after another in their order. Operator i has `length` indices; a
+The instance: operators run one after another in their order, or in another one that a solution
+brings, in which each comes after those that it reads. Operator i has `length` indices; a
 solution's vector of i gives device j those from vector[j] up to vector[j + 1]. A part takes its
 share of the operator's `work` on the device, rounded up, and `launch` if there is work. Before, the
 device gets what it needs of each tensor that i reads and has not computed itself; an edge says what
@@ -23,18 +24,23 @@ slice-potentials/1
     added to an operator's ticks for the class of an input, and taken away from the input's own
     ticks for the same class, no plan's total changes. So OPT is at least the sum over operators of
     the least value over all combinations, each operator on its own.
+slice-memory/1
+    The same payload and sum. Classes of widths, devices and numbers of devices for which there is
+    no memory are left out; `memory.Room` has the argument.
 """
 
 from .compute import split_compute
 from .instance import read_instance
 from .plan import objective
-from .potentials import slice_potentials
+from .potentials import slice_memory, slice_potentials
 
 SOLUTION_FIELDS = frozenset({"vectors"})
+OPTIONAL_FIELDS = ("order",)
 
 KINDS = {
     "split-compute/1": split_compute,
     "slice-potentials/1": slice_potentials,
+    "slice-memory/1": slice_memory,
 }
 
-__all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]
+__all__ = ["KINDS", "OPTIONAL_FIELDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -8,21 +8,26 @@ from .instance import ENTRY_BYTES, Edge, Instance
 
 
 def objective(instance: Instance, solution: dict[str, Any]) -> int:
-    """Return the sum over operators of the ticks of their slowest device."""
+    """Return the sum over operators of the ticks of their slowest device.
+
+    Operators run in the order of their numbers, or in that of the solution if it has one.
+    """
     vectors = _vectors(instance, solution["vectors"])
     nodes, devices = len(instance.length), len(instance.capacity)
     hold(ENTRY_BYTES * nodes * devices)
     spend(4 * devices * (nodes + len(instance.edges)))
-    dies_after = list(range(nodes))
+    order = _order(instance, solution["order"]) if "order" in solution else list(range(nodes))
+    place = {operator: at for at, operator in enumerate(order)}
+    dies_after = [place[operator] for operator in range(nodes)]
     for edge in instance.edges:
-        dies_after[edge.producer] = max(dies_after[edge.producer], edge.consumer)
+        dies_after[edge.producer] = max(dies_after[edge.producer], place[edge.consumer])
     dying: list[list[int]] = [[] for _ in range(nodes)]
     for operator, last in enumerate(dies_after):
         dying[last].append(operator)
     live = [0] * devices
     latency = 0
-    for operator, inputs in enumerate(instance.inputs):
-        vector = vectors[operator]
+    for at, operator in enumerate(order):
+        inputs, vector = instance.inputs[operator], vectors[operator]
         parts = sum(vector[j] < vector[j + 1] for j in range(devices))
         slowest = 0
         for j in range(devices):
@@ -48,11 +53,22 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
             ticks -= -work * (end - begin) // instance.length[operator]
             slowest = max(slowest, ticks)
         latency += slowest
-        for gone in dying[operator]:
+        for gone in dying[at]:
             for j in range(devices):
                 width = vectors[gone][j + 1] - vectors[gone][j]
                 live[j] -= width * instance.output[gone]
     return latency
+
+
+def _order(instance: Instance, value: Any) -> list[int]:
+    nodes = len(instance.length)
+    order = integers(value, "the order of the solution", 0, nodes - 1)
+    if sorted(order) != list(range(nodes)):
+        raise Rejected("the order of the solution does not have each operator once")
+    place = {operator: at for at, operator in enumerate(order)}
+    if any(place[edge.producer] > place[edge.consumer] for edge in instance.edges):
+        raise Rejected("an operator comes before one that it reads in the order of the solution")
+    return order
 
 
 def _vectors(instance: Instance, value: Any) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Checks the kind that looks at widths of operators: slice-potentials."""
+"""Checks the kinds that look at widths of operators: slice-potentials and slice-memory."""
 
 from itertools import pairwise
 from typing import Any
@@ -11,22 +11,35 @@ from .ticks import Class, operators
 
 def slice_potentials(instance: Instance, payload: Any) -> int:
     """Return the sum over operators of the least ticks, with potentials moved between them."""
+    return _sum(instance, payload, with_memory=False)
+
+
+def slice_memory(instance: Instance, payload: Any) -> int:
+    """Return the same over the classes and the numbers of devices that memory allows."""
+    return _sum(instance, payload, with_memory=True)
+
+
+def _sum(instance: Instance, payload: Any, *, with_memory: bool) -> int:
     payload = fields(payload, "the payload", {"classes", "potentials"})
     classes = _classes(instance, payload["classes"])
-    found = operators(instance, classes)
+    found = operators(instance, classes, with_memory=with_memory)
     added = _potentials(payload["potentials"], [one.classes for one in found])
     taken = [[0] * len(own) for own in classes]
     for operator, rows in zip(found, added, strict=True):
         for producer, row in zip(operator.producers, rows, strict=True):
             for c, amount in enumerate(row):
                 taken[producer][c] += amount
-    return sum(
-        min(
+    total = 0
+    for operator, rows, own_taken in zip(found, added, taken, strict=True):
+        least = [
             operator.smallest(own, rows) - less
-            for own, less in zip(operator.own, taken[number], strict=True)
-        )
-        for number, (operator, rows) in enumerate(zip(found, added, strict=True))
-    )
+            for own, less in zip(operator.own, own_taken, strict=True)
+            if operator.is_possible(own)
+        ]
+        if not least:
+            raise Rejected("an operator fits into no memory, so there is no plan to bound")
+        total += min(least)
+    return total
 
 
 def _classes(instance: Instance, value: Any) -> list[list[Class]]:

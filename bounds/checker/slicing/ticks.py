@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..budget import hold, spend
 from .compute import best_split
 from .instance import Edge, Instance
+from .memory import Room, split_within, waiting_bytes
 from .needs import INDEX_BYTES, Needs
 
 # Widths from the first to the second number.
@@ -100,7 +101,13 @@ class Operator:
       more than the largest part, and the others hold little of what they need.
     """
 
-    def __init__(self, instance: Instance, number: int, classes: list[list[Class]]) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        number: int,
+        classes: list[list[Class]],
+        waiting: int | None = None,
+    ) -> None:
         spend(16 + 2 * len(instance.capacity) + 4 * len(instance.inputs[number]))
         self._instance, self._number = instance, number
         self.length = instance.length[number]
@@ -112,16 +119,44 @@ class Operator:
         # Classes and edges that each sum of bytes goes through.
         self._steps = sum(1 + len(classes[edge.producer]) for edge in self.edges)
         self._needs = [Needs(edge, self.length) for edge in self.edges]
-        self._floor = best_split(instance, number)
-        work = instance.work[number]
+        work, launch = instance.work[number], instance.launch
+        self._room = None
+        if waiting is not None:
+            room = Room(instance, number, self._needs, waiting)
+            if room.numbers:
+                self._room = room
+                work = [one for one, width in zip(work, room.widths, strict=True) if width]
+                launch = [one for one, width in zip(launch, room.widths, strict=True) if width]
+        self._fits = waiting is None or self._room is not None
+        if self._room is None:
+            self._floor = best_split(instance, number)
+        else:
+            widths = [width for width in self._room.widths if width]
+            self._floor = split_within(self.length, work, launch, widths)
         self._has_work = all(work)
-        self._work = min(work)
-        self._launch = min(instance.launch) if self._has_work else 0
+        self._launch = min(launch) if self._has_work else 0
         # Speeds are integers in proportion to 1 / work.
         self._unit = lcm(*work) if self._has_work else 0
         speeds = sorted((self._unit // one for one in work), reverse=True) if self._has_work else []
         self._fastest = [0, *itertools.accumulate(speeds)]
         self._slowest = speeds[-1] if speeds else 0
+
+    def is_possible(self, own: Class) -> bool:
+        """Whether memory allows a plan whose width is in a class, as far as is known."""
+        if self._room is None:
+            return self._fits
+        low, high = own
+        if max(self._room.widths) < low:
+            return False
+        return (
+            bool(self._numbers(high, self._room.numbers))
+            if low < self.length
+            else (1 in self._room.numbers)
+        )
+
+    def _numbers(self, high: int, among: list[int]) -> list[int]:
+        """Return numbers of devices, two at least, that compute parts no wider than `high`."""
+        return [number for number in among if number >= max(2, -(-self.length // high))]
 
     def least(self, own: Class) -> LeastTicks:
         """Return the ticks if the width is in a class."""
@@ -132,10 +167,12 @@ class Operator:
         if not is_single:
             shared = sum(self._instance.size(edge) for edge in self.edges if edge.is_whole)
         widest = self._widest(low, shared, is_single)
-        if is_single:
+        if is_single or not self.is_possible(own):
             return LeastTicks(self._floor, widest, [])
         devices = len(self._instance.capacity)
-        numbers = range(max(2, -(-self.length // high)), min(devices, self.length) + 1)
+        numbers = self._numbers(high, list(range(2, min(devices, self.length) + 1)))
+        if self._room is not None:
+            numbers = self._numbers(high, self._room.numbers)
         spend(len(numbers) * (OWN_STEPS + RECEIVED_STEPS * self._steps))
         together = [
             [self._average(high, shared, number) for number in numbers],
@@ -148,6 +185,13 @@ class Operator:
                 others += [self._idle_holder(high, a) for a in numbers if a < devices]
                 together.append(others)
         return LeastTicks(self._floor, widest, together)
+
+    def _least_work(self, width: int) -> int:
+        """Return the work on the fastest device that can compute so many indices."""
+        work = self._instance.work[self._number]
+        if self._room is None or max(self._room.widths) < width:
+            return min(work)
+        return min(one for one, most in zip(work, self._room.widths, strict=True) if most >= width)
 
     def _no_bytes(self) -> list[list[int]]:
         return [[0] * len(row) for row in self.classes]
@@ -166,7 +210,7 @@ class Operator:
                 else:
                     row[c] += edge.unit * max(0, needed - most)
         ticks, per = self._instance.point_to_point
-        base = self._launch - (-self._work * low // self.length)
+        base = self._launch - (-self._least_work(low) * low // self.length)
         return Sum(base + self._instance.router_ticks(0, shared), 0, ticks, per, amounts)
 
     def _average(self, high: int, shared: int, number: int) -> Sum:
@@ -197,7 +241,7 @@ class Operator:
                     parts = self._received(edge, needs, high, number, one)
                     row[c] += edge.unit * (-(-parts // number) if count == 1 else parts)
         width = max(1, self.length - (number - 1) * high)
-        base = self._launch - (-self._work * width // self.length)
+        base = self._launch - (-self._least_work(1) * width // self.length)
         base += self._instance.router_ticks(0, shared)
         ticks, per = self._instance.point_to_point
         return Sum(base, 0, ticks, per * count, amounts)
@@ -266,8 +310,11 @@ def _smallest_apart(ticks: Sum, added: list[list[int]]) -> int:
     )
 
 
-def operators(instance: Instance, classes: list[list[Class]]) -> list[Operator]:
-    """Return all operators."""
+def operators(
+    instance: Instance, classes: list[list[Class]], *, with_memory: bool = False
+) -> list[Operator]:
+    """Return all operators, with what memory leaves of their plans if that counts."""
     needed = sum(instance.length[edge.consumer] for edge in instance.edges)
     hold(200 * sum(map(len, classes)) + INDEX_BYTES * needed)
-    return [Operator(instance, number, classes) for number in range(len(instance.length))]
+    waiting = waiting_bytes(instance) if with_memory else [None] * len(instance.length)
+    return [Operator(instance, number, classes, other) for number, other in enumerate(waiting)]

@@ -54,7 +54,7 @@ def test_deadlock_ends_with_a_sentence() -> None:
     layout = shape("v-2-infer").layout
     program = Program(((Run(0, 0), Wait(1, 0)), (Wait(0, 0), Run(1, 0))), is_blocking=False)
     with pytest.raises(ExecutionError, match="device 0 would wait for 1 of micro-batch 0, device"):
-        execute(layout, program, timeout_seconds=5)
+        execute(layout, program, timeout_seconds=2)
 
 
 def test_lists_in_different_orders_are_found_out() -> None:

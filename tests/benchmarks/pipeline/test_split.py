@@ -141,3 +141,35 @@ def test_only_models_can_be_cut(boundmark: Boundmark, partition: Path) -> None:
         check=False,
     )  # fmt: skip
     assert "onnx-light/alexnet is no ONNX file" in " ".join(done.stderr.split())
+
+
+def test_placements_are_cut_where_data_change_devices(
+    boundmark: Boundmark, model: Path, tmp_path: Path
+) -> None:
+    """A device that is returned to has a part for each visit, and together they are the model."""
+    pytest.importorskip("onnxruntime")
+    placement = tmp_path / "mine.csv"
+    placement.write_text("operator,device\na,CPU\nb,GPU.1\nc,CPU\nd,CPU\n")
+    out = tmp_path / "parts"
+    command = ("split", model, "--problem", "placement", "--solution", placement, "--out", out)
+    done = boundmark(*command, "--device", "hsdag-two-devices", "--dim", "batch=3")
+    said = [line.split(": ")[1] for line in done.stdout.splitlines()[:3]]
+    assert said == [
+        "1 operators on CPU, 1 inputs, 1 outputs",
+        "1 operators on GPU.1, 1 inputs, 1 outputs",
+        "2 operators on CPU, 1 inputs, 1 outputs",
+    ]
+    assert "largest difference 0, where values are up to" in done.stdout
+
+
+@pytest.mark.parametrize("option", [("-k", "2"), ("--time",)])
+def test_placements_have_no_stages(
+    boundmark: Boundmark, model: Path, partition: Path, option: tuple[str, ...]
+) -> None:
+    """Neither to be counted nor to be timed."""
+    done = boundmark(
+        "split", model, "--problem", "placement", "--solution", partition,
+        "--out", model.parent / "parts", *option, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "-k and --time are for partitions" in " ".join(done.stderr.split())

@@ -42,6 +42,7 @@ def test_facts() -> None:
     assert slicing.facts(ANSWER) == {
         "parts": [0, 2],
         "devices": [{"name": "d0", **same}, {"name": "d1", **same}],
+        "order": None,
     }
 
 
@@ -50,4 +51,4 @@ def test_without_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
     nothing = dataclasses.replace(ANSWER, solution=None, objective=None)
     slicing.print_solution(nothing)
     assert capsys.readouterr().out == ""
-    assert slicing.facts(nothing) == {"devices": None, "parts": None}
+    assert slicing.facts(nothing) == {"devices": None, "parts": None, "order": None}

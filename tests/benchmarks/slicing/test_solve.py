@@ -92,3 +92,57 @@ def test_more_devices_than_there_are(boundmark: Boundmark) -> None:
     )
     assert done.returncode != 0
     assert "edge_devices is 9; expected 1 to 8" in " ".join(done.stderr.split())
+
+
+def test_an_order_of_operators(boundmark: Boundmark, tmp_path: Path) -> None:
+    """From a method and from a file; latency and bounds are the same, since memory is plentiful."""
+    command = ("solve", "onnx-light/alexnet", "--problem", "slicing", *METHODS, "--json")
+    plain = json.loads(boundmark(*command).stdout)
+    ordered = json.loads(boundmark(*command, "--order", "btsearch").stdout)
+    assert ordered["objective"] == plain["objective"]
+    assert ordered["certified_bound"] == plain["certified_bound"]
+    assert "in the order of btsearch, sum of memory" in " ".join(ordered["warnings"])
+    names = [f"n{v}" for v in range(24)]
+    path = tmp_path / "order.csv"
+    path.write_text("operator,position\n" + "\n".join(f"{n},{v}" for v, n in enumerate(names)))
+    taken = json.loads(boundmark(*command, "--order", path).stdout)
+    assert taken["instance_sha256"] == plain["instance_sha256"]
+    path.write_text("operator,position\n" + "\n".join(f"{n},{23 - v}" for v, n in enumerate(names)))
+    done = boundmark(*command, "--order", path, check=False)
+    assert done.returncode != 0
+    assert "whose output it reads" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("problem", "order", "expected"),
+    [
+        (
+            "slicing",
+            "nosuch",
+            "--order is 'nosuch'; expected a file, or one of bfs-order, b",
+        ),
+        ("slicing", "heft", "a method of problem 'placement' that makes no order"),
+        ("pipeline", "btsearch", "given for problem 'pipeline'; expected one of slicing"),
+    ],
+)
+def test_orders_that_will_not_do(
+    boundmark: Boundmark, problem: str, order: str, expected: str
+) -> None:
+    """Each is refused in a sentence."""
+    k = ("-k", "2") if problem == "pipeline" else ()
+    command = ("solve", "onnx-light/alexnet", "--problem", problem, *k, "--order", order)
+    done = boundmark(*command, check=False)
+    assert done.returncode != 0
+    assert expected in " ".join(done.stderr.split())
+
+
+def test_a_share_of_the_memory(boundmark: Boundmark) -> None:
+    """Little memory is refused with the operator that does not fit; more is not."""
+    two = ("--edge-devices", "2", "--memory-percent")
+    command = ("solve", "onnx-light/alexnet", "--problem", "slicing", *METHODS, *two)
+    answer = json.loads(boundmark(*command, "60", "--json").stdout)
+    assert answer["instance"] == "onnx-light/alexnet edge_devices=2 memory_percent=60"
+    assert any("no device has memory for the whole model" in why for why in answer["failures"])
+    done = boundmark(*command, "50", check=False)
+    assert done.returncode != 0
+    assert "no slicing of operator" in done.stderr

@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ import pytest
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import documents
-from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.arrays import frozen
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.problem import solution_document
 
 Document = dict[str, Any]
 
@@ -152,3 +155,72 @@ def test_values_take_no_more_memory_than_estimated(text: str) -> None:
     tracemalloc.stop()
     assert values
     assert peak + len(data) <= documents._size_of_values(data)
+
+
+def test_what_is_no_json_has_no_hash() -> None:
+    """It is rejected with a sentence, whatever Python says of it."""
+    for value in ({1, 2}, 10**5000):
+        with pytest.raises(checker.Rejected, match="the instance is not JSON"):
+            documents.instance_sha256({"work": value})
+
+
+def test_a_payload_may_be_as_large_as_the_limit(
+    folder: tuple[Path, str, PipelineInstance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not a byte larger."""
+    directory, digest, _ = folder
+    path = next(directory.glob("*.json.gz"))
+    size = len(gzip.decompress(path.read_bytes()))
+    monkeypatch.setattr(documents, "LARGEST_FILE", size)
+    assert checker.read_document(directory / f"{digest}.json")["payload"]
+    monkeypatch.setattr(documents, "LARGEST_FILE", size - 1)
+    with pytest.raises(checker.Rejected, match="MiB"):
+        checker.read_document(directory / f"{digest}.json")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no such file")
+def test_errors_of_the_disk_are_rejections() -> None:
+    """A file that can be opened and not be read, as the first page of a process's memory."""
+    with pytest.raises(checker.Rejected, match="the file cannot be read"):
+        checker.read_document(Path("/proc/self/mem"))
+
+
+def test_a_folder_is_no_document(tmp_path: Path) -> None:
+    """It can be opened, too."""
+    with pytest.raises(checker.Rejected, match="the file is not a regular file"):
+        checker.read_document(tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Nobody writes into it."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(checker.Rejected, match="the file is not a regular file"):
+        checker.read_document(tmp_path / "pipe")
+
+
+def solution_of(sample: PipelineInstance, **changes: Any) -> Document:
+    """Return a right solution with some fields changed."""
+    one = Partition(frozen([0] * sample.nodes))
+    return {**solution_document(sample, one, sample.objective(one)), **changes}
+
+
+def test_a_solution_states_what_it_costs(large: tuple[PipelineInstance, Document]) -> None:
+    """Neither less nor more."""
+    sample, _ = large
+    cost = int(solution_of(sample)["objective"])
+    assert checker.check_solution(sample.to_json(), solution_of(sample)) == cost
+    for stated in (cost - 1, cost + 1):
+        with pytest.raises(checker.Rejected, match=f"is not what it costs, {cost}"):
+            checker.check_solution(sample.to_json(), solution_of(sample, objective=stated))
+
+
+def test_a_producer_is_a_text(large: tuple[PipelineInstance, Document]) -> None:
+    """A solution need not have one, a certificate has."""
+    sample, certificate = large
+    named = solution_of(sample, producer="me")
+    assert checker.check_solution(sample.to_json(), named) == named["objective"]
+    for producer in (5, None, ["me"]):
+        with pytest.raises(checker.Rejected, match="the solution's producer is not a text"):
+            checker.check_solution(sample.to_json(), solution_of(sample, producer=producer))
+        with pytest.raises(checker.Rejected, match="the certificate's producer is not a text"):
+            checker.check_certificate(sample.to_json(), {**certificate, "producer": producer})

@@ -49,7 +49,7 @@ def test_a_checker_of_schedules_that_overlooks_something_is_found_out(
 
     problem = registry.PROBLEMS["microbatch"]._replace(objective=blind)
     monkeypatch.setitem(registry.PROBLEMS, "microbatch", problem)
-    counts = random_layouts.run(random.Random(1), seconds=5)
+    counts = random_layouts.run(random.Random(1), seconds=60, sought="accepted false")
     assert sum(n for (_, kind, end), n in counts.items() if end == "accepted false")
 
 
@@ -64,7 +64,7 @@ def test_a_checker_that_believes_everything_is_found_out(
 
     monkeypatch.setattr(flows, "least_cost", unlimited)
     names = [("pipeline", "share")]
-    counts = random_mutations.run(names, random.Random(1), seconds=5)
+    counts = random_mutations.run(names, random.Random(1), seconds=60, sought="accepted false")
     assert counts["pipeline", "share/1", "accepted false"]
     assert "accepted false: " in capsys.readouterr().out
 

@@ -13,11 +13,13 @@ from boundmark.bounds.checker.values import fields, integer, integers, pairs
         (True, "true"),
         (False, "false"),
         (-12, "-12"),
+        (2**128 - 1, "340282366920938463463374607431768211455"),
         (2**128, "an integer of more than 128 bits"),
         pytest.param(10**5000, "an integer of more than 128 bits", id="huge"),
         ("plain", "'plain'"),
         ("\x1b[2J\r\n\u202e[red]", r"'\x1b[2J\r\n\u202e[red]'"),
         ("\ud800", r"'\ud800'"),
+        ("x" * 40, "'" + "x" * 40 + "'"),
         ("x" * 41, "'" + "x" * 40 + "'..."),
         pytest.param("x" * 10**6, "'" + "x" * 40 + "'...", id="long"),
         ([1], "a list"),
@@ -30,6 +32,11 @@ def test_quotes_are_short_and_printable(value: Any, quote: str) -> None:
     assert checker.quoted(value) == quote
     assert quote.isascii()
     assert quote.isprintable()
+
+
+def test_names_of_files_are_printable() -> None:
+    """What moves the cursor gets its number; other characters stay."""
+    assert checker.printable("a b\u00e9\n\x1b.json") == "a b\u00e9\\n\\x1b.json"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What heuristics find on instances where that can be said."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from brute_force_slicing import instance, needs, needs_all, optimum
@@ -7,7 +9,7 @@ from recording import record
 from tiny_slicing import LARGER, tiny
 
 from boundmark.heuristics.slicing.simple_plans import layers, patterns, speeds
-from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.slicing import SlicingInstance
 
 FAST_AND_SLOW = instance([8, 8], [[10, 30], [20, 60]], [needs(0, 1, 8)])
@@ -94,3 +96,26 @@ def test_memory_that_no_plan_meets() -> None:
         params = {"slice-search": {"evaluations": 200}, "geneflow": {"generations": 3}}
         with pytest.raises(UnsupportedError, match="fits into the devices' memory"):
             record(method, sample, params=params.get(method, {}))
+
+
+@pytest.mark.slow
+def test_plans_are_found_where_there_are_some() -> None:
+    """However little memory is left: of random instances that have a plan, all are solved."""
+    dice, solved, solvable = np.random.default_rng(3), 0, 0
+    while solvable < 40:
+        capacity = dice.integers(12, 30, size=2).tolist()
+        weights, output = dice.integers(0, 9, size=3).tolist(), dice.integers(2, 6, size=3).tolist()
+        try:
+            sample = instance(
+                [3, 4, 3], [[9, 9]] * 3,
+                [needs(0, 1, 3, unit=2), needs(1, 2, 4), needs_all(0, 2, 3)],
+                axis=[0, 0, 0], weights=weights, output=output, capacity=capacity,
+            )  # fmt: skip
+        except InvalidInputError:
+            continue
+        if optimum(sample) == float("inf"):
+            continue
+        solvable += 1
+        with contextlib.suppress(UnsupportedError):
+            solved += bool(record("slice-search", sample, params={"evaluations": 60_000}).solutions)
+    assert solved == solvable

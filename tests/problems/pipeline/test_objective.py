@@ -3,8 +3,10 @@ from brute_force import cost, instance, instances, partitions
 from hypothesis import given
 
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.noise import Noise
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import in_pipeline_order
+from boundmark.problems.pipeline.objective import noisy_costs
 
 FIGURE_2_LEFT = {"work": [0, 0, 0], "edges": [(0, 1), (0, 2)], "transfer": [2, 0, 0]}
 
@@ -78,3 +80,12 @@ def test_malformed_solution_is_named(value: dict[str, object]) -> None:
     """A solution file that is not a list of integers is refused in a sentence."""
     with pytest.raises(InvalidInputError, match="stages of the solution is not a list of integers"):
         Partition.from_json(value)
+
+
+@given(instances())
+def test_noise_of_no_size_changes_nothing(sample: PipelineInstance) -> None:
+    """Drawn costs are those of the stages; with noise, they are around them."""
+    for stages in list(partitions(sample))[:5]:
+        partition = Partition(stages)  # type: ignore[arg-type]
+        costs = noisy_costs(sample.graph, partition.stages, sample.k, Noise(0.0, 2))
+        assert costs.tolist() == [sample.objective(partition)] * 2

@@ -29,6 +29,13 @@ TIGHT: dict[str, tuple[str, SlicingInstance]] = {
             [needs(0, 3, 2), needs(1, 3, 2), needs(2, 3, 2)],
         ),
     ),
+    "slice-memory, halves": (
+        "slice-memory",
+        instance(
+            [4, 4], [[8, 8], [8, 8]], [needs_all(0, 1, 4, 2)], axis=[0, 0], output=[2, 2],
+            weights=[0, 8], capacity=[16, 16],
+        ),
+    ),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from brute_force_slicing import instance, vectors
+from brute_force_slicing import instance, orders, vectors
 from slow_slicing import simulate
 
 from boundmark.bounds import checker
@@ -22,6 +22,16 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.slicing import Edge as ProblemEdge
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.edge import whole
+
+
+def large_enough(output: list[int], edges: list[ProblemEdge], axes: list[int]) -> list[int]:
+    """Return outputs that are no smaller than the tensors that are read from them, unless 0."""
+    found = list(output)
+    for edge in edges:
+        parts = edge.extent if axes[edge.producer] != axes[edge.consumer] else 1
+        if found[edge.producer]:
+            found[edge.producer] = max(found[edge.producer], edge.unit * parts)
+    return found
 
 
 def drawn(seed: int) -> SlicingInstance:
@@ -52,7 +62,7 @@ def drawn(seed: int) -> SlicingInstance:
         axis=axes,
         launch=[dice.randrange(3) for _ in range(devices)],
         weights=[dice.randrange(4) for _ in lengths],
-        output=[dice.randrange(4) for _ in lengths],
+        output=large_enough([dice.randrange(4) for _ in lengths], edges, axes),
         capacity=[dice.choice([28, 36, 999]) for _ in range(devices)],
         point_to_point=dice.choice([(1, 1), (3, 2), (2, 5), (7, 1)]),
         broadcast=dice.choice([(1, 1), (2, 3)]),
@@ -68,10 +78,10 @@ def read(sample: SlicingInstance) -> Instance:
 
 def value(sample: SlicingInstance, rows: Any) -> int | None:
     """Return what the checker says a plan takes; None if it does not fit."""
+    plan = rows if isinstance(rows, SlicingPlan) else SlicingPlan(np.array(rows))
     stated: dict[str, Any] = {
         "format": "boundmark-solution/1", "instance_sha256": sample.sha256, "problem": "slicing",
-        "objective": simulate(sample, SlicingPlan(np.array(rows)))[0],
-        "vectors": [list(row) for row in rows],
+        "objective": simulate(sample, plan)[0], **plan.to_json(),
     }  # fmt: skip
     try:
         return checker.check_solution(sample.to_json(), stated)
@@ -95,7 +105,7 @@ def test_plans_take_what_they_take(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_devices_hold_what_they_hold(seed: int) -> None:
-    """Of several operators, a plan fits to the byte: parameters, what is received, what is kept."""
+    """In any order, a plan fits to the byte: parameters, what is received, what is kept."""
     dice = random.Random(seed)
     devices = dice.choice([2, 3])
     lengths = [dice.randrange(2, 6) for _ in range(4)]
@@ -111,9 +121,13 @@ def test_devices_hold_what_they_hold(seed: int) -> None:
                 edges.append(ProblemEdge(u, w, dice.randrange(3), extent, *window))
     work = [[dice.randrange(1, 9) for _ in range(devices)] for _ in lengths]
     weights, output = ([dice.randrange(9) for _ in lengths] for _ in range(2))
+    output = large_enough(output, edges, axes)
     every = [vectors(length, devices) for length in lengths]
+    ways = orders(instance(lengths, work, edges, axis=axes))
     for _ in range(6):
-        rows = [dice.choice(row) for row in every]
+        rows = SlicingPlan(
+            np.array([dice.choice(row) for row in every]), np.array(dice.choice(ways))
+        )
 
         def of(capacity: int) -> SlicingInstance:
             return instance(
@@ -125,12 +139,13 @@ def test_devices_hold_what_they_hold(seed: int) -> None:
         while low + 1 < high:
             middle = (low + high) // 2
             try:
-                is_enough = simulate(of(middle), SlicingPlan(np.array(rows)))[1]
+                is_enough = simulate(of(middle), rows)[1]
             except InvalidInputError:
                 # Some operator does not fit, whatever the plan.
                 is_enough = False
             low, high = (low, middle) if is_enough else (middle, high)
         assert value(of(high), rows) is not None
+        assert of(high).objective(rows) == value(of(high), rows)
         with suppress(InvalidInputError):
             assert value(of(high - 1), rows) is None
 

@@ -7,7 +7,8 @@ from brute_force_slicing import HALO, instance, needs, needs_all
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
-from boundmark.problems.slicing import SlicingInstance
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 
 SAMPLE = instance([4, 4], [[9, 9], [8, 8]], [needs(0, 1, 4, HALO)], point_to_point=(3, 1))
 PAYLOAD: dict[str, Any] = {"classes": [[2, 3, 4], [2, 3, 4]], "potentials": [[], [[0, 0, 0]]]}
@@ -107,6 +108,30 @@ def test_vectors_that_are_none(vectors: Any, expected: str) -> None:
     }  # fmt: skip
     with pytest.raises(checker.Rejected, match=expected):
         checker.check_solution(SAMPLE.to_json(), stored)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ([0], "does not have each operator once"),
+        ([0, 0], "does not have each operator once"),
+        ([0, 2], "the order of the solution"),
+        ([1, 0], "an operator comes before one that it reads"),
+        (None, "the order of the solution is not a list"),
+    ],
+)
+def test_orders_that_are_none(order: Any, expected: str) -> None:
+    """Each is refused with what is wrong."""
+    sample = instance([2, 2], [[1, 1]] * 2, [needs(0, 1, 2)])
+    stored = {
+        "format": "boundmark-solution/1", "instance_sha256": sample.sha256, "problem": "slicing",
+        "objective": 2, "vectors": [[0, 1, 2], [0, 1, 2]], "order": order,
+    }  # fmt: skip
+    with pytest.raises(checker.Rejected, match=expected):
+        checker.check_solution(sample.to_json(), stored)
+    if order is not None:
+        with pytest.raises(InvalidInputError, match="order"):
+            sample.objective(SlicingPlan.from_json(stored))
 
 
 def test_descending_vectors_and_too_little_memory() -> None:

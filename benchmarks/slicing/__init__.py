@@ -8,6 +8,7 @@ from rich.table import Table
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
+from boundmark.benchmarks.slicing.operator_order import in_order
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import device_loads, plan_times
 from boundmark.reports.text import integer
@@ -30,7 +31,7 @@ def unit(answer: Answer) -> str:
 def facts(answer: Answer) -> dict[str, Any]:
     """Return what each device does and holds, and the operators by number of parts."""
     if answer.solution is None:
-        return {"devices": None, "parts": None}
+        return {"devices": None, "parts": None, "order": None}
     instance = _instance(answer)
     plan = SlicingPlan.from_json(answer.solution)
     loads = device_loads(instance, plan)
@@ -38,7 +39,14 @@ def facts(answer: Answer) -> dict[str, Any]:
         {"name": name, **{column: values[d] for column, values in loads.items()}}
         for d, name in enumerate(instance.graph.device_names)
     ]
-    return {"devices": devices, "parts": parts(plan)}
+    return {"devices": devices, "parts": parts(plan), "order": names_in_order(instance, plan)}
+
+
+def names_in_order(instance: SlicingInstance, plan: SlicingPlan) -> list[str] | None:
+    """Return the operators as they run; None if that is the order of the instance."""
+    if plan.order is None:
+        return None
+    return [instance.graph.names[operator] for operator in plan.order.tolist()]
 
 
 def parts(plan: SlicingPlan) -> list[int]:
@@ -79,6 +87,9 @@ def print_solution(answer: Answer) -> None:
     console.print(table)
     counts = [f"{count} in {number}" for number, count in enumerate(parts(plan), 1) if count]
     console.print(f"operators by number of parts: {', '.join(counts)}", soft_wrap=True)
+    names = names_in_order(instance, plan)
+    if names is not None:
+        console.print(f"operators run in the order {', '.join(names)}", soft_wrap=True)
 
 
 def losses(answer: Answer) -> list[Loss]:
@@ -119,5 +130,5 @@ def _instance(answer: Answer) -> SlicingInstance:
 
 
 PRESENTATION = Presentation(
-    "slicing", objective_name, unit, facts, print_solution, losses, plot=plot
+    "slicing", objective_name, unit, facts, print_solution, losses, plot=plot, in_order=in_order
 )

@@ -20,6 +20,12 @@ from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.sections.runtime import runtime_section
 from boundmark.reports.sections.solutions import solution_section
+from boundmark.reports.slicing.searches import (
+    memory_section,
+    memory_table,
+    search_section,
+    search_table,
+)
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.stored.documents import parsed_pair
 from boundmark.reports.stored.store import ResultStore
@@ -128,6 +134,8 @@ def tables(results: ProblemResults) -> Tables:
         **default_tables(results),
         "latency": latency,
         "device_loads": load_table(latency, results.store),
+        "searches": search_table(results.tasks, results.certified),
+        "least_memory": memory_table(results.tasks, results.certified),
     }
 
 
@@ -231,6 +239,8 @@ REPORT = replace(
     baselines=("one-device", "equal-slices"),
     sections=(
         latency_section,
+        search_section,
+        memory_section,
         gap_section,
         bound_section,
         solution_section,

@@ -1,0 +1,336 @@
+"""Make the tables of docs/learned.md on two devices from the data in `docs/tables/hsdag`.
+
+`python docs/tables/hsdag.py` makes them anew. With `collect RESULTS`, it first takes the data from
+a results folder of the parts `small`, `curves`, `ablations` and `zoo` of suite `paper-hsdag`;
+`hsdag_graphs.py` counts the graphs.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from boundmark.reports.stored.checked_results import checked_results
+from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.text import count
+
+DOCS = Path(__file__).resolve().parents[1]
+DATA = DOCS / "tables" / "hsdag"
+PAGE = DOCS / "learned.md"
+
+MODELS = ("inception-v3", "resnet-50", "bert-base")
+TITLES = ("Inception-v3", "ResNet-50", "BERT base")
+PARTS = ("small", "curves", "ablations", "zoo")
+NONE = "–"
+
+# Label, and method with its parameters; what [HSDAG24], Table 2, prints as speedup over CPU-only
+# in percent for the three models, None for out of memory.
+TABLE_2: dict[str, tuple[str, tuple[float | None, ...]]] = {
+    "GPU-only": ("preferred-device first=1", (6.25, 51.2, 56.5)),
+    "OpenVINO-CPU": ("preferred-device first=0", (0.0, -46.3, -2.98)),
+    "OpenVINO-GPU": ("preferred-device first=1", (-7.81, 45.3, 55.5)),
+    "Placeto": ("placeto", (9.38, 41.8, -2.04)),
+    "RNN-based": ("rnn-seq2seq", (0.0, 45.3, None)),
+    "HSDAG": ("hsdag", (17.9, 52.1, 58.2)),
+}
+
+# Table 3: speedup over CPU-only in percent of the variants; seconds of a search from Table 5.
+TABLE_3: dict[str, tuple[str, tuple[float, ...]]] = {
+    "all features": ("", (17.9, 52.1, 58.2)),
+    "without output shapes": ("shapes", (8.59, 52.0, 56.4)),
+    "without node ID (`positions`)": ("positions", (8.59, 52.0, 56.4)),
+    "without graph structural features": ("structure", (14.8, 52.1, 58.2)),
+}
+TABLE_5: dict[str, tuple[int | None, ...]] = {
+    "placeto": (2808, 1162, 4512),
+    "rnn-seq2seq": (3706, 1212, None),
+    "hsdag": (2454, 1047, 2765),
+}
+
+# Nodes and edges of the graphs in Table 1.
+TABLE_1 = {"inception-v3": (728, 764), "resnet-50": (396, 411), "bert-base": (1009, 1071)}
+
+SHOWN = (
+    ("CPU-only, OpenVINO-CPU", "preferred-device first=0"),
+    ("GPU-only, OpenVINO-GPU", "preferred-device first=1"),
+    ("`m-etf`", "m-etf"),
+    ("`random-devices`, 2,000", "random-devices samples=2000"),
+    ("`random-sets`, 2,000", "random-sets"),
+    ("`placeto`", "placeto"),
+    ("`rnn-seq2seq`", "rnn-seq2seq"),
+    ("`hsdag`", "hsdag"),
+    ("`hsdag-advantage`", "hsdag-advantage"),
+    ("`heft`", "heft"),
+    ("`placement-search`, 2,000", "placement-search evaluations=2000"),
+    ("`placement-certify`", "placement-certify"),
+)
+CURVES = ("hsdag", "hsdag-advantage", "random-sets", "placement-search")
+OF_ZOO = (
+    "placement-search evaluations=500", "heft", "single-device", "hsdag-advantage evaluations=500",
+    "hsdag evaluations=500", "random-sets samples=500", "preferred-device first=0",
+)  # fmt: skip
+
+
+def collect(folder: Path) -> None:
+    """Write a row for each task, and what ran."""
+    store = ResultStore.open(folder)
+    rows = checked_results(store).results
+    given = [json.loads(text) for text in rows["params"]]
+    tasks = pd.DataFrame(
+        {
+            "part": rows["suite"].str.removeprefix("paper-hsdag/"),
+            "model": rows["instance"],
+            "method": [_named(name, own) for name, own in zip(rows["method"], given, strict=True)],
+            "kind": rows["method_kind"],
+            "seed": rows["seed"],
+            "makespan": rows["objective"],
+            "bound": rows["bound_certified"],
+            "cpu_seconds": rows["cpu_seconds"].round(3),
+            "status": rows["status"],
+        }
+    )
+    tasks = tasks.sort_values(["part", "model", "method", "seed"])
+    DATA.mkdir(exist_ok=True)
+    tasks.to_csv(DATA / "tasks.csv", index=False)
+    texts = [path.read_text() for path in sorted(store.environments.iterdir())]
+    environments = sorted(map(json.loads, texts), key=lambda one: -one["load_at_start"][0])
+    run = {
+        "commits": sorted({one["commit"][:10] for one in environments}),
+        "cpu": environments[0]["cpu"],
+        "cores": environments[0]["cores"],
+        "loads": sorted({round(one["load_at_start"][0], 1) for one in environments}),
+        "jax": environments[0]["libraries"]["jax"],
+        "from": f"{rows['started_at'].min():%Y-%m-%d %H:%M}",
+        "to": f"{rows['started_at'].max():%H:%M}",
+        "limit": int(rows["time_limit_seconds"].max()),
+        "wall_minutes": round(float(rows["wall_seconds"].sum()) / 60, 1),
+        "cpu_minutes": round(float(rows["cpu_seconds"].sum()) / 60, 1),
+    }
+    (DATA / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+
+
+def _named(method: str, params: dict[str, object]) -> str:
+    """Return a method with its parameters as one text."""
+    return " ".join([method, *(f"{key}={value}" for key, value in sorted(params.items()))])
+
+
+def of_paper(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks on the paper's three models."""
+    return tasks[tasks["model"].isin(MODELS)]
+
+
+def bounds_of(tasks: pd.DataFrame) -> "pd.Series[float]":
+    """Return the best certified bound of each model, which has one instance in all parts."""
+    return tasks.groupby("model")["bound"].max()
+
+
+def _speedup(makespan: float, base: float) -> str:
+    return f"{100 * (1 - makespan / base):.1f} %"
+
+
+def _milliseconds(found: "pd.Series[float]") -> str:
+    """Return median, least and most of some costs."""
+    middle, least, most = (found.median() / 1e6, found.min() / 1e6, found.max() / 1e6)
+    if least == most:
+        return f"{middle:.3f}" + ("" if len(found) == 1 else f" (all {len(found)})")
+    return f"{middle:.3f} ({least:.3f} to {most:.3f})"
+
+
+def _cell(found: "pd.Series[float]", base: float, bound: float) -> str:
+    """Return costs, and below the median's speedup over CPU-only and its gap."""
+    if found.empty:
+        return NONE
+    gap = found.median() / bound - 1
+    said = "0 %: optimal" if gap == 0 else f"{100 * gap:.3g} %"
+    return f"{_milliseconds(found)} <br> {_speedup(found.median(), base)}, {said}"
+
+
+def machine_text(tasks: pd.DataFrame, run: dict[str, object]) -> str:
+    """Return what ran, on which machine, and how it ended."""
+    parts = [one for one in PARTS if one in set(tasks["part"])]
+    statuses = tasks["status"].value_counts().to_dict()
+    commits, loads = run["commits"], run["loads"]
+    assert isinstance(commits, list)
+    assert isinstance(loads, list)
+    told = ", ".join(f"{n} {name}" for name, n in statuses.items())
+    numbers = ", ".join(f"`{one}` {(tasks['part'] == one).sum()}" for one in parts)
+    return (
+        f'Commits {", ".join(commits)}, {run["from"]} to {run["to"]} UTC, "{run["cpu"]}", '
+        f"{run['cores']} cores, load {min(loads)} to {max(loads)} at the start of the parts, one "
+        f"task at a time with one thread, JAX {run['jax']}. {count(len(tasks), 'task')} "
+        f"({numbers}) of {run['limit']} s at most ({told}); {run['wall_minutes']} minutes of "
+        f"wall-clock time and {run['cpu_minutes']} of processor time."
+    )
+
+
+def measured(tasks: pd.DataFrame) -> str:
+    """Return the paper's three models by method: costs, speedups over CPU-only, gaps, seconds."""
+    own = of_paper(tasks)
+    bounds = bounds_of(of_paper(tasks))
+    bases = own[own["method"] == "preferred-device first=0"].set_index("model")["makespan"]
+    lines = [
+        ["certified lower bound", *(f"{bounds[model] / 1e6:.3f}" for model in MODELS), "", ""],
+    ]
+    for label, method in SHOWN:
+        part = own[own["method"] == method]
+        cells, seconds = [], []
+        for model in MODELS:
+            rows = part[part["model"] == model]
+            found = rows["makespan"].dropna()
+            cells.append(_cell(found, bases[model], bounds[model]))
+            seconds.append(f"{rows['cpu_seconds'].median():.3g}" if len(rows) else NONE)
+        seeds = int(part.groupby("model")["makespan"].count().max()) if len(part) else 0
+        lines.append([label, *cells, ", ".join(seconds), str(seeds)])
+    return markdown(["method", *TITLES, "processor seconds", "n"], lines, 5)
+
+
+def table_2(tasks: pd.DataFrame) -> str:
+    """Return speedups over CPU-only, the paper's and the median of ours."""
+    own = of_paper(tasks)
+    middle = own.groupby(["method", "model"])["makespan"].median()
+    lines = []
+    for label, (method, printed) in TABLE_2.items():
+        cells = []
+        for model, value in zip(MODELS, printed, strict=True):
+            said = "out of memory" if value is None else f"{value:.3g} %"
+            found = middle.get((method, model))
+            base = middle["preferred-device first=0", model]
+            cells.append(f"{said}, {NONE if found is None else _speedup(found, base)}")
+        lines.append([label, *cells])
+    for method, printed_seconds in TABLE_5.items():
+        seconds = own[own["method"] == method].groupby("model")["cpu_seconds"].median()
+        cells = [
+            f"{'out of memory' if value is None else f'{value:,}'}, {seconds.get(model, 0):.1f}"
+            for model, value in zip(MODELS, printed_seconds, strict=True)
+        ]
+        lines.append([f"seconds of `{method}` (Table 5)", *cells])
+    return markdown(["", *TITLES], lines)
+
+
+def curves(tasks: pd.DataFrame) -> str:
+    """Return the median cost after so many evaluations on Inception-v3, and its gap."""
+    own = tasks[(tasks["model"] == "inception-v3") & tasks["makespan"].notna()]
+    bound = bounds_of(of_paper(tasks))["inception-v3"]
+    sizes = (100, 300, 1000, 3000)
+    lines = []
+    for name in CURVES:
+        key = "samples" if name == "random-sets" else "evaluations"
+        cells = []
+        for size in sizes:
+            found = own[own["method"] == f"{name} {key}={size}"]["makespan"]
+            if found.empty:
+                cells.append(NONE)
+                continue
+            middle = found.median()
+            cells.append(f"{middle / 1e6:.3f}, {100 * (middle / bound - 1):.1f} %")
+        lines.append([f"`{name}`", *cells])
+    return markdown(["method", *(f"{size:,}" for size in sizes)], lines)
+
+
+def ablations(tasks: pd.DataFrame) -> str:
+    """Return costs without some features, by model, beside Table 3."""
+    everything = of_paper(tasks)
+    own, bounds = everything[everything["makespan"].notna()], bounds_of(everything)
+    bases = own[own["method"] == "preferred-device first=0"]
+    base_of = bases.groupby("model")["makespan"].min()
+    lines = []
+    for label, (switch, printed) in TABLE_3.items():
+        for at, (model, title) in enumerate(zip(MODELS, TITLES, strict=True)):
+            cells = []
+            for method in ("hsdag", "hsdag-advantage"):
+                name = f"{method} {switch}=False" if switch else method
+                found = own[(own["method"] == name) & (own["model"] == model)]["makespan"]
+                shown = NONE if found.empty else _cell(found, base_of[model], bounds[model])
+                cells.append(shown + (f" <br> n = {len(found)}" if len(found) else ""))
+            if cells != [NONE, NONE]:
+                lines.append([label, title, f"{printed[at]:.3g} %", *cells])
+    head = ["", "model", "Table 3", "`hsdag`", "`hsdag-advantage`"]
+    return markdown(head, lines, 3)
+
+
+def zoo(tasks: pd.DataFrame) -> str:
+    """Return gaps over the zoo's other graphs, and how often one device is as good."""
+    own = tasks[tasks["part"] == "zoo"]
+    bounds = bounds_of(own)
+    costs = own[own["makespan"].notna()].pivot_table("makespan", "model", "method")
+    single = costs["single-device"]
+    lines = []
+    for name in OF_ZOO:
+        if name not in costs:
+            continue
+        found = costs[name].dropna()
+        gaps = 100 * (found / bounds[found.index] - 1)
+        seconds = own[own["method"] == name]["cpu_seconds"].median()
+        lines.append(
+            [
+                f"`{name}`", str(len(found)), f"{gaps.mean():.1f}",
+                f"{gaps.max():.0f} ({gaps.idxmax()})", str(int((found <= single).sum())),
+                str(int((found < single).sum())), f"{seconds:.2f}",
+            ]
+        )  # fmt: skip
+    head = [
+        "method", "graphs", "mean gap (%)", "worst gap (%)", "as good as the best single device",
+        "better", "processor seconds, median",
+    ]  # fmt: skip
+    return markdown(head, lines)
+
+
+def table_1(graphs: pd.DataFrame) -> str:
+    """Return nodes and edges of the graphs, the paper's beside those that we make."""
+    lines = []
+    for row in graphs.itertuples():
+        nodes, edges = TABLE_1[str(row.model)]
+        lines.append(
+            [
+                TITLES[MODELS.index(str(row.model))], f"{nodes:,}, {edges:,}",
+                f"{edges / nodes:.2f}", f"{row.nodes:,}, {row.edges:,}",
+                f"{row.edges / row.nodes:.2f}", str(row.types), str(row.constants),
+                str(row.conversions), str(row.operators),
+            ]
+        )  # fmt: skip
+    head = [
+        "model", "nodes, edges in [HSDAG24]", "edges a node", "in IR made here", "edges a node",
+        "types", "constants", "conversions", "operators that are placed",
+    ]  # fmt: skip
+    return markdown(head, lines)
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1) -> str:
+    """Return a table whose first columns are text, and the others numbers."""
+    rule = ["---"] * text_columns + ["---:"] * (len(head) - text_columns)
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *rows))
+
+
+def parts() -> dict[str, str]:
+    """Return each generated part of the page by the name in its marks."""
+    tasks = pd.read_csv(DATA / "tasks.csv")
+    run = json.loads((DATA / "run.json").read_text())
+    return {
+        "table 1": table_1(pd.read_csv(DATA / "graphs.csv")),
+        "machine": machine_text(tasks, run),
+        "measured": measured(tasks),
+        "table 2": table_2(tasks),
+        "curves": curves(tasks),
+        "ablations": ablations(tasks),
+        "zoo": zoo(tasks),
+    }
+
+
+def with_parts(page: str) -> str:
+    """Return a page with what stands between the marks of each part made anew."""
+    for name, text in parts().items():
+        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        before, _, rest = page.partition(start)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise ValueError(f"{PAGE}: {start} or {end} is missing; expected both.")
+        page = f"{before}{start}\n\n{text}\n\n{end}{after}"
+    return page
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["collect"]:
+        collect(Path(sys.argv[2]))
+    PAGE.write_text(with_parts(PAGE.read_text()))

@@ -1,0 +1,66 @@
+"""The script that makes the tables of docs/results-moirai.md."""
+
+import pandas as pd
+import pytest
+from table_scripts import load_script
+
+COLUMNS = [
+    "model", "cluster", "fusion", "operators", "method", "kind", "seed", "makespan", "bound",
+    "seconds", "status", "detail",
+]  # fmt: skip
+
+
+def tasks(*rows: tuple[str, str, float | None, float]) -> pd.DataFrame:
+    """Return tasks on one model, of each its fusion, method, makespan and the graph's bound."""
+    return pd.DataFrame(
+        [
+            ("gpt-3-330m", "inter-server", fusion, 10, method, "heuristic", 1, makespan, bound,
+             0.5, "ok" if makespan else "timeout", None if makespan else "killed after 11 s")
+            for fusion, method, makespan, bound in rows
+        ],
+        columns=COLUMNS,
+    )  # fmt: skip
+
+
+def test_the_page_is_what_the_script_makes() -> None:
+    """From the data that stand beside it; made again, it is the same."""
+    module = load_script("moirai")
+    page = module.PAGE.read_text()
+    assert module.with_parts(page) == page
+
+
+def test_speedups_of_fused_graphs_are_over_the_original_one() -> None:
+    """And gaps are to the bound of the graph that was placed; the best is bold."""
+    module = load_script("moirai")
+    found = module.latencies(
+        tasks(
+            ("none", "single-device", 8e6, 4e6), ("none", "heft", 5e6, 4e6),
+            ("moirai", "single-device", 4e6, 2e6), ("moirai", "heft", 2e6, 2e6),
+        )
+    )  # fmt: skip
+    original = module.figure_10(found, "inter-server", "none").splitlines()[2]
+    fused = module.figure_10(found, "inter-server", "moirai").splitlines()[2]
+    assert original == "| gpt-3-330m | 8.0 | 2.000 | 1.000 (100.0 %) | **1.600 (25.0 %)** |"
+    assert fused == "| gpt-3-330m | 8.0 | 4.000 | 2.000 (100.0 %) | **4.000 (0.0 %)** |"
+
+
+def test_what_was_not_placed_is_told_and_enters_no_mean() -> None:
+    """With the reason, and without the seconds in it."""
+    module = load_script("moirai")
+    given = tasks(
+        ("none", "moirai-milp", 4e6, 2e6), ("none", "m-sct", 6e6, 2e6), ("none", "getf", None, 2e6)
+    )
+    line = module.claims(module.latencies(given)).splitlines()[2]
+    assert line == (
+        "| inter-server | original | 2.98, – | 1.77, **1.50** (1.500, n = 1) | 1.33, – | – |"
+    )
+    told = module.missing_table(given).splitlines()[2]
+    assert told == "| getf | nothing within the limit | 1 | gpt-3-330m (inter-server none) |"
+
+
+def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence names the mark."""
+    module = load_script("moirai")
+    monkeypatch.setattr(module, "parts", lambda: {"table 9": "text"})
+    with pytest.raises(ValueError, match="<!-- table 9 -->"):
+        module.with_parts("# Page\n")
