@@ -87,10 +87,16 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
                 transfer[pair[0]] = max(transfer[pair[0]], a_number(edge, "cost"))
                 if "size" in edge:
                     sizes.append((a_number(edge, "size"), a_number(edge, "cost")))
-        notes: tuple[str, ...] = ()
+        notes = []
         if _are_seconds(sizes):
             transfer *= 1000
-            notes = (SECONDS_MENDED,)
+            notes.append(SECONDS_MENDED)
+        capacity = int(a_number(document, "maxSizePerFPGA"))
+        if known and sum(values["size"]) > capacity:
+            notes.append(
+                f"A stage of a pipeline holds {capacity:,} bytes at most; a cost beyond all work "
+                "and transfers says that one holds more."
+            )
         return MeasuredGraph(
             dag=Dag.from_edges(len(nodes), pairs, names),
             accelerator=_ticks(values["fpgaLatency"]),
@@ -100,11 +106,11 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
             memory=frozen(np.rint(np.array(values["size"]))),
             accelerators=a_count(document, "maxFPGAs"),
             processors=a_count(document, "maxCPUs"),
-            capacity=int(a_number(document, "maxSizePerFPGA")),
+            capacity=capacity,
             names=names,
             colours=tuple(colours) if known else (),
             backward=tuple(backward) if known else (),
-            notes=notes,
+            notes=tuple(notes),
         )
 
 

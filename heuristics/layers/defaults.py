@@ -25,9 +25,8 @@ Megatron-LM
 DeepSpeed
     `partition_uniform` and `partition_balanced` in deepspeed/runtime/utils.py,
     deepspeedai/DeepSpeed at e466bd53, as `PipelineModule(partition_method="uniform" |
-    "parameters")` calls them. Of several partitions with the least largest weight, the one that "
-    "fills stages from the front is taken
-    here.
+    "parameters")` calls them. Of several partitions with the least largest weight, the one that
+    fills stages from the front is taken here.
 torchtitan
     `generate_llm_fqn_per_model_part` in torchtitan/distributed/pipeline_parallel.py,
     pytorch/torchtitan at fb3b230e, with input and output weight 1, and one stage per device.

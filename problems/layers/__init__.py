@@ -27,15 +27,16 @@ ROOFLINE, MEASURED = "roofline", "measured"
 
 
 @dataclass(frozen=True)
-class DevicesParameter:
-    """Devices in a line, or a cluster."""
+class TextParameter:
+    """Devices in a line, or a cluster; or a pattern."""
 
     name: str
     summary: str
+    metavar: str
+    expected: str
+    default_text: str
     default: str = ""
-    default_text: str = "those of the model's file"
 
-    metavar = "DEVICES"
     separator = ";"
 
     def read(self, text: str) -> str:
@@ -43,9 +44,9 @@ class DevicesParameter:
         return self.check(text)
 
     def check(self, value: object) -> str:
-        """Return the value if it is a text; what it lists is read with the model."""
+        """Return the value if it is a text; what it says is read with the model."""
         if not isinstance(value, str) or len(value) > 1000:
-            raise InvalidInputError(f"{self.name} is {quoted(value)}; expected {EXPECTED}.")
+            raise InvalidInputError(f"{self.name} is {quoted(value)}; expected {self.expected}.")
         return value
 
 
@@ -56,12 +57,13 @@ def _adapt(source: ComputationGraph | LayerModel | LayerChain) -> LayerModel | L
 def _instance(
     source: LayerModel | LayerChain, *, goal: str, device_order: str, micro_batches: int,
     devices: str, memory_percent: int, phase: str, batch: int, context: int, weight_bits: int,
-    cache_bits: int, costs: str,
+    cache_bits: int, costs: str, layers: str,
 ) -> LayersInstance:  # fmt: skip
     """Return an instance; what the chain was made of is kept with it, as far as it was given."""
     given: dict[str, int | str] = {
         "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
         "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits, "costs": costs,
+        "layers": layers,
     }  # fmt: skip
     defaults = {one.name: one.default for one in PROBLEM.parameters}
     made_of = {name: value for name, value in given.items() if value != defaults[name]}
@@ -73,7 +75,11 @@ def _instance(
         return LayersInstance(source, goal, device_order, micro_batches)
     fleet = read_fleet(devices)
     measured_on = tuple(kind.name for kind in fleet.kinds) if costs == MEASURED else ()
-    workload = Workload(phase, batch, context, weight_bits, cache_bits, measured_on)
+    if layers and not isinstance(source, GraphLayers):
+        raise InvalidInputError(
+            f"layers is {quoted(layers)}, and the model's layers are known; expected a graph."
+        )
+    workload = Workload(phase, batch, context, weight_bits, cache_bits, measured_on, layers)
     chain = chain_of(source, workload, fleet, memory_percent)
     return LayersInstance(replace(chain, made_of=made_of), goal, device_order, micro_batches)
 
@@ -103,7 +109,13 @@ PROBLEM = Problem(
             1,
             8,
         ),
-        DevicesParameter("devices", "devices, such as 2xA100-80GB,4xA10, or a cluster"),
+        TextParameter(
+            "devices",
+            "devices, such as 2xA100-80GB,4xA10, or a cluster",
+            "DEVICES",
+            EXPECTED,
+            "those of the model's file",
+        ),
         IntegerParameter(
             "memory_percent", "how much of each device's memory layers may take", 1, MEMORY_PERCENT
         ),
@@ -119,6 +131,13 @@ PROBLEM = Problem(
             "where times of a model's layers come from; measured ones need aiconfigurator-core",
             (ROOFLINE, MEASURED),
             ROOFLINE,
+        ),
+        TextParameter(
+            "layers",
+            "what operators of one layer have in their names, as a regular expression, for graphs",
+            "PATTERN",
+            "a regular expression",
+            "cuts where one tensor passes",
         ),
     ),
     instance=_instance,

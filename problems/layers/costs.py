@@ -34,6 +34,9 @@ def chain_of(
         If something is missing; of layers with measured times, a device's.
     """
     layers = model.layers(workload)
+    operators = {name for layer in layers for name in layer.operators}
+    for device in fleet.kinds:
+        _check_times(device, operators)
     kinds = sorted({(link.bandwidth, link.latency) for link in fleet.links.values()})
     number = {kind: at for at, kind in enumerate(kinds)}
     # A type of one device has no link to itself.
@@ -69,11 +72,32 @@ def chain_of(
     )
 
 
+def _check_times(device: Device, operators: set[str]) -> None:
+    """Refuse measured times of operators if they are of another model, or of none with operators.
+
+    Raises
+    ------
+    InvalidInputError
+        With an operator that is missing on one side.
+    """
+    if device.measured is None:
+        return
+    differing = operators ^ device.measured.keys()
+    if differing:
+        raise InvalidInputError(
+            f"device {device.name!r} has times of {len(device.measured)} operators, and the model "
+            f"has {len(operators)}; {quoted(min(differing))} is not in both; expected times that "
+            "were measured on this model, and a graph."
+        )
+
+
 def _ticks(seconds: float) -> int:
     return round(seconds * NANOSECONDS)
 
 
 def _seconds(layer: LayerFacts, device: Device, dtype: str) -> float:
+    if device.measured is not None:
+        return math.fsum(device.measured[name] for name in layer.operators)
     if layer.seconds:
         if device.name not in layer.seconds:
             raise InvalidInputError(

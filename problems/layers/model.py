@@ -33,6 +33,9 @@ class Workload:
         16.
     measured_on
         Names of devices for which measured times are asked for; none for those of the roofline.
+    pattern
+        Regular expression of what operators of one layer have in their names, for graphs; empty for
+        layers between places that a single tensor passes.
     """
 
     phase: str = AS_GIVEN
@@ -41,6 +44,7 @@ class Workload:
     weight_bits: int = 0
     cache_bits: int = 0
     measured_on: tuple[str, ...] = ()
+    pattern: str = ""
 
     def require(self, needs_context: bool = True) -> None:
         """Refuse a workload that leaves open what a transformer's costs depend on.
@@ -86,6 +90,8 @@ class LayerFacts:
         Bytes of its parameters alone, as a tool that loads it counts them.
     seconds
         By name of a device: measured times, which count instead of operations.
+    operators
+        Names of a graph's operators in it, for devices with measured times of operators.
     """
 
     name: str
@@ -95,6 +101,7 @@ class LayerFacts:
     output: int
     parameters: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
+    operators: tuple[str, ...] = ()
 
 
 class LayerModel(ABC):

@@ -14,7 +14,8 @@ megatron
     ``--pipeline-model-parallel-layout "Et*20|t*21|t*20|t*19L"``: E the embedding, t a layer, L the
     loss.
 torch
-    ``pipeline_parallel_split_points``: the first module of each stage but the first one.
+    ``pipeline_parallel_split_points``: the first module of each stage but the first one; later
+    versions of torchtitan ask for the modules of each stage instead.
 deepspeed
     ``parts``: the first layer of each stage and the number of all, as `PipelineModule` has them.
 onnxruntime
@@ -221,8 +222,13 @@ def _read_llama(text: str, instance: LayersInstance) -> list[int]:
 
 
 def _read_megatron(text: str, instance: LayersInstance) -> list[int]:
-    layout = text.strip().strip("\"'").replace("\\", "").replace(" ", "")
+    layout = re.sub(r"[\\ ,]", "", text.strip().strip("\"'"))
     expanded = _expanded(layout)
+    if "m" in expanded:
+        raise InvalidInputError(
+            f"the layout is {quoted(text)}, with {expanded.count('m')} layers m, which predict "
+            "several words; expected E, t and L, since models have none of these here."
+        )
     if not re.fullmatch("E?[t|]*L?", expanded):
         raise InvalidInputError(
             f"the layout is {quoted(text)}; expected E, t and L in this order, with | between "
@@ -299,6 +305,12 @@ def _from_names(text: str, instance: LayersInstance) -> LayerAssignment | None:
         re.fullmatch(r"\d{1,6}", key) for key in value
     ):
         value = {name: int(key) for key, names in value.items() for name in names}
+    elsewhere = [name for name, item in value.items() if item in ("cpu", "disk")]
+    if elsewhere and all(item in ("cpu", "disk") or type(item) is int for item in value.values()):
+        raise InvalidInputError(
+            f"{quoted(elsewhere[0])} is on {quoted(value[elsewhere[0]])}; expected numbers of "
+            "devices, since what is offloaded is in no stage."
+        )
     if not all(type(item) is int for item in value.values()):
         return None
     if not set(value) - {"", *instance.chain.names} and set(instance.chain.names) <= set(value):

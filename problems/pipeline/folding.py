@@ -37,7 +37,7 @@ def homes_of(graph: ComputationGraph) -> IntArray | None:
     """
     parts = [name.split("/") for name in graph.names]
     is_gradient = [GRADIENT in part[:-1] for part in parts]
-    if not any(is_gradient):
+    if all(is_gradient) or not any(is_gradient):
         return None
     order = graph.dag.topological_order.tolist()
     forward = [v for v in order if not is_gradient[v]]

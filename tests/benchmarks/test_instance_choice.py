@@ -70,8 +70,8 @@ def test_the_first_that_has_all_parameters(
         (GRAPH, {}, None, "k is missing; problem 'pipeline' needs it."),
         (
             GRAPH, {"k": "2", "objective": "a"}, None,
-            f"no problem about {GRAPH} has k and objective together; 'pipeline' has k, 'ordering' "
-            "has objective, 'placing' has objective, transfers.",
+            f"no problem about {GRAPH} has k and objective together; 'pipeline' has k, backward, "
+            "'ordering' has objective, 'placing' has objective, transfers.",
         ),
         (GRAPH, {"k": "2"}, "ordering", "k is no parameter of problem 'ordering'; expected objec"),
         (GRAPH, {"k": "2"}, "odering", "there is no problem 'odering'; did you mean ordering"),

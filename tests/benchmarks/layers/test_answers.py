@@ -60,6 +60,34 @@ def test_what_is_pasted_is_graded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("layers", "text", "counts"),
+    [
+        # github.com/ggml-org/llama.cpp, tools/server/README.md: "list of proportions, e.g. 3,1".
+        (32, "-ts 3,1", [26, 8]),
+        # docs.nvidia.com/megatron-core, "Custom Pipeline Model Parallel Layout": the second stage
+        # is empty.
+        (1, '--pipeline-model-parallel-layout "E||t|L"', [1, 1, 1]),
+        # github.com/pytorch/torchtitan, torchtitan/config/job_config.py, "e.g.".
+        (32, "pipeline_parallel_split_points=layers.0,layers.2", [1, 2, 31]),
+    ],
+)
+def test_examples_of_documentations_are_graded(
+    layers: int, text: str, counts: list[int], tmp_path: Path
+) -> None:
+    """As they stand there, for a model with as many layers as they are for."""
+    llama = Path(__file__).parents[2] / "datasets/layers/configs/llama-3-70b.json"
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({**json.loads(llama.read_text()), "num_hidden_layers": layers}))
+    code, graded = boundmark(
+        "evaluate", *OPTIONS, "--devices", "4xA100-80GB", "--json", "--", str(config), text
+    )
+    assert code == 0, graded
+    found = json.loads(graded)
+    assert [stage["layers"] for stage in found["stages"]] == counts
+    assert found["optimal"] == (layers == 1)
+
+
+@pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (("solve", MODEL, *OPTIONS, "--devices", "4xA10", "--as", "tgi"), "expected one of vllm"),

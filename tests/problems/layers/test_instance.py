@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,3 +92,56 @@ def test_a_graph_is_cut_where_one_tensor_passes() -> None:
         PROBLEM.maker(source)({"devices": "2xT4", "batch": 3})
     with pytest.raises(InvalidInputError, match="devices are not given"):
         PROBLEM.maker(source)({})
+
+
+def test_layers_by_names() -> None:
+    """A block of GPT-2 is a layer, as is what comes before and behind; nothing is lost."""
+    source = load_member("zoo/gpt-2")
+    given = {"devices": "2xA100-80GB", "layers": r"h\.\d+"}
+    found = PROBLEM.maker(source)(given)
+    assert isinstance(found, LayersInstance)
+    assert found.chain.names == ("begin", *(f"h.{at}" for at in range(12)), "end")
+    assert int(found.chain.sizes.sum()) == int(source.param_bytes.sum())
+    assert found.parameters["layers"] == r"h\.\d+"
+    # A token's 768 numbers in 32 bits.
+    assert found.chain.transfer[0, 1] == found.chain.transfer[0, 5]
+    cuts = PROBLEM.maker(source)({"devices": "2xA100-80GB"})
+    assert isinstance(cuts, LayersInstance)
+    assert abs(int(found.chain.time.sum()) - int(cuts.chain.time.sum())) <= cuts.nodes
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("h.(", "expected a regular expression: missing"),
+        ("nothing", "is in no operator's name; expected a pattern for names such as"),
+        ("Add|Gemm", "reads what a later layer computes; expected layers that run one after"),
+    ],
+)
+def test_patterns_that_are_none(pattern: str, expected: str) -> None:
+    """A sentence says what was expected."""
+    with pytest.raises(InvalidInputError, match=expected):
+        PROBLEM.maker(load_member("zoo/gpt-2"))({"devices": "2xA100-80GB", "layers": pattern})
+    with pytest.raises(InvalidInputError, match="the model's layers are known; expected a graph"):
+        PROBLEM.maker(load_member("language-models/gpt-2"))(
+            {"devices": "A10", "phase": "decode", "batch": 1, "context": 9, "layers": pattern}
+        )
+
+
+def test_measured_times_of_operators(tmp_path: Path) -> None:
+    """As `profile` stores them, for one device of a cluster or for all; of no other model."""
+    source = load_member("onnx-light/squeezenet")
+    times = tmp_path / "times.json"
+    nanoseconds = {name: 3000 + at for at, name in enumerate(source.names)}
+    stored = {
+        "format": "boundmark-times/1",
+        "base": "nvidia-t4",
+        "source": "x",
+        "operators": nanoseconds,
+    }
+    times.write_text(json.dumps(stored))
+    found = PROBLEM.maker(source)({"devices": str(times)})
+    assert isinstance(found, LayersInstance)
+    assert int(found.chain.time.sum()) == sum(nanoseconds.values())
+    with pytest.raises(InvalidInputError, match="is not in both; expected times that were"):
+        PROBLEM.maker(load_member("onnx-light/alexnet"))({"devices": str(times)})

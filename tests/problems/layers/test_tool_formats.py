@@ -51,6 +51,7 @@ def test_round_trips(tool: str, devices: list[int]) -> None:
         ("llama-3-8b", "--pipeline-model-parallel-layout 'Et*10|(t*10|)*2t*2L'", [11, 10, 10, 3]),
         ("llama-3-8b", "pipeline_parallel_split_points=layers.8,layers.16", [9, 8, 17]),
         ("llama-3-8b", "parts = [0, 10, 20, 34]", [10, 10, 14]),
+        ("llama-3-8b", "--pipeline-model-parallel-layout E,t*16|t*16,L", [17, 17]),
         # Whole modules of a device map.
         ("gpt-2", '{"transformer.wte": 0, "transformer.h": 1, "lm_head": 1}', [1, 13]),
         ("gpt-2", '{"": 0}', [14]),
@@ -76,6 +77,12 @@ def test_texts_of_tools(model: str, text: str, expected: list[int]) -> None:
         ("--pipeline-model-parallel-layout Et*99999|L", "repeats 't' 99999 times; expected less"),
         ("pipeline_parallel_split_points=layers.x", "no split point 'layers.x'; expected names"),
         ("parts=[0, 9, 3, 34]", "expected 0 and then ascending"),
+        # More stages than layers.
+        (f"VLLM_PP_LAYER_PARTITION={'1,' * 33}1", "34 stages for 4 devices"),
+        # Of Megatron-LM's documentation, for a model that predicts several words.
+        ('--pipeline-model-parallel-layout "Et*3|(tt|)*29,m|L"', "with 1 layers m, which predict"),
+        # Of the documentation of transformers, with a device of no stage.
+        ('{"transformer.h": 0, "lm_head": "cpu"}', "'lm_head' is on 'cpu'; expected numbers"),
     ],
 )
 def test_texts_that_do_not_fit(text: str, expected: str) -> None:
