@@ -94,7 +94,7 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
         capacity = int(a_number(document, "maxSizePerFPGA"))
         if known and sum(values["size"]) > capacity:
             notes.append(
-                f"A stage of a pipeline holds {capacity:,} bytes at most; a cost beyond all work "
+                f"A stage holds {capacity:,} bytes at most; a cost beyond all work "
                 "and transfers says that one holds more."
             )
         return MeasuredGraph(

@@ -1,5 +1,6 @@
 """Documentation: commands that it shows exist with their options, and its links lead somewhere."""
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -16,7 +17,10 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 PAGES = [page for page in PAGES if "generated" not in page.parts]
 
 BLOCK = re.compile(r"^(```[^\n]*\n.*?^```|(?:^ {4}[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^[ $]*(?:\S*/)?boundmark +([^#\n|>]*)", re.MULTILINE)
+COMMAND = re.compile(r"^[ $]*(?:\S*/)?boundmark +([^\n]*)", re.MULTILINE)
+# What comes after is no option of the command.
+ENDS = ("--", "|", "||", "&&", ">", "2>&1", ";")
+
 LINK = re.compile(r"\]\(([^)#:\s]*)(#[^)\s]*)?\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
@@ -38,7 +42,10 @@ def test_there_are_commands() -> None:
 @pytest.mark.parametrize("line", commands())
 def test_commands_exist(line: str) -> None:
     """So do their options, and suites, data sets and methods that are named."""
-    words = shlex.split(line.partition(": ")[2].rstrip(" \\"), comments=True)
+    text = line.partition(": ")[2].rstrip(" \\")
+    # A text in quotes may go on in the next line.
+    words = shlex.split(text if text.count('"') % 2 == 0 else text + '"', comments=True)
+    words = list(itertools.takewhile(lambda word: word not in ENDS, words))
     command: click.Command = main
     context = click.Context(main)
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
