@@ -89,7 +89,8 @@ def run_layer_pipeline(
 ) -> None:
     """Report whole operators, a run of them on each device, as a pipeline has its stages.
 
-    The plan needs the least memory, and never computes on two devices at once.
+    Outputs are divided among devices, operators are not: each has to fit on one device. It never
+    computes on two devices at once.
     """
     vectors = layers(instance)
     PlanIncumbent(instance, progress).require(vectors, "a run of whole operators per device")
