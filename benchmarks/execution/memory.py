@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,12 +216,14 @@ class CommonSharedMemory:
 
     def __init__(self) -> None:
         self._since = 0.0
+        self._files_since = 0
         self._files: dict[tuple[int, int], Path] = {}
         self._pids: set[int] = set()
 
     def begin(self) -> None:
         """Forget earlier tasks."""
         self._since = time.time()
+        self._files_since = _time_of_files()
         self._files.clear()
         self._pids.clear()
 
@@ -251,7 +254,7 @@ class CommonSharedMemory:
             if not target.startswith(f"{FOLDER}/"):
                 return
             status = link.stat()
-            if status.st_ctime >= self._since:
+            if status.st_ctime_ns >= self._files_since:
                 identity = (status.st_dev, status.st_ino)
                 self._files[identity] = Path(target)
                 sizes[identity] = status.st_blocks * _BLOCK
@@ -261,6 +264,16 @@ class CommonSharedMemory:
             # Its time is in full seconds.
             if segment["cpid"] in self._pids and segment["ctime"] >= int(self._since):
                 yield segment
+
+
+def _time_of_files() -> int:
+    """Return the time that a file would get now in the shared memory, in ns.
+
+    Files get the time of the last tick of the kernel, which is up to 10 ms before `time.time`.
+    """
+    with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=FOLDER) as file:
+        return os.fstat(file.fileno()).st_ctime_ns
+    return time.time_ns()
 
 
 def _segments() -> Iterator[dict[str, int]]:

@@ -2,6 +2,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,8 @@ def older() -> Iterator[Path]:
     """Return somebody's file in the machine's shared memory."""
     path = Path(f"/dev/shm/boundmark-older-{os.getpid()}")
     path.write_bytes(b"x" * MIB)
+    # Files that were made in the same tick of the kernel's clock have the same time.
+    time.sleep(0.02)
     yield path
     path.unlink()
 
@@ -79,6 +82,20 @@ def test_common_memory_is_a_tasks_if_it_was_open(older: Path, newer: Path) -> No
     assert memory.used_bytes(me) == 0
     memory.begin()
     assert memory.used_bytes(me) == 0
+
+
+def test_times_of_files_may_be_behind_the_clock(
+    newer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files get the time of the kernel's last tick, which may be before the task began."""
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 0.01)
+    memory = CommonSharedMemory()
+    memory.begin()
+    with newer.open("wb") as file:
+        file.write(b"x" * MIB)
+        file.flush()
+        assert memory.used_bytes([os.getpid()]) == MIB
 
 
 def test_segments_are_a_tasks_if_it_made_them() -> None:
