@@ -52,6 +52,7 @@ def test_commands_work(neighbour: Boundmark) -> None:
     assert warnings(done.stderr) == ["problems"]
 
 
+@pytest.mark.slow
 def test_tasks_run(tmp_path: Path) -> None:
     """Neither the runner nor the processes of tasks and checker stop at a broken package."""
     groups = ("problems", "methods", "datasets", "checkers", "answers")

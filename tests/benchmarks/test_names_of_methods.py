@@ -68,6 +68,7 @@ def test_pages_name_it(folder: Path) -> None:
     assert not any(NAME in line for line in latex.splitlines() if not line.startswith("%"))
 
 
+@pytest.mark.slow
 def test_plots_name_it(folder: Path) -> None:
     """Among their texts and hints, as it is."""
     texts = [

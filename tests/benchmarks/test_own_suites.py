@@ -166,6 +166,7 @@ METHOD = Method(name="one-stage", problem="pipeline", kind="heuristic", summary=
 """
 
 
+@pytest.mark.slow
 def test_stored_tasks_of_other_sources_are_told(folder: Path) -> None:
     """They count, with a warning, until they are run again."""
     points = {"boundmark.methods": {"mine": "mine:METHOD"}}

@@ -32,6 +32,7 @@ def test_nothing_false_is_accepted_of_random_layouts() -> None:
         assert sum(n for key, n in counts.items() if (key[0], key[2]) == (what, "accepted true"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weakened", ["paths", "loads", "memory"])
 def test_a_checker_of_schedules_that_overlooks_something_is_found_out(
     weakened: str, monkeypatch: pytest.MonkeyPatch
@@ -53,6 +54,7 @@ def test_a_checker_of_schedules_that_overlooks_something_is_found_out(
     assert sum(n for (_, kind, end), n in counts.items() if end == "accepted false")
 
 
+@pytest.mark.slow
 def test_a_checker_that_believes_everything_is_found_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
