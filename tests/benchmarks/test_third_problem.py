@@ -99,6 +99,7 @@ def test_a_run_is_verified_again(run: Path, toy: Boundmark, boundmark: Boundmark
     assert "no package that checks it is installed" in done.stdout
 
 
+@pytest.mark.slow
 def test_report(run: Path, toy: Boundmark, boundmark: Boundmark) -> None:
     """Tables show the choice beside the number; by which they are divided, the package says."""
     printed = toy("report", run).stdout
@@ -111,6 +112,7 @@ def test_report(run: Path, toy: Boundmark, boundmark: Boundmark) -> None:
     assert "| k = 1 | k = 2 | k = 3 |" in " ".join((run / "report.md").read_text().split())
 
 
+@pytest.mark.slow
 def test_answers(toy: Boundmark) -> None:
     """The package says how its answer is shown, and what is in the JSON object."""
     text = toy("solve", "jobs/random-1", "-k", 2, "--goal", "delivery", "--quiet").stdout
@@ -124,6 +126,7 @@ def test_answers(toy: Boundmark) -> None:
     assert answer["certified_bound"] <= answer["objective"]
 
 
+@pytest.mark.slow
 def test_evaluate(toy: Boundmark, tmp_path: Path) -> None:
     """A package that declares nothing for it has solutions graded in their JSON form."""
     path = tmp_path / "mine.json"

@@ -19,6 +19,11 @@ from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance, Problem, solution_document
 
 METHODS = tuple(methods().values())
+# Methods that learn take seconds to begin, in a process of their own.
+AT_ONCE = [
+    pytest.param(method, marks=pytest.mark.slow) if runs_elsewhere(method) else method
+    for method in METHODS
+]
 
 
 def run(method: Method, sample: Instance, seed: int = 1) -> Recorder:
@@ -76,7 +81,7 @@ def enclose_the_optimum(method: Method, samples: Sequence[tuple[Instance, int]])
     assert treated
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", AT_ONCE, ids=lambda method: method.name)
 def test_reports_improve(method: Method) -> None:
     """A method does not report what it has already beaten."""
     sample = larger(method.problem)
@@ -91,7 +96,7 @@ def test_reports_improve(method: Method) -> None:
     assert certified == sorted(set(certified))
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", AT_ONCE, ids=lambda method: method.name)
 def test_same_seed_same_result(method: Method) -> None:
     """Results can be reproduced from what a row says."""
     sample = larger(method.problem)

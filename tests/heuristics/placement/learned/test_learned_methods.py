@@ -51,6 +51,7 @@ def test_one_evaluation_is_one_placement(method: str) -> None:
 
 
 @needs_jax
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["hsdag", "hsdag-advantage"])
 def test_learning_improves_what_is_drawn(method: str) -> None:
     """A device is three times as fast: the last draws are better than the first, on average."""

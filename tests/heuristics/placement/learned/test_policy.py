@@ -30,6 +30,7 @@ def test_gradients_are_difference_quotients() -> None:
     assert abs(found["score.1.weights"][0]) > 1e-3
 
 
+@pytest.mark.slow
 def test_gradient_of_biases_is_reinforce() -> None:
     """Minus weight times (chosen - probability), summed over groups and steps (Equation 14)."""
     found, expected = call(learned_policy.bias_gradient)
