@@ -195,6 +195,11 @@ SLOW = METHOD.replace(
 )  # fmt: skip
 
 
+def heed_interrupts() -> None:
+    """Heed Ctrl-C, as a shell's command does; what started the tests may have it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     """With what is stored by then, and the exit code of shells."""
@@ -208,6 +213,7 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     runner = subprocess.Popen(
         [sys.executable, "-m", "boundmark", "run", suite, "--out", out, "--time-limit", "60"],
         stderr=subprocess.PIPE, text=True, env={"PYTHONPATH": str(packages), "PATH": "/usr/bin"},
+        preexec_fn=heed_interrupts,
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not list((out / "results").glob("*.parquet")):
