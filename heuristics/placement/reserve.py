@@ -92,11 +92,7 @@ def most_live(graph: PlacementGraph) -> int:
     starts = np.empty(n, dtype=np.int64)
     starts[graph.dag.topological_order] = np.arange(n)
     none = np.zeros((0, 3), dtype=np.int64)
-    one_by_one = replace(
-        graph,
-        duration=frozen(np.ones_like(graph.duration)),
-        capacity=frozen(graph.capacity + int(graph.needed.sum())),
-    )
+    one_by_one = replace(graph, duration=frozen(np.ones_like(graph.duration)))
     return int(
         peaks(one_by_one, PlacementSchedule(device, starts, none), is_shared=True)[0]
         - graph.memory.sum()
