@@ -38,3 +38,8 @@ def filled(page: str, parts: Mapping[str, str], path: Path) -> str:
             raise ValueError(f"{path}: {start} or {end} is missing; expected both.")
         page = f"{before}{start}\n\n{text}\n\n{end}{after}"
     return page
+
+
+def all_tables(title: str, made: Mapping[str, str]) -> str:
+    """Return a file of tables, each under its name."""
+    return f"# {title}\n" + "".join(f"\n## {name}\n\n{text}\n" for name, text in made.items())
