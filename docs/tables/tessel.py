@@ -607,7 +607,7 @@ TABLES: dict[str, tuple[str, Callable[[pd.DataFrame], str]]] = {
 
 
 # Tables that the page leaves out.
-LONG = ("figure 10", "devices", "figure 16", "figure 17")
+LONG = ("figure 10", "figure 12", "devices", "figure 16", "figure 17")
 
 
 def parts() -> dict[str, str]:
