@@ -1,4 +1,6 @@
-"""Print the tables of docs/default-gaps.md: `python docs/tables/default_gaps.py RESULTS [PICTURE]`.
+"""Print gaps of default splits: `python docs/tables/default_gaps.py RESULTS [PICTURE]`.
+
+`docs/tables/gaps.py` makes a page of what it prints.
 
 For each model, workload and cluster of a results folder of suite `defaults`, how far above the
 certified optimum each tool's default split is. With a second argument, also draw them.

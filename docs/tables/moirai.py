@@ -1,15 +1,17 @@
 """Make docs/results-moirai.md from the data in `docs/tables/moirai`.
 
-`python docs/tables/moirai.py` makes the tables of the page anew. With `collect RESULTS`, it first
-takes the data from a results folder of suite `paper-moirai/cells-short` or `paper-moirai/cells`.
+`python docs/tables/moirai.py` makes the tables of the page anew, and `docs/tables/moirai/tables.md`
+with all that the page leaves out. With `collect RESULTS`, it first takes the data from a results
+folder of suite `paper-moirai/cells-short` or `paper-moirai/cells`.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+from results_page import all_tables, filled, markdown
 
 from boundmark.reports.placement.latencies import BASES, NO_FUSION, TABLE_IV
 from boundmark.reports.statistics.means import geometric_mean
@@ -20,6 +22,7 @@ from boundmark.reports.text import count
 DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "moirai"
 PAGE = DOCS / "results-moirai.md"
+TABLES = DATA / "tables.md"
 
 METHODS = (
     "single-device", "fill-devices", "m-etf", "m-sct", "getf", "heft", "placeto", "moirai-milp",
@@ -27,6 +30,7 @@ METHODS = (
 )  # fmt: skip
 CLUSTERS = ("inter-server", "intra-server")
 FUSED = "moirai"
+BOUND = "certified bound"
 
 NONE = "–"
 
@@ -171,6 +175,29 @@ def figure_10(found: pd.DataFrame, cluster: str, fusion: str) -> str:
     return markdown(["model", "base (ms)", "at most", *methods], lines)
 
 
+def best_table(found: pd.DataFrame, fusion: str) -> str:
+    """Return speedups of `moirai-milp` and of the best placement, beside what the bound leaves."""
+    lines = []
+    for model in TABLE_IV:
+        cells = []
+        for cluster in CLUSTERS:
+            own = found[(found["cluster"] == cluster) & (found["fusion"] == fusion)]
+            part = own[own["model"] == model].set_index("method")
+            if part.empty:
+                cells += [NONE] * 3
+                continue
+            base, bound, best = part["base"].iloc[0], part["bound"].iloc[0], part["makespan"].min()
+            program = part["makespan"].get("moirai-milp")
+            cells += [
+                NONE if program is None else f"{base / program:.3f}",
+                f"{base / best:.3f} ({_percent(best / bound - 1)})",
+                f"{base / bound:.3f}",
+            ]
+        lines.append([model, *cells])
+    heads = [f"{cluster}: moirai-milp" for cluster in CLUSTERS]
+    return markdown(["model", heads[0], "best", "at most", heads[1], "best", "at most"], lines)
+
+
 def _percent(share: float) -> str:
     """Return a share in percent, with a digit where it is small."""
     return f"{100 * share:.1f} %" if share < 10 else f"{100 * share:,.0f} %"
@@ -212,7 +239,7 @@ def table_iv(tasks: pd.DataFrame) -> str:
     return markdown(head, lines)
 
 
-def fusion_table(found: pd.DataFrame) -> str:
+def fusion_table(found: pd.DataFrame, methods: Sequence[str]) -> str:
     """Return how long fused graphs take over original ones, by cluster and method."""
     lines = []
     for cluster in CLUSTERS:
@@ -221,12 +248,11 @@ def fusion_table(found: pd.DataFrame) -> str:
         ratios = (table[FUSED] / table[NO_FUSION]).dropna()
         bounds = own.pivot_table(index="model", columns="fusion", values="bound")
         proven = (bounds[FUSED] / bounds[NO_FUSION]).dropna()
-        for name in METHODS:
-            if name not in ratios.index.get_level_values("method"):
-                continue
-            part = ratios.xs(name, level="method")
-            lines.append([cluster, name, *_spread(part)])
-        lines.append([cluster, "certified bound", *_spread(proven)])
+        for name in methods:
+            if name == BOUND:
+                lines.append([cluster, name, *_spread(proven)])
+            elif name in ratios.index.get_level_values("method"):
+                lines.append([cluster, name, *_spread(ratios.xs(name, level="method"))])
     return markdown(["cluster", "method", "models", "mean", "least", "most"], lines, 2)
 
 
@@ -251,6 +277,16 @@ def table_v(tasks: pd.DataFrame) -> str:
         lines.append([model, *cells])
     head = [f"{name}, {graph}" for graph in ("original", "fused") for name in TIMED]
     return markdown(["model", *head], lines)
+
+
+def missing_text(tasks: pd.DataFrame) -> str:
+    """Return how many graphs each method did not place."""
+    gone = tasks[tasks["makespan"].isna() & (tasks["kind"] != "bound")]
+    if gone.empty:
+        return "Every method placed every graph."
+    told = [f"`{name}` {n}" for name, n in gone["method"].value_counts(sort=False).items()]
+    graphs = len(tasks.groupby(["model", "cluster", "fusion"]))
+    return f"Of {graphs} graphs, these were not placed: {', '.join(sorted(told))}."
 
 
 def missing_table(tasks: pd.DataFrame) -> str:
@@ -278,46 +314,57 @@ def _in_words(detail: str) -> str:
     return detail.rstrip(".")
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1) -> str:
-    """Return a table whose first columns are text, and the others numbers."""
-    rule = ["---"] * text_columns + ["---:"] * (len(head) - text_columns)
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *rows))
-
-
 def parts() -> dict[str, str]:
     """Return each generated part of the page by the name in its marks."""
-    tasks = pd.read_csv(DATA / "tasks.csv", keep_default_na=False, na_values=[""])
-    run = json.loads((DATA / "run.json").read_text())
+    tasks, run = _data()
+    found = latencies(tasks)
+    chosen = ("moirai-milp", "placement-search", BOUND)
+    return {
+        "machine": machine_text(run),
+        "claims": claims(found),
+        "figure 10, original graphs": best_table(found, NO_FUSION),
+        "figure 10, fused graphs": best_table(found, FUSED),
+        "missing": missing_text(tasks),
+        "table iv": table_iv(tasks),
+        "fusion": fusion_table(found, chosen),
+    }
+
+
+def tables() -> str:
+    """Return the file of all tables, cell by cell."""
+    tasks, run = _data()
     found = latencies(tasks)
     made = {
         f"figure 10, {cluster}, {fusion}": figure_10(found, cluster, fusion)
         for fusion in (NO_FUSION, FUSED)
         for cluster in CLUSTERS
     }
-    return {
-        "machine": machine_text(run),
-        "claims": claims(found),
-        **made,
-        "missing": missing_table(tasks),
-        "table iv": table_iv(tasks),
-        "fusion": fusion_table(found),
-        "table v": table_v(tasks),
-    }
+    return all_tables(
+        "All tables of the Moirai paper's cells",
+        {
+            "machine": machine_text(run),
+            "claims": claims(found),
+            **made,
+            "missing": missing_table(tasks),
+            "table iv": table_iv(tasks),
+            "fusion": fusion_table(found, (*METHODS, BOUND)),
+            "table v": table_v(tasks),
+        },
+    )
+
+
+def _data() -> tuple[pd.DataFrame, dict[str, object]]:
+    tasks = pd.read_csv(DATA / "tasks.csv", keep_default_na=False, na_values=[""])
+    return tasks, json.loads((DATA / "run.json").read_text())
 
 
 def with_parts(page: str) -> str:
     """Return a page with what stands between the marks of each part made anew."""
-    for name, text in parts().items():
-        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, _, rest = page.partition(start)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise ValueError(f"{PAGE}: {start} or {end} is missing; expected both.")
-        page = f"{before}{start}\n\n{text}\n\n{end}{after}"
-    return page
+    return filled(page, parts(), PAGE)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["collect"]:
         collect(Path(sys.argv[2]))
+    TABLES.write_text(tables())
     PAGE.write_text(with_parts(PAGE.read_text()))

@@ -1,15 +1,17 @@
 """Make docs/results-mtpp.md: `python docs/tables/mtpp.py` from the data in `docs/tables/mtpp`.
 
+It also makes `docs/tables/mtpp/tables.md`, with all that the page leaves out.
 `python docs/tables/mtpp.py collect RESULTS` takes those data from a results folder, of which
 `boundmark report RESULTS` has been made; `mtpp_solvers.py` measures those of the solvers.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+from results_page import all_tables, filled, markdown
 
 from boundmark.reports.best_known import shipped
 from boundmark.reports.statistics.means import geometric_mean
@@ -20,6 +22,7 @@ from boundmark.reports.text import count
 DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "mtpp"
 PAGE = DOCS / "results-mtpp.md"
+TABLES = DATA / "tables.md"
 
 # What the licence of gurobipy's wheel covers, in columns and in rows.
 LICENCE = 2000
@@ -111,12 +114,6 @@ def mean_solver_table(rows: pd.DataFrame) -> str:
     return markdown(["solver", "graphs", "mean", "smallest"], lines, text_columns=1)
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int) -> str:
-    """Return a table whose first columns are text, and the others numbers."""
-    rule = ["---"] * text_columns + ["---:"] * (len(head) - text_columns)
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *rows))
-
-
 def collect(folder: Path) -> None:
     """Write the tables of a results folder's report, and what the run was, as CSV and JSON.
 
@@ -179,8 +176,8 @@ def time_table(times: pd.DataFrame) -> str:
     return markdown(["seconds", *(f"k = {k}" for k in STAGES)], rows, text_columns=1)
 
 
-def parts() -> dict[str, str]:
-    """Return each generated part of the page by the name in its marks."""
+def every_part() -> dict[str, str]:
+    """Return all generated tables by their names."""
     frames = {name: pd.read_csv(DATA / f"{name}.csv") for name in KEPT}
     levels, costs = frames["hierarchy_by_k"], frames["solutions_by_k"].assign(kind="verified")
     costs = costs[costs["method"].isin(TABLE_2)]
@@ -206,19 +203,23 @@ def parts() -> dict[str, str]:
     }
 
 
+def parts() -> dict[str, str]:
+    """Return each generated part of the page by the name in its marks."""
+    return {name: text for name, text in every_part().items() if name != "solvers"}
+
+
+def tables() -> str:
+    """Return the file of all tables."""
+    return all_tables("All tables of the MTPP paper", every_part())
+
+
 def with_parts(page: str) -> str:
     """Return a page with what stands between the marks of each part made anew."""
-    for name, text in parts().items():
-        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, _, rest = page.partition(start)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise ValueError(f"{PAGE}: {start} or {end} is missing; expected both.")
-        page = f"{before}{start}\n\n{text}\n\n{end}{after}"
-    return page
+    return filled(page, parts(), PAGE)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["collect"]:
         collect(Path(sys.argv[2]))
+    TABLES.write_text(tables())
     PAGE.write_text(with_parts(PAGE.read_text()))

@@ -1,7 +1,7 @@
 """Run the programs of the MTPP paper on each solver: `python docs/tables/mtpp_solvers.py FILE`.
 
 Writes one line for each graph, program and solver as CSV, from which `docs/tables/mtpp.py` makes
-the table of docs/results-mtpp.md. Takes up to nine minutes of one core.
+the tables of docs/results-mtpp.md. Takes up to nine minutes of one core.
 """
 
 import csv

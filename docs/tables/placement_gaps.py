@@ -1,4 +1,6 @@
-"""Print the table of docs/placement-gaps.md: `python docs/tables/placement_gaps.py RESULTS`.
+"""Print gaps of placements: `python docs/tables/placement_gaps.py RESULTS`.
+
+`docs/tables/gaps.py` makes a page of what it prints.
 
 For each instance of a results folder of suite `paper-moirai/models`, how far the best schedule
 can be from the optimum, by the best certified bound. "Largest" is the largest module into which

@@ -1,4 +1,6 @@
-"""Print the tables of docs/random-graphs.md: `python docs/tables/random_graphs.py RESULTS`.
+"""Print gaps of random graphs: `python docs/tables/random_graphs.py RESULTS`.
+
+`docs/tables/gaps.py` makes a page of what it prints.
 
 For each method of a results folder of suite `paper-mtpp` or `paper-mtpp/small` and each number of
 stages, how near its bounds come to the folder's best partitions; and the same for every graph by

@@ -1,16 +1,18 @@
 """Make docs/results-tessel.md from the data in `docs/tables/tessel`.
 
-`python docs/tables/tessel.py` makes the tables of the page anew. With `collect MODELS SMALL FULL`,
-it first takes the data from results folders of the suites `paper-tessel/models`, `/small` and
-`/full`, and searches repetends for Figures 11 and 12.
+`python docs/tables/tessel.py` makes the tables of the page anew, and `docs/tables/tessel/tables.md`
+with all that the page leaves out. With `collect MODELS SMALL FULL`, it first takes the data from
+results folders of the suites `paper-tessel/models`, `/small` and `/full`, and searches repetends
+for Figures 11 and 12.
 """
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
+from results_page import all_tables, filled, markdown
 
 from boundmark.datasets.microbatch import models, shapes
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, longest_path
@@ -25,10 +27,12 @@ from boundmark.problems.microbatch.runtime import Simulation, program_of, simula
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.documents import read_parsed
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.text import count
 
 DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "tessel"
 PAGE = DOCS / "results-tessel.md"
+TABLES_FILE = DATA / "tables.md"
 
 SUITES = ("models", "small", "full")
 
@@ -336,12 +340,6 @@ def inference(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["samples", "shape", "milliseconds", "samples_per_second"])
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1) -> str:
-    """Return a table whose first columns are text, and the others numbers."""
-    rule = ["---"] * text_columns + ["---:"] * (len(head) - text_columns)
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *rows))
-
-
 def run_text(runs: Sequence[dict[str, object]]) -> str:
     """Return a table of the runs: commit, machine, load, tasks and time."""
     lines = []
@@ -364,6 +362,23 @@ def run_text(runs: Sequence[dict[str, object]]) -> str:
     first = runs[0]
     machine = f'"{first["cpu"]}", {first["cores"]} cores, one task at a time, Z3 {first["z3"]}.'
     return machine + "\n\n" + markdown(head, lines, 5)
+
+
+def machine_text(runs: Sequence[dict[str, object]]) -> str:
+    """Return a sentence on the machine and each run."""
+    told = [
+        f"`{run['suite']}` ({count(int(str(run['tasks'])), 'task')} of {run['limit']} s at most)"
+        for run in runs
+    ]
+    wall, processor = (
+        sum(float(str(run[f"{name}_minutes"])) for run in runs) for name in ("wall", "cpu")
+    )
+    first = runs[0]
+    return (
+        f'"{first["cpu"]}", {first["cores"]} cores, one task at a time, Z3 {first["z3"]}, '
+        f"{str(first['from'])[:10]}: {', '.join(told)}, {wall:.1f} minutes of wall-clock time and "
+        f"{processor:.1f} of processor time."
+    )
 
 
 def table_2(rates: pd.DataFrame) -> str:
@@ -451,6 +466,26 @@ def device_table(found: pd.DataFrame) -> str:
     head = [
         "shape", "memory", "certified bound", "modulo", "tessel", "bubble (%)", "N_R",
         "seconds to it",
+    ]  # fmt: skip
+    return markdown(head, lines)
+
+
+def device_summary(found: pd.DataFrame) -> str:
+    """Return how many periods are proven shortest, by number of devices."""
+    sizes = found["shape"].str.rpartition("-")[2].astype("int64")
+    lines = []
+    for size, own in found.groupby(sizes, sort=True):
+        proven = {name: int((own[name] == own["bound"]).sum()) for name in ("tessel", "modulo")}
+        either = int((own[["tessel", "modulo"]].min(axis="columns") == own["bound"]).sum())
+        lines.append(
+            (
+                str(size), str(len(own)), str(proven["tessel"]), str(proven["modulo"]),
+                str(either), f"{own['to_period'].max():.2f}",
+            )
+        )  # fmt: skip
+    head = [
+        "devices", "instances", "`tessel` proven optimal", "`modulo` proven optimal",
+        "best of both", "seconds to `tessel`'s period, at most",
     ]  # fmt: skip
     return markdown(head, lines)
 
@@ -571,27 +606,44 @@ TABLES: dict[str, tuple[str, Callable[[pd.DataFrame], str]]] = {
 }
 
 
+# Tables that the page leaves out.
+LONG = ("figure 10", "figure 12", "devices", "figure 16", "figure 17")
+
+
 def parts() -> dict[str, str]:
     """Return each generated part of the page by the name in its marks."""
-    frames = {path.stem: pd.read_csv(path) for path in sorted(DATA.glob("*.csv"))}
+    frames, runs = _data()
+    made = {name: make(frames[frame]) for name, (frame, make) in TABLES.items() if name not in LONG}
+    return {
+        "machine": machine_text(runs),
+        "claims": claims(frames),
+        **made,
+        "devices": device_summary(frames["devices"]),
+    }
+
+
+def tables() -> str:
+    """Return the file of all tables."""
+    frames, runs = _data()
     made = {name: make(frames[frame]) for name, (frame, make) in TABLES.items()}
-    runs = json.loads((DATA / "runs.json").read_text())
-    return {"runs": run_text(runs), "claims": claims(frames), **made}
+    return all_tables(
+        "All tables of the Tessel paper",
+        {"runs": run_text(runs), "claims": claims(frames), **made},
+    )
+
+
+def _data() -> tuple[dict[str, pd.DataFrame], list[dict[str, object]]]:
+    frames = {path.stem: pd.read_csv(path) for path in sorted(DATA.glob("*.csv"))}
+    return frames, json.loads((DATA / "runs.json").read_text())
 
 
 def with_parts(page: str) -> str:
     """Return a page with what stands between the marks of each part made anew."""
-    for name, text in parts().items():
-        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, _, rest = page.partition(start)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise ValueError(f"{PAGE}: {start} or {end} is missing; expected both.")
-        page = f"{before}{start}\n\n{text}\n\n{end}{after}"
-    return page
+    return filled(page, parts(), PAGE)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["collect"]:
         collect(sys.argv[2:])
+    TABLES_FILE.write_text(tables())
     PAGE.write_text(with_parts(PAGE.read_text()))

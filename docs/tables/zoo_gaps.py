@@ -1,4 +1,6 @@
-"""Print the table of docs/zoo-gaps.md: `python docs/tables/zoo_gaps.py RESULTS`.
+"""Print gaps of the zoo's graphs: `python docs/tables/zoo_gaps.py RESULTS`.
+
+`docs/tables/gaps.py` makes a page of what it prints.
 
 For each graph and number of stages, how far the best verified partition of a results folder can be
 from the optimum, by the folder's best certified bound.

@@ -10,6 +10,7 @@ import pytest
 
 from boundmark.benchmarks.cli import main
 from boundmark.benchmarks.suite_file import part_names, suite_names
+from boundmark.bounds.checker.registry import PROBLEMS
 from boundmark.problems.catalog import datasets, methods
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,3 +96,14 @@ def test_links_lead_somewhere(page: Path) -> None:
             if place[1:] not in known:
                 missing.append(target + place)
     assert missing == []
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_kinds_of_certificates_are_described(problem: str) -> None:
+    """Each kind is in the overview, and its theorem and format are on the page of its problem."""
+    overview = (ROOT / "docs/certificates.md").read_text()
+    page = (ROOT / f"docs/certificates/{problem}.md").read_text()
+    assert f"(certificates/{problem}.md)" in overview
+    for kind in PROBLEMS[problem].kinds:
+        assert f"`{kind}`" in overview
+        assert f"`{kind}`" in page

@@ -1,4 +1,4 @@
-"""The generator of the table in docs/placement-gaps.md."""
+"""The generator of the table in docs/how-far-from-optimal.md."""
 
 from types import ModuleType
 

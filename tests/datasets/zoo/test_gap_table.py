@@ -1,4 +1,4 @@
-"""The generator of the table in docs/zoo-gaps.md."""
+"""The generator of the table in docs/how-far-from-optimal.md."""
 
 import pandas as pd
 from table_scripts import load_script

@@ -10,6 +10,7 @@ def test_the_page_is_what_the_script_makes() -> None:
     module = load_script("tessel")
     page = module.PAGE.read_text()
     assert module.with_parts(page) == page
+    assert module.tables() == module.TABLES_FILE.read_text()
 
 
 def test_a_rate_that_may_not_be_the_smallest_has_a_star() -> None:
@@ -27,6 +28,18 @@ def test_a_rate_that_may_not_be_the_smallest_has_a_star() -> None:
         load_script("tessel").figure_12(rows).splitlines()[2]
         == "| X, 3 | – | 25.0 (11.1*) | 11.1 |"
     )
+
+
+def test_proven_periods_are_counted_by_devices() -> None:
+    """Of each method, and of the better one of each layout."""
+    rows = pd.DataFrame(
+        [("v-4", 4, 4, 5, 0.5), ("x-4", 8, 9, 8, 0.25), ("v-16", 4, 6, 6, 2.0)],
+        columns=["shape", "bound", "tessel", "modulo", "to_period"],
+    )
+    assert load_script("tessel").device_summary(rows).splitlines()[2:] == [
+        "| 4 | 2 | 1 | 1 | 2 | 0.50 |",
+        "| 16 | 1 | 0 | 0 | 0 | 2.00 |",
+    ]
 
 
 def test_what_does_not_fit_is_a_cross_and_has_no_ratio() -> None:

@@ -10,6 +10,7 @@ def test_the_page_is_what_the_script_makes() -> None:
     module = load_script("mtpp")
     page = module.PAGE.read_text()
     assert module.with_parts(page) == page
+    assert module.tables() == module.TABLES.read_text()
 
 
 def test_the_papers_numbers_stand_above_ours() -> None:

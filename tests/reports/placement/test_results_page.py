@@ -27,6 +27,7 @@ def test_the_page_is_what_the_script_makes() -> None:
     module = load_script("moirai")
     page = module.PAGE.read_text()
     assert module.with_parts(page) == page
+    assert module.tables() == module.TABLES.read_text()
 
 
 def test_speedups_of_fused_graphs_are_over_the_original_one() -> None:
@@ -44,6 +45,18 @@ def test_speedups_of_fused_graphs_are_over_the_original_one() -> None:
     assert fused == "| gpt-3-330m | 8.0 | 4.000 | 2.000 (100.0 %) | **4.000 (0.0 %)** |"
 
 
+def test_the_best_placement_is_told_with_its_gap() -> None:
+    """Beside the program's and what the bound leaves; clusters that did not run have none."""
+    module = load_script("moirai")
+    found = module.latencies(
+        tasks(("none", "single-device", 8e6, 4e6), ("none", "moirai-milp", 5e6, 4e6))
+    )
+    line = module.best_table(found, "none").splitlines()[
+        2 + list(module.TABLE_IV).index("gpt-3-330m")
+    ]
+    assert line == "| gpt-3-330m | 1.600 | 1.600 (25.0 %) | 2.000 | – | – | – |"
+
+
 def test_what_was_not_placed_is_told_and_enters_no_mean() -> None:
     """With the reason, and without the seconds in it."""
     module = load_script("moirai")
@@ -56,6 +69,7 @@ def test_what_was_not_placed_is_told_and_enters_no_mean() -> None:
     )
     told = module.missing_table(given).splitlines()[2]
     assert told == "| getf | nothing within the limit | 1 | gpt-3-330m (inter-server none) |"
+    assert module.missing_text(given) == "Of 1 graphs, these were not placed: `getf` 1."
 
 
 def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

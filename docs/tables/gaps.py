@@ -1,0 +1,147 @@
+"""Make docs/how-far-from-optimal.md from the tables in `docs/tables/gaps`.
+
+`python docs/tables/gaps.py` makes the page's tables anew. `python docs/tables/gaps.py save NAME...`
+reads what `default_gaps.py`, `zoo_gaps.py`, `random_graphs.py`, `placement_gaps.py`,
+`measured_gaps.py` or `human_experts.py` prints, and keeps its tables as CSV under these names, in
+their order; `-` leaves one out.
+"""
+
+import math
+import sys
+from pathlib import Path
+
+import pandas as pd
+from results_page import filled, markdown
+
+from boundmark.reports.statistics.means import geometric_mean
+
+DOCS = Path(__file__).resolve().parents[1]
+DATA = DOCS / "tables" / "gaps"
+PAGE = DOCS / "how-far-from-optimal.md"
+
+OPTIMAL = "optimal"
+
+# The largest module that searches mostly master; see `placement_gaps.py`.
+SMALL_MODULE = 40
+
+
+def tables_of(printed: str) -> list[pd.DataFrame]:
+    """Return the Markdown tables of a text, cells as they are printed."""
+    found: list[list[list[str]]] = []
+    is_inside = False
+    for line in printed.splitlines():
+        if not line.startswith("|"):
+            is_inside = False
+            continue
+        if not is_inside:
+            found.append([])
+        is_inside = True
+        found[-1].append([cell.strip() for cell in line.strip().strip("|").split("|")])
+    return [pd.DataFrame(rows, columns=head) for head, _, *rows in found]
+
+
+def save(names: list[str], printed: str) -> None:
+    """Write the tables of a text as CSV, each under its name."""
+    found = tables_of(printed)
+    if len(found) != len(names):
+        raise ValueError(f"The text has {len(found)} tables; expected {len(names)}, one a name.")
+    DATA.mkdir(exist_ok=True)
+    for name, table in zip(names, found, strict=True):
+        if name != "-":
+            table.to_csv(DATA / f"{name}.csv", index=False)
+
+
+def read(name: str) -> pd.DataFrame:
+    """Return a table whose cells are texts."""
+    found = pd.read_csv(DATA / f"{name}.csv", dtype=str, keep_default_na=False)
+    # Columns of one name get numbers from pandas.
+    return found.rename(columns=lambda head: head.partition(".")[0])
+
+
+def whole(name: str, text_columns: int) -> str:
+    """Return a table as it was printed."""
+    table = read(name)
+    return markdown(list(table.columns), table.to_numpy().tolist(), text_columns)
+
+
+def random_graph_table(methods: pd.DataFrame, graphs: pd.DataFrame) -> str:
+    """Return the means of each method, and how many graphs are solved."""
+    stages = [column for column in methods.columns if column.startswith("k = ")]
+    solved = [str(int((graphs[k] == OPTIMAL).sum())) for k in stages]
+    rows = [*methods.to_numpy().tolist()[:-1], ["proven optimal", "", *solved]]
+    rows.append(methods.to_numpy().tolist()[-1])
+    return markdown(list(methods.columns), rows, 2)
+
+
+def zoo_table(cells: pd.DataFrame) -> str:
+    """Return the graphs that are not solved for all numbers of stages, and how many others are."""
+    stages = [column for column in cells.columns if column.startswith("k = ")]
+    is_solved = (cells[stages] == OPTIMAL).all(axis="columns")
+    rows = cells[~is_solved].to_numpy().tolist()
+    rows.append([f"{is_solved.sum()} others", "", *[OPTIMAL] * len(stages)])
+    proven = [f"{(cells[k] == OPTIMAL).sum()} of {len(cells)}" for k in stages]
+    return markdown(list(cells.columns), [*rows, ["proven optimal", "", *proven]])
+
+
+def placement_table(cells: pd.DataFrame) -> str:
+    """Return mean and largest gaps of all placements, and by how their models fall into modules."""
+    ratio = _numbers(cells["makespan"]) / _numbers(cells["LB"])
+    is_small = (_numbers(cells["largest"]) <= SMALL_MODULE) & (_numbers(cells["outside"]) == 0)
+    rows = []
+    for title, own in (
+        (f"models that fall into modules of at most {SMALL_MODULE} operators", ratio[is_small]),
+        ("others", ratio[~is_small]),
+        ("all", ratio),
+    ):
+        mean, most = geometric_mean(own) - 1, own.max() - 1
+        rows.append(
+            [title, str(len(own)), str(int((own == 1).sum())), f"{mean:.2%}", f"{most:.2%}"]
+        )
+    return markdown(["", "instances", "proven optimal", "mean gap", "largest"], _spaced(rows))
+
+
+def measured_table(cells: pd.DataFrame) -> str:
+    """Return ranges of gaps on measured times, by phase."""
+    columns = ["vLLM, measured", "vLLM, roofline", "the roofline's optimum"]
+    rows = []
+    for phase, part in cells.groupby("phase", sort=True):
+        shown = [_range([float(cell.rstrip(" %")) for cell in part[column]]) for column in columns]
+        rows.append([str(phase), str(len(part)), *shown])
+    return markdown(["phase", "instances", *columns], rows)
+
+
+def _range(values: list[float]) -> str:
+    return f"{min(values):.1f} to {max(values):.1f} %"
+
+
+def _numbers(cells: "pd.Series[str]") -> "pd.Series[float]":
+    return cells.str.replace(",", "").replace("", math.nan).astype("float64")
+
+
+def _spaced(rows: list[list[str]]) -> list[list[str]]:
+    return [[cell.replace("%", " %") for cell in row] for row in rows]
+
+
+def parts() -> dict[str, str]:
+    """Return each generated part of the page by the name in its marks."""
+    return {
+        "weighted graphs": random_graph_table(read("random-methods"), read("random-graphs")),
+        "plain graphs": random_graph_table(read("plain-methods"), read("plain-graphs")),
+        "zoo": zoo_table(read("zoo")),
+        "training": whole("training", 1),
+        "placements": placement_table(read("placements")),
+        "defaults": whole("defaults-by-tool", 1),
+        "measured": measured_table(read("measured")),
+        "experts": whole("experts", 2),
+    }
+
+
+def with_parts(page: str) -> str:
+    """Return a page with what stands between the marks of each part made anew."""
+    return filled(page, parts(), PAGE)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["save"]:
+        save(sys.argv[2:], sys.stdin.read())
+    PAGE.write_text(with_parts(PAGE.read_text()))
