@@ -1,11 +1,7 @@
 """Settings of the documentation's site: `nox -s docs` builds it in build/docs."""
 
 import re
-import sys
 from importlib.metadata import version as version_of
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 project = "boundmark"
 copyright = "the boundmark authors"
@@ -19,7 +15,6 @@ extensions = [
     "sphinx_click",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
-    "method_tables",
 ]
 
 exclude_patterns = ["gallery", "examples", "tables", "generated/**/*.ipynb", "**/*.zip"]

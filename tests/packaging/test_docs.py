@@ -12,6 +12,7 @@ from boundmark.benchmarks.cli import main
 from boundmark.benchmarks.suite_file import part_names, suite_names
 from boundmark.bounds.checker.registry import PROBLEMS
 from boundmark.problems.catalog import datasets, methods
+from boundmark.problems.method import Method
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -107,3 +108,14 @@ def test_kinds_of_certificates_are_described(problem: str) -> None:
     for kind in PROBLEMS[problem].kinds:
         assert f"`{kind}`" in overview
         assert f"`{kind}`" in page
+
+
+@pytest.mark.parametrize(
+    "method",
+    [method for method in methods().values() if method.problem in PROBLEMS],
+    ids=lambda method: method.name,
+)
+def test_methods_are_on_the_page_of_their_problem(method: Method) -> None:
+    """Each registered method is named there, so that readers find what it does and guarantees."""
+    page = ROOT / f"docs/problems/{method.problem}.md"
+    assert f"`{method.name}`" in page.read_text()
