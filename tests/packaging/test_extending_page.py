@@ -1,0 +1,66 @@
+"""docs/extending.md: what it shows runs, and names files and modules that are there."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from brute_force import instance
+
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition
+from boundmark.reports.problem_report import ProblemReport
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/extending.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def run_block(words: str) -> dict[str, Any]:
+    """Run the page's block that has these words, and return what it defines."""
+    (block,) = [block for block in BLOCKS if words in block]
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(compile(block, "block of extending.md", "exec"), names)
+    return names
+
+
+def test_the_method_runs() -> None:
+    """It reports the trivial partition, whose cost is all work."""
+    found: list[Partition] = []
+
+    class Recorder:
+        """Takes solutions."""
+
+        def solution(self, solution: Any) -> None:
+            """Keep it."""
+            found.append(solution)
+
+        def bound(self, bound: Any) -> None:
+            """Refuse it: a heuristic reports none."""
+            raise AssertionError(bound)
+
+    sample = instance([5, 2, 1], [(0, 1), (1, 2)], 2)
+    run_block('name="one-stage"')["METHOD"].run(sample, Budget(1.0), 1, Recorder())
+    assert [sample.objective(one) for one in found] == [8]
+
+
+def test_the_report_has_its_section() -> None:
+    """A table of the largest instance of each data set, beside a plot of the same data."""
+    names = run_block("Largest instance of each data set")
+    assert isinstance(names["REPORT"], ProblemReport)
+    sizes = pd.DataFrame({"dataset": ["a", "b"], "nodes": [1200, 7]})
+    section = names["section"](None, {"largest": sizes})
+    assert [[cell.text for cell in row] for row in section.tables[0].groups[0].rows] == [
+        ["a", "1,200"],
+        ["b", "7"],
+    ]
+
+
+def test_files_that_are_named_exist() -> None:
+    """Each path from the root of the repository leads somewhere."""
+    named = re.findall(
+        r"`((?:problems|datasets|bounds|reports|benchmarks|tests|docs)/[\w./-]+)`", PAGE
+    )
+    files = {name for name in named if "NAME" not in name}
+    assert len(files) > 10
+    assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
