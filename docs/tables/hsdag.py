@@ -1,17 +1,19 @@
-"""Make the tables of docs/learned.md on two devices from the data in `docs/tables/hsdag`.
+"""Make docs/results-hsdag.md from the data in `docs/tables/hsdag`.
 
-`python docs/tables/hsdag.py` makes them anew. With `collect RESULTS`, it first takes the data from
-a results folder of the parts `small`, `curves`, `ablations` and `zoo` of suite `paper-hsdag`;
-`hsdag_graphs.py` counts the graphs, and `hsdag_groups.py` makes groups.
+`python docs/tables/hsdag.py` makes the tables of the page anew, and `docs/tables/hsdag/tables.md`
+with what the page leaves out. With `collect RESULTS`, it first takes the data from a results folder
+of the parts `small`, `curves`, `ablations` and `zoo` of suite `paper-hsdag`; `hsdag_graphs.py`
+counts the graphs, and `hsdag_groups.py` makes groups. `outputs.csv` has what `boundmark split`
+printed for each placement.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from results_page import all_tables, filled, markdown
 
 from boundmark.problems.catalog import methods
 from boundmark.reports.stored.checked_results import checked_results
@@ -20,7 +22,8 @@ from boundmark.reports.text import count
 
 DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "hsdag"
-PAGE = DOCS / "learned.md"
+PAGE = DOCS / "results-hsdag.md"
+TABLES = DATA / "tables.md"
 
 MODELS = ("inception-v3", "resnet-50", "bert-base")
 TITLES = ("Inception-v3", "ResNet-50", "BERT base")
@@ -37,6 +40,14 @@ TABLE_2: dict[str, tuple[str, tuple[float | None, ...]]] = {
     "RNN-based": ("rnn-seq2seq", (0.0, 45.3, None)),
     "HSDAG": ("hsdag", (17.9, 52.1, 58.2)),
 }
+# What the paper does not have, below its rows.
+NOT_IN_PAPER = {
+    "`hsdag-advantage`": "hsdag-advantage",
+    "chance (`random-sets`)": "random-sets",
+    "`heft`": "heft",
+    "`placement-search`": "placement-search evaluations=2000",
+    "`placement-certify`": "placement-certify",
+}
 
 # Table 3: speedup over CPU-only in percent of the variants; seconds of a search from Table 5.
 TABLE_3: dict[str, tuple[str, tuple[float, ...]]] = {
@@ -49,6 +60,13 @@ TABLE_5: dict[str, tuple[int | None, ...]] = {
     "placeto": (2808, 1162, 4512),
     "rnn-seq2seq": (3706, 1212, None),
     "hsdag": (2454, 1047, 2765),
+}
+
+# Table 4: mean squared error and Euclidean distance between outputs of BERT.
+TABLE_4 = {
+    "CPU and GPU": ("3.0e-5", "0.432"),
+    "CPU and HSDAG's placement": ("6.8e-7", "0.064"),
+    "GPU and HSDAG's placement": ("3.2e-5", "0.441"),
 }
 
 # Nodes and edges of the graphs in Table 1.
@@ -199,26 +217,69 @@ def measured(tasks: pd.DataFrame) -> str:
 
 
 def table_2(tasks: pd.DataFrame) -> str:
-    """Return speedups over CPU-only, the paper's and the median of ours."""
+    """Return speedups over CPU-only, the paper's and the median of ours, and our gap."""
     own = of_paper(tasks)
     middle = own.groupby(["method", "model"])["makespan"].median()
+    bounds = bounds_of(own)
     lines = []
-    for label, (method, printed) in TABLE_2.items():
+    rows: list[tuple[str, str, tuple[float | None, ...] | None]] = [
+        *((label, method, printed) for label, (method, printed) in TABLE_2.items()),
+        *((label, method, None) for label, method in NOT_IN_PAPER.items()),
+    ]
+    for label, method, printed in rows:
+        cells = []
+        for at, model in enumerate(MODELS):
+            said = NONE if printed is None else _printed(printed[at])
+            found = middle.get((method, model))
+            if found is None:
+                cells += [said, NONE, NONE]
+                continue
+            speedup = _speedup(found, middle["preferred-device first=0", model])
+            cells += [said, speedup, _gap(found / bounds[model] - 1)]
+        lines.append([label, *cells])
+    head = [f"{title}: {column}" for title in TITLES for column in ("paper", "ours", "gap")]
+    return markdown(["", *head], lines)
+
+
+def _printed(value: float | None) -> str:
+    return "out of memory" if value is None else f"{value:.3g} %"
+
+
+def _gap(gap: float) -> str:
+    return "optimal" if gap == 0 else f"{100 * gap:.3g} %"
+
+
+def table_4(outputs: pd.DataFrame) -> str:
+    """Return how far outputs of placed models are from those of the whole model."""
+    rows = [
+        [f"paper: BERT, {pair}", NONE, NONE, f"{error} mean squared, {distance} Euclidean"]
+        for pair, (error, distance) in TABLE_4.items()
+    ]
+    rows += [
+        [
+            f"here: {TITLES[MODELS.index(str(row.model))]}, CPU and `{row.method}`'s placement",
+            f"{row.on_cpu}, {row.on_gpu}", str(row.parts),
+            f"{row.largest_difference}, values up to {row.largest_value}",
+        ]
+        for row in outputs.itertuples()
+    ]  # fmt: skip
+    return markdown(["outputs of", "operators on CPU, GPU.1", "parts", "difference"], rows)
+
+
+def table_5(tasks: pd.DataFrame) -> str:
+    """Return seconds of a search, the paper's and the median of ours."""
+    own = of_paper(tasks)
+    lines = []
+    for method, printed in TABLE_5.items():
+        seconds = own[own["method"] == method].groupby("model")["cpu_seconds"].median()
         cells = []
         for model, value in zip(MODELS, printed, strict=True):
-            said = "out of memory" if value is None else f"{value:.3g} %"
-            found = middle.get((method, model))
-            base = middle["preferred-device first=0", model]
-            cells.append(f"{said}, {NONE if found is None else _speedup(found, base)}")
-        lines.append([label, *cells])
-    for method, printed_seconds in TABLE_5.items():
-        seconds = own[own["method"] == method].groupby("model")["cpu_seconds"].median()
-        cells = [
-            f"{'out of memory' if value is None else f'{value:,}'}, {seconds.get(model, 0):.1f}"
-            for model, value in zip(MODELS, printed_seconds, strict=True)
-        ]
-        lines.append([f"seconds of `{method}` (Table 5)", *cells])
-    return markdown(["", *TITLES], lines)
+            ours = seconds.get(model)
+            cells.append("out of memory" if value is None else f"{value:,}")
+            cells.append(NONE if ours is None else f"{ours:.1f}")
+        lines.append([f"`{method}`", *cells])
+    head = [f"{title}: {column}" for title in TITLES for column in ("paper", "ours")]
+    return markdown(["seconds", *head], lines)
 
 
 def curves(tasks: pd.DataFrame) -> str:
@@ -258,7 +319,7 @@ def ablations(tasks: pd.DataFrame) -> str:
                 cells.append(shown + (f" <br> n = {len(found)}" if len(found) else ""))
             if cells != [NONE, NONE]:
                 lines.append([label, title, f"{printed[at]:.3g} %", *cells])
-    head = ["", "model", "Table 3", "`hsdag`", "`hsdag-advantage`"]
+    head = ["", "model", "paper", "`hsdag`", "`hsdag-advantage`"]
     return markdown(head, lines, 3)
 
 
@@ -321,41 +382,42 @@ def group_table(groups: dict[str, dict[str, dict[str, Any]]]) -> str:
     return markdown(["different scores, groups", *TITLES], lines)
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1) -> str:
-    """Return a table whose first columns are text, and the others numbers."""
-    rule = ["---"] * text_columns + ["---:"] * (len(head) - text_columns)
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *rows))
-
-
 def parts() -> dict[str, str]:
     """Return each generated part of the page by the name in its marks."""
-    tasks = pd.read_csv(DATA / "tasks.csv")
-    run = json.loads((DATA / "run.json").read_text())
+    tasks, run = _data()
     return {
-        "table 1": table_1(pd.read_csv(DATA / "graphs.csv")),
-        "groups": group_table(json.loads((DATA / "groups.json").read_text())),
         "machine": machine_text(tasks, run),
-        "measured": measured(tasks),
+        "table 1": table_1(pd.read_csv(DATA / "graphs.csv")),
         "table 2": table_2(tasks),
+        "table 3": ablations(tasks),
+        "table 4": table_4(pd.read_csv(DATA / "outputs.csv", dtype=str)),
+        "table 5": table_5(tasks),
+        "figure 2": group_table(json.loads((DATA / "groups.json").read_text())),
         "curves": curves(tasks),
-        "ablations": ablations(tasks),
         "zoo": zoo(tasks),
     }
 
 
+def tables() -> str:
+    """Return the file of tables that the page leaves out: each method with its spread."""
+    tasks, run = _data()
+    made = {"machine": machine_text(tasks, run), "all methods": measured(tasks)}
+    return all_tables("Results in the form of the HSDAG paper: all methods", made)
+
+
+def _data() -> tuple[pd.DataFrame, dict[str, object]]:
+    """Return all tasks, and what ran."""
+    run = json.loads((DATA / "run.json").read_text())
+    return pd.read_csv(DATA / "tasks.csv"), run
+
+
 def with_parts(page: str) -> str:
     """Return a page with what stands between the marks of each part made anew."""
-    for name, text in parts().items():
-        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, _, rest = page.partition(start)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise ValueError(f"{PAGE}: {start} or {end} is missing; expected both.")
-        page = f"{before}{start}\n\n{text}\n\n{end}{after}"
-    return page
+    return filled(page, parts(), PAGE)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["collect"]:
         collect(Path(sys.argv[2]))
+    TABLES.write_text(tables())
     PAGE.write_text(with_parts(PAGE.read_text()))
