@@ -9,7 +9,7 @@ operators' tables.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
@@ -48,6 +48,9 @@ class PotentialSettings:
         What counts as a gain, as a fraction of the sum.
     most_passes
         Number of passes, at most.
+    first_classes
+        Number of classes of an operator for a first bound, after one pass. It takes a tenth of the
+        time of the tables that follow, so that a slow machine has a bound, too.
     choices
         Numbers of classes of an operator, tried in this order: the more there are, the less
         its width can change for nothing within a class.
@@ -59,6 +62,7 @@ class PotentialSettings:
     patience: int = 3
     least_gain: float = 1e-5
     most_passes: int = 60
+    first_classes: int = 8
     choices: tuple[int, ...] = (40, 28, 20, 14, 8)
     most_entries: int = 300_000
 
@@ -121,25 +125,20 @@ def _report(
     kind, method = (MEMORY_KIND, "slice-memory") if with_memory else (KIND, "slice-potentials")
     prove = slice_memory if with_memory else slice_potentials
     read = checker.check_instance(instance.to_json())
-    begins = all_begins(instance, classes, settings)
-    ends = [
-        [begin - 1 for begin in row[1:]] + [length]
-        for row, length in zip(begins, instance.graph.length.tolist(), strict=True)
-    ]
-    both = [list(zip(row, last, strict=True)) for row, last in zip(begins, ends, strict=True)]
     best = -1
 
-    def offer(potentials: list[list[list[int]]]) -> None:
-        nonlocal best
-        payload = {"classes": begins, "potentials": potentials}
-        bound = prove(read, payload)
-        if bound > best:
-            best = bound
-            progress.bound(Certificate.of(instance, kind, bound, payload, method))
+    def improve_with(begins: list[list[int]], settings: PotentialSettings) -> None:
+        """Report what potentials of these classes of widths prove, if it is more than before."""
 
-    try:
-        searching = budget.part(settings.searching)
-        found = operators(read, both, with_memory=with_memory)
+        def offer(potentials: list[list[list[int]]]) -> None:
+            nonlocal best
+            payload = {"classes": begins, "potentials": potentials}
+            bound = prove(read, payload)
+            if bound > best:
+                best = bound
+                progress.bound(Certificate.of(instance, kind, bound, payload, method))
+
+        found = operators(read, ranges_of(instance, begins), with_memory=with_memory)
         for operator, name in zip(found, instance.graph.names, strict=True):
             if not any(map(operator.is_possible, operator.own)):
                 raise UnsupportedError(
@@ -147,8 +146,24 @@ def _report(
                     "devices hold at least exceeds their memory, however it is divided."
                 )
         improve(Passing(found), searching.is_spent, offer, settings)
+
+    try:
+        searching = budget.part(settings.searching)
+        first = all_begins(instance, settings.first_classes, settings)
+        begins = all_begins(instance, classes, settings)
+        if max(map(len, first)) < max(map(len, begins)):
+            improve_with(first, replace(settings, most_passes=0))
+        improve_with(begins, settings)
     except checker.TooLarge as error:
         raise UnsupportedError("the model is too large for the checker.") from error
+
+
+def ranges_of(instance: SlicingInstance, begins: list[list[int]]) -> list[list[tuple[int, int]]]:
+    """Return the first and last width of each class of each operator."""
+    return [
+        list(zip(row, [begin - 1 for begin in row[1:]] + [length], strict=True))
+        for row, length in zip(begins, instance.graph.length.tolist(), strict=True)
+    ]
 
 
 class Factor(Protocol):
@@ -233,7 +248,7 @@ def improve(
 ) -> None:
     """Pass costs until the sum stalls; offer rounded potentials, early ones and the best."""
     best, stalled = passing.total(), 0
-    kept = rounded(passing)
+    kept = offered = rounded(passing)
     for number in count():
         passing.forward()
         for step in (None, passing.backward):
@@ -245,10 +260,12 @@ def improve(
                 best, kept = total, rounded(passing)
         if number == 0:
             offer(kept)
+            offered = kept
         stalled += 1
         if stalled > settings.patience or number == settings.most_passes or is_over():
             break
-    offer(kept)
+    if kept is not offered:
+        offer(kept)
 
 
 def rounded(passing: Passing) -> list[list[list[int]]]:

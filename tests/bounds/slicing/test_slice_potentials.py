@@ -14,11 +14,15 @@ from boundmark.bounds.checker.slicing.potentials import slice_potentials
 from boundmark.bounds.checker.slicing.ticks import operators
 from boundmark.bounds.slicing.slice_potentials import (
     Passing,
+    PotentialSettings,
     all_begins,
     class_begins,
     factor_of,
     rounded,
+    run,
 )
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.method import Budget
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import plan_times
 
@@ -42,6 +46,25 @@ def test_as_many_classes_as_tables_have_room_for() -> None:
         counts.append(max(map(len, all_begins(sample, 0))))
         assert max(map(len, all_begins(sample, 5))) == 5
     assert counts == [40, 28, 8]
+
+
+def test_the_first_bound_takes_few_classes() -> None:
+    """A slow machine has a bound from small tables before it builds the large ones."""
+    reported: list[Certificate] = []
+
+    class Reports:
+        def solution(self, solution: object) -> None:
+            raise AssertionError("this is a method of bounds")
+
+        def bound(self, bound: Certificate) -> None:
+            reported.append(bound)
+
+    sizes = PotentialSettings(first_classes=3, choices=(40,))
+    run(LARGER, Budget(60.0), 0, Reports(), classes=0, settings=sizes)
+    largest = [max(map(len, one.payload["classes"])) for one in reported]
+    assert largest[0] == 3
+    assert largest[-1] == 11
+    assert reported[0].bound < reported[-1].bound
 
 
 def classes_of(sample: SlicingInstance, count: int) -> list[list[tuple[int, int]]]:
