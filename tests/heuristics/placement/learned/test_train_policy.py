@@ -1,4 +1,4 @@
-"""The script of docs/learned.md that trains one policy on several models."""
+"""The script of docs/problems/placement.md that trains one policy on several models."""
 
 import importlib.util
 import subprocess
