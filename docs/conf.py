@@ -1,7 +1,13 @@
 """Settings of the documentation's site: `nox -s docs` builds it in build/docs."""
 
 import re
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from citations import linked
 
 project = "boundmark"
 copyright = "the boundmark authors"
@@ -15,6 +21,7 @@ extensions = [
     "sphinx_click",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "table_directives",
 ]
 
 exclude_patterns = ["gallery", "examples", "tables", "generated/**/*.ipynb", "**/*.zip"]
@@ -53,8 +60,7 @@ _OUTSIDE = (
     re.compile(r"\[([^\]]+)\]\(\.\./\.\./(?!docs/)([^)#\s]+)[^)]*\)"),
 )
 
-# A key of the bibliography, which is no link yet, and an entry there.
-_KEY = re.compile(r"(?<![`\[*])\[([A-Z][A-Z0-9]*[A-Z][0-9]{2})\](?![(\]`{])")
+# An entry of the bibliography.
 _ENTRY = re.compile(r"^- \*\*\[([A-Z0-9]+)\]\*\*", re.MULTILINE)
 
 _CODE = re.compile(r"(^```.*?^```|(?:^ {4}[^\n]*\n)+|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
@@ -69,10 +75,7 @@ def prepare(app: object, page: str, source: list[str]) -> None:
         text = _ENTRY.sub(lambda entry: f"- [**{entry[1]}**]{{#{entry[1].lower()}}}", text)
     elif not page.startswith("generated"):
         parts = _CODE.split(text)
-        parts[::2] = [
-            _KEY.sub(lambda key: f"[\\[{key[1]}\\]](#{key[1].lower()})", part)
-            for part in parts[::2]
-        ]
+        parts[::2] = map(linked, parts[::2])
         text = "".join(parts)
     source[0] = text
 

@@ -1,11 +1,10 @@
 """The dictionary of all columns of tables: type, unit and a sentence each, from TOML files.
 
-`python -m boundmark.reports.dictionary FILE` writes it as a page of the documentation.
+The documentation's page of tables is made of it.
 """
 
-import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -18,7 +17,6 @@ import pandas as pd
 import pyarrow as pa
 
 from boundmark.problems.plugins import entry_points_of
-from boundmark.reports.stored.schema import RESULTS, TRACES, VERSION
 from boundmark.reports.tables.parameters import PREFIX
 
 FILE = "dictionary.toml"
@@ -41,15 +39,16 @@ def of_problems() -> Mapping[str, Entries]:
     """Return the entries of each problem's own dictionary, by problem.
 
     A package says it in a file beside the module that its entry point for reports names: with the
-    module's name, `<module>.toml`, or `dictionary.toml`.
+    module's name, `<module>.toml`, or `dictionary.toml`; the common one is no problem's own.
     """
     found: dict[str, Entries] = {}
+    shared = Path(__file__).with_name(FILE)
     for point in entry_points_of("boundmark.reports"):
         try:
             spec = find_spec(point.module)
             module = Path(str(spec.origin)) if spec else Path(FILE)
             paths = (module.with_suffix(".toml"), module.with_name(FILE))
-            path = next(filter(Path.is_file, paths), None)
+            path = next((one for one in paths if one.is_file() and not one.samefile(shared)), None)
             if point.name not in found and spec and path:
                 entries = tomllib.loads(path.read_text(encoding="utf-8"))
                 found[point.name] = {"columns": {}, "tables": {}, **entries}
@@ -173,82 +172,3 @@ def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
 def _plain(given: pa.DataType) -> pa.DataType:
     """Return the type of a column whose type is that of the data: text is text, of any length."""
     return pa.string() if pa.types.is_large_string(given) or pa.types.is_null(given) else given
-
-
-HEAD = f"""# Tables
-
-Every column of the Parquet files that boundmark writes, with type and unit. This page is made by
-`python -m boundmark.reports.dictionary FILE` from `dictionary.toml` and the schemas of
-stored files (schema version {VERSION}); do not edit it. The same texts are in the files themselves,
-as metadata `unit` and `meaning` of their fields, and a table's problem and purpose as metadata
-`problem` and `about`. Ticks are the integer unit of an instance; `tick` in `certified` says what it
-is: nanoseconds, bytes, or nothing in particular. Device, problem and parameters are columns where
-rows of several stand together. [Statistics](statistics.md) defines how numbers are computed, and
-`boundmark query "DESCRIBE certified" DIR` lists columns too ([user guide](user-guide.md)).
-"""
-
-REPORTS = """## Tables of reports
-
-`boundmark report` writes these into `tables/`; `*` stands for a problem, or for a parameter by
-which a table is divided. Their columns are in the list below; what a table means by a column in
-another way is said here. `param_` and a name is that parameter of the instance, an integer or text.
-"""
-
-
-def page() -> str:
-    """Return the page as Markdown."""
-    tables, columns = common()["tables"], common()["columns"]
-    declared = declared_schemas()
-    parts = [HEAD]
-    for table, schema in declared.items():
-        rows = _rows(_declared(table, schema))
-        parts.append(f"## `{table}`\n\n{tables[table]['about']}\n\n{rows}")
-    parts.append(REPORTS)
-    parts.extend(_table(name, entry) for name, entry in tables.items() if name not in declared)
-    for problem, entries in sorted(of_problems().items()):
-        parts.extend(
-            _table(f"{problem}/{name}", entry) for name, entry in entries["tables"].items()
-        )
-        parts.append(f"Columns of `{problem}`:\n\n{_rows(_known(entries['columns']))}")
-    parts.append(f"## Columns\n\n{_rows(_known(columns))}")
-    return "\n".join(part.rstrip() + "\n" for part in parts)
-
-
-def declared_schemas() -> Mapping[str, pa.Schema]:
-    """Return the tables that are stored as they are declared; of others, see the dictionary."""
-    # These two know results, whose tables are made with this dictionary.
-    from boundmark.reports.best_known import SCHEMA
-    from boundmark.reports.stored.history import HISTORY
-
-    return {"results/*": RESULTS, "traces/*": TRACES, "history": HISTORY, "best_known": SCHEMA}
-
-
-def _table(name: str, entry: Mapping[str, Any]) -> str:
-    own = {column: what for column, what in entry.items() if column not in OF_TABLES}
-    special = f"\n\n{_rows(_known(own))}" if own else ""
-    named = ", ".join(f"`{column}`" for column in entry.get("columns", ()))
-    columns = f" Columns: {named}." if named else ""
-    return f"### `tables/{name}.parquet`\n\n{entry['about']}{columns}{special}"
-
-
-def _known(entries: Mapping[str, Any]) -> Iterable[tuple[str, Column]]:
-    return ((name, Column(*entry)) for name, entry in entries.items())
-
-
-def _declared(table: str, schema: pa.Schema) -> Iterable[tuple[str, Column]]:
-    for field in schema:
-        known = column_of(table, field.name)
-        assert known is not None, f"{table} has a column {field.name} without a meaning"
-        yield field.name, Column(str(field.type), known.unit, known.meaning)
-
-
-def _rows(columns: Iterable[tuple[str, Column]]) -> str:
-    lines = ["| column | type | unit | meaning |", "| --- | --- | --- | --- |"]
-    for name, column in columns:
-        kind = column.type or "that of the data"
-        lines.append(f"| `{name}` | {kind} | {column.unit} | {column.meaning} |")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(page(), encoding="utf-8")

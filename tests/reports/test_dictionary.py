@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from documented import append
+from site_tables import STORED
 from tiny_instances import larger
 
 from boundmark.problems.catalog import problems
@@ -18,20 +19,18 @@ from boundmark.reports.dictionary import (
     column_of,
     columns_of,
     common,
-    declared_schemas,
     described,
-    page,
+    of_problems,
 )
 from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
-DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
 
-
-def test_the_page_is_up_to_date() -> None:
-    """Made again, it is the same: `python -m boundmark.reports.dictionary docs/tables.md`."""
-    assert DOCS.read_text(encoding="utf-8") == page()
+def test_problems_have_entries_of_their_own() -> None:
+    """Where there are none, the common ones are not taken for them."""
+    assert sorted(of_problems()) == ["microbatch", "ordering", "pipeline", "placement", "slicing"]
+    assert not {name for own in of_problems().values() for name in own["tables"]} & {"results/*"}
 
 
 @pytest.fixture(scope="module")
@@ -108,11 +107,7 @@ def test_tables_have_the_columns_that_are_declared(schemas: dict[str, pa.Schema]
 
 def test_no_entry_is_about_nothing(schemas: dict[str, pa.Schema]) -> None:
     """What any problem's tables have in common is in one of them, or in a stored file."""
-    found = {
-        name
-        for schema in (*schemas.values(), *declared_schemas().values())
-        for name in schema.names
-    }
+    found = {name for schema in (*schemas.values(), *STORED.values()) for name in schema.names}
     assert [name for name in common()["columns"] if name not in found] == []
 
 

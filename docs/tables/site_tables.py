@@ -1,0 +1,180 @@
+"""Tables that the documentation's site makes when it is built, as lines of Markdown.
+
+`docs/table_directives.py` puts them on pages. They come from what the package declares: data sets,
+graphs, devices, clusters, and the columns of the files that it writes.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from boundmark.datasets import zoo
+from boundmark.problems.catalog import datasets, problems
+from boundmark.problems.devices import shipped
+from boundmark.reports.best_known import SCHEMA
+from boundmark.reports.dictionary import OF_TABLES, Column, column_of, common, of_problems
+from boundmark.reports.stored.history import HISTORY
+from boundmark.reports.stored.schema import RESULTS, TRACES
+
+# Tables that are stored with a schema of their own; the dictionary declares all others.
+STORED: Mapping[str, pa.Schema] = {
+    "results/*": RESULTS,
+    "traces/*": TRACES,
+    "history": HISTORY,
+    "best_known": SCHEMA,
+}
+
+
+# The class behind a source, e.g. `; transformers.BertModel`.
+CLASS = re.compile(r"; (?:torchvision|transformers)\.[\w.]+$")
+
+
+def dataset_table() -> list[str]:
+    """Return a row for each data set: how many graphs it lists, for which problems, what it is."""
+    rows = []
+    for one in datasets().values():
+        users = [problem.name for problem in problems().values() if one.source in problem.sources]
+        rows.append((f"`{one.name}`", str(len(one.members())), ", ".join(users), one.summary))
+    return _markdown(("data set", ">graphs", "problems", "what it is"), rows)
+
+
+def graph_table(dataset: str) -> list[str]:
+    """Return a row for each graph of a data set of models without costs.
+
+    The zoo has an index, with the paper and the class that a graph is of; only the paper is shown.
+    Other graphs are loaded. Of the zoo, trained weights are counted, tied ones once; of other
+    graphs, all that an operator reads and that depends on no input.
+    """
+    if dataset == "zoo":
+        known = zoo.index()
+        return _markdown(
+            ("graph", ">nodes", ">edges", ">GFLOPs", ">million weights", "source"),
+            [
+                (
+                    f"`{name}`",
+                    f"{entry['nodes']:,}",
+                    f"{entry['edges']:,}",
+                    f"{entry['flops'] / 1e9:,.3f}",
+                    f"{entry['parameters'] / 1e6:,.3f}",
+                    CLASS.sub("", entry["source"]),
+                )
+                for name, entry in known.items()
+            ],
+        )
+    rows = []
+    for name in datasets()[dataset].members():
+        graph = datasets()[dataset].load(name)
+        sizes = (f"{graph.dag.nodes:,}", f"{graph.dag.edges:,}")
+        weights = graph.param_bytes.sum() / 4e6
+        rows.append((f"`{name}`", *sizes, f"{graph.flops.sum() / 1e9:.3f}", f"{weights:.3f}"))
+    return _markdown(("graph", ">nodes", ">edges", ">GFLOPs", ">million parameters"), rows)
+
+
+def device_table() -> list[str]:
+    """Return a row for each device that comes with the package."""
+    heads = (
+        "device",
+        "peak rate, 10^12 operations/s",
+        ">memory, GB/s",
+        ">memory, GiB",
+        ">overhead, µs",
+        ">link, GB/s",
+    )
+    return _markdown(
+        heads,
+        [
+            (
+                f"`{one.name}`",
+                ", ".join(f"{dtype} {rate / 1e12:g}" for dtype, rate in one.peak_rate.items()),
+                f"{one.memory_bandwidth / 1e9:g}",
+                f"{one.memory_bytes / 2**30:g}",
+                f"{one.op_overhead * 1e6:g}",
+                f"{one.link.bandwidth / 1e9:g}" if one.link else "none",
+            )
+            for one in shipped().devices.values()
+        ],
+    )
+
+
+def cluster_table() -> list[str]:
+    """Return a row for each cluster that comes with the package: which devices, called what."""
+    rows = []
+    for one in shipped().clusters.values():
+        members: dict[str, list[str]] = {}
+        for name, device in zip(one.members, one.devices, strict=True):
+            members.setdefault(device.name, []).append(name)
+        parts = [f"{len(names)} × {kind} ({', '.join(names)})" for kind, names in members.items()]
+        rows.append((f"`{one.name}`", "; ".join(parts)))
+    return _markdown(("cluster", "devices"), rows)
+
+
+def stored_tables() -> list[str]:
+    """Return a heading, a sentence and all columns of each table that is stored."""
+    lines = []
+    for table, schema in STORED.items():
+        lines += [f"### `{table}`", "", common()["tables"][table]["about"], ""]
+        lines += _columns(_declared(table, schema))
+    return lines
+
+
+def report_tables() -> list[str]:
+    """Return a heading and a sentence of each table of a report, with what is special about it."""
+    lines = []
+    for name, entry in common()["tables"].items():
+        if name not in STORED:
+            lines += _report_table(name, entry)
+    for problem, entries in sorted(of_problems().items()):
+        for name, entry in entries["tables"].items():
+            lines += _report_table(f"{problem}/{name}", entry)
+        lines += [f"### Columns of `{problem}`", ""]
+        lines += _columns(_known(entries["columns"]))
+    return lines
+
+
+def common_columns() -> list[str]:
+    """Return all columns that tables of several problems have."""
+    return _columns(_known(common()["columns"]))
+
+
+def _report_table(name: str, entry: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"### `tables/{name}.parquet`", "")
+    named = ", ".join(f"`{column}`" for column in entry.get("columns", ()))
+    yield from (entry["about"] + (f" Columns: {named}." if named else ""), "")
+    own = {column: what for column, what in entry.items() if column not in OF_TABLES}
+    if own:
+        yield from _columns(_known(own))
+
+
+def _known(entries: Mapping[str, Any]) -> Iterator[tuple[str, Column]]:
+    return ((name, Column(*entry)) for name, entry in entries.items())
+
+
+def _declared(table: str, schema: pa.Schema) -> Iterator[tuple[str, Column]]:
+    for field in schema:
+        known = column_of(table, field.name)
+        assert known is not None, f"{table} has a column {field.name} without a meaning"
+        yield field.name, Column(str(field.type), known.unit, known.meaning)
+
+
+def _columns(columns: Iterable[tuple[str, Column]]) -> list[str]:
+    return _markdown(
+        ("column", "type", "unit", "meaning"),
+        [
+            (f"`{name}`", one.type or "that of the data", one.unit, one.meaning)
+            for name, one in columns
+        ],
+    )
+
+
+def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table, and a blank line; a head that begins with `>` is of a column of numbers."""
+    rules = ["---:" if head.startswith(">") else "---" for head in heads]
+    lines = [_row(head.removeprefix(">") for head in heads), _row(rules)]
+    return [*lines, *map(_row, rows), ""]
+
+
+def _row(cells: Iterable[str]) -> str:
+    """Return a row of a table."""
+    return f"| {' | '.join(cells)} |"

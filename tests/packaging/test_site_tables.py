@@ -1,0 +1,70 @@
+"""Tables that the site makes when it is built, and the directives that pages have for them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import site_tables
+
+from boundmark.datasets import zoo
+from boundmark.problems.catalog import datasets
+from boundmark.problems.devices import shipped
+from boundmark.reports.dictionary import common, of_problems
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def first_cells(lines: list[str]) -> list[str]:
+    """Return what stands first in each row, without the two lines of the head."""
+    rows = [line for line in lines if line.startswith("|")]
+    return [row.split(" | ")[0].removeprefix("| ").strip("`") for row in rows[2:]]
+
+
+def test_all_that_is_shipped_has_a_row() -> None:
+    """Data sets, graphs, devices and clusters, in the order of their lists."""
+    assert first_cells(site_tables.dataset_table()) == list(datasets())
+    assert first_cells(site_tables.graph_table("zoo")) == list(zoo.index())
+    light = datasets()["onnx-light"].members()
+    assert first_cells(site_tables.graph_table("onnx-light")) == list(light)
+    assert first_cells(site_tables.device_table()) == list(shipped().devices)
+    assert first_cells(site_tables.cluster_table()) == list(shipped().clusters)
+
+
+def test_rows_by_hand() -> None:
+    """Figures of a graph, rates of a device, and devices of a cluster with their names."""
+    assert "| `resnet50` | 176 | 191 | 8.218 | 25.610 |" in site_tables.graph_table("onnx-light")
+    row = "| `resnet-18` | 69 | 76 | 3.638 | 11.690 | He et al., CVPR 2016 |"
+    assert row in site_tables.graph_table("zoo")
+    row = "| `nvidia-t4` | float32 8.1, float16 65, int8 130, int4 260 | 320 | 16 | 5 | 12 |"
+    assert row in site_tables.device_table()
+    row = "| `moirai-intra-server` | 2 × nvidia-v100 (A, B); 2 × nvidia-p100 (C, D) |"
+    assert row in site_tables.cluster_table()
+
+
+def test_every_table_of_files_has_a_heading() -> None:
+    """Those that are stored, those of all reports, and those of a problem's."""
+    stored = [line for line in site_tables.stored_tables() if line.startswith("### ")]
+    assert stored == [f"### `{name}`" for name in site_tables.STORED]
+    declared = [name for name in common()["tables"] if name not in site_tables.STORED]
+    declared += [f"{one}/{name}" for one, own in of_problems().items() for name in own["tables"]]
+    lines = site_tables.report_tables()
+    assert [name for name in declared if f"### `tables/{name}.parquet`" not in lines] == []
+    assert first_cells(site_tables.common_columns()) == list(common()["columns"])
+
+
+@pytest.mark.parametrize(
+    ("page", "directive"),
+    [
+        ("datasets.md", "{dataset-table}"),
+        ("datasets.md", "{graph-table} zoo"),
+        ("datasets.md", "{graph-table} onnx-light"),
+        ("devices.md", "{device-table}"),
+        ("devices.md", "{cluster-table}"),
+        ("tables.md", "{column-tables} stored"),
+        ("tables.md", "{column-tables} reports"),
+        ("tables.md", "{column-tables} common"),
+    ],
+)
+def test_pages_have_their_tables(page: str, directive: str) -> None:
+    """Nobody writes them by hand."""
+    assert re.search(rf"^```{re.escape(directive)}\n```$", (DOCS / page).read_text(), re.MULTILINE)
