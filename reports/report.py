@@ -24,7 +24,7 @@ from boundmark.reports.overview import (
 )
 from boundmark.reports.pages.html import render_html
 from boundmark.reports.pages.markdown import render_markdown
-from boundmark.reports.pages.page import Page
+from boundmark.reports.pages.page import Page, Section
 from boundmark.reports.pages.table_files import FOLDER as PAGE_TABLES
 from boundmark.reports.pages.table_files import csv_files, latex_files
 from boundmark.reports.problem_part import ProblemPart, part_of
@@ -180,8 +180,12 @@ def _page(
         key=lambda one: not one[2],
     )
     sections = [
-        replace(section, problem=problem if len(parts) > 1 else "", is_open=is_open)
-        for problem, section, is_open in ordered
+        replace(
+            section if at == 0 or not is_open else first_table_open(section),
+            problem=problem if len(parts) > 1 else "",
+            is_open=is_open,
+        )
+        for at, (problem, section, is_open) in enumerate(ordered)
     ]
     checked = check_section(folder.checks, folder.unsupported)
     against = best_known_section(shipped(), found)
@@ -209,6 +213,13 @@ def _page(
         svg={name: text for part in parts for name, text in part.svg.items()},
         warning=DRAFT if folder.checks is None else "",
     )
+
+
+def first_table_open(section: Section) -> Section:
+    """Return the section with all its tables but the first one folded."""
+    first, *others = section.tables or (None,)
+    folded = tuple(replace(table, is_folded=True) for table in others if table)
+    return replace(section, tables=(first, *folded)) if first else section
 
 
 FOLDERS = ("tables", "plots")

@@ -58,6 +58,8 @@ class Table:
         the ones between hold numbers.
     notes
         How numbers are computed and failures charged, a sentence or more each.
+    is_folded
+        Whether pages show its title only, until a reader asks for it.
     """
 
     title: str
@@ -66,6 +68,7 @@ class Table:
     notes: tuple[str, ...] = ()
     text_columns: int = 1
     text_columns_right: int = 0
+    is_folded: bool = False
 
     def is_number(self, column: int) -> bool:
         """Whether a column holds numbers."""

@@ -72,7 +72,10 @@ def answer_section(results: ProblemResults, tables: Tables) -> Section | None:
     ]
     if not found:
         return None
-    plots = (_method_plot(gaps, tables["instance_gaps"]), mean_gap_plot(results, tables))
+    plots = [_method_plot(gaps, tables["instance_gaps"])]
+    if results.certified["gap"].max() > 0:
+        # Where all instances are proven optimal, there is nothing to see in the means.
+        plots.append(mean_gap_plot(results, tables))
     shown = tuple(replace(plot, width=DRAWN_WIDTH) for plot in plots if plot is not None)
     return Section(ANSWER, tuple(found), shown, is_headline=True)
 

@@ -78,7 +78,7 @@
   };
   addEventListener("hashchange", unfold);
   addEventListener("beforeprint", () => {
-    document.querySelectorAll("details.more").forEach((part) => { part.open = true; });
+    document.querySelectorAll("details.more, details.table").forEach((part) => { part.open = true; });
   });
   unfold();
 })();

@@ -4,7 +4,8 @@ import re
 
 from boundmark.reports.pages.html import render_html
 from boundmark.reports.pages.markdown import render_markdown
-from boundmark.reports.pages.page import Page, Section
+from boundmark.reports.pages.page import Cell, Group, Page, Section, Table
+from boundmark.reports.report import first_table_open
 
 SECTIONS = (
     Section("Answer", problem="one", is_headline=True, is_open=True),
@@ -39,3 +40,26 @@ def test_contents_of_one_problem() -> None:
     page = Page("t", "s", (), (), (), (), (Section("Gaps", is_open=True), Section("Time")), {})
     assert [*page.open, *page.folded[""]] == [1, 2]
     assert '<h2 id="section-2">Time</h2>' in render_html(page)
+
+
+def test_folded_tables_show_their_titles_only() -> None:
+    """A folded table stands behind its title; Markdown, which cannot fold, shows it."""
+    row = (Cell("plain"), Cell("1.0"))
+    tables = [
+        Table(name, ("method", "gap"), (Group((), (row,)),), is_folded=is_folded)
+        for name, is_folded in (("Solutions", False), ("Bounds", True))
+    ]
+    page = Page("t", "s", (), (), (), (), (Section("A", tuple(tables), is_open=True),), {})
+    html = render_html(page)
+    assert html.count("<table>") == 2
+    assert re.findall(r"<summary><b>(.*?)</b></summary>", html) == ["Bounds"]
+    assert "<h3>Solutions</h3>" in html
+    assert render_markdown(page).count("| plain | 1.0 |") == 2
+
+
+def test_only_the_main_problem_has_all_its_tables_open() -> None:
+    """Of the others, the first table stands open."""
+    tables = tuple(Table(name, ("method",), ()) for name in ("Solutions", "Bounds", "Claims"))
+    section = first_table_open(Section("Answer", tables))
+    assert [table.is_folded for table in section.tables] == [False, True, True]
+    assert first_table_open(Section("Answer")) == Section("Answer")
