@@ -1,16 +1,18 @@
 """Make docs/how-far-from-optimal.md from the tables in `docs/tables/gaps`.
 
 `python docs/tables/gaps.py` makes the page's tables anew. `python docs/tables/gaps.py save NAME...`
-reads what `default_gaps.py`, `zoo_gaps.py`, `random_graphs.py`, `placement_gaps.py`,
-`measured_gaps.py` or `human_experts.py` prints, and keeps its tables as CSV under these names, in
-their order; `-` leaves one out.
+reads what `default_gaps.py`, `zoo_gaps.py`, `training_gaps.py`, `random_graphs.py`,
+`placement_gaps.py`, `measured_gaps.py` or `human_experts.py` prints, and keeps its tables as CSV
+under these names, in their order; `-` leaves one out.
 """
 
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+from mtpp import TABLE_3
 from results_page import filled, markdown
 
 from boundmark.reports.statistics.means import geometric_mean
@@ -64,11 +66,66 @@ def whole(name: str, text_columns: int) -> str:
     return markdown(list(table.columns), table.to_numpy().tolist(), text_columns)
 
 
-def random_graph_table(methods: pd.DataFrame, graphs: pd.DataFrame) -> str:
-    """Return the means of each method, and how many graphs are solved."""
+def overview() -> str:
+    """Return a line for each kind of instance: how many there are, and what is proven of them."""
+    zoo, placements = read("zoo"), read("placements")
+    cells = zoo.loc[:, [column for column in zoo.columns if column.startswith("k = ")]]
+    weighted = read("random-methods").set_index("method").loc["`certify`"]
+    means = [1 / float(weighted[f"k = {k}"]) - 1 for k in (4, 8, 16, 32)]
+    random = sum(int((read(f"{kind}-graphs")["n"] != "").sum()) for kind in ("random", "plain"))
+    *_, (_, pairs, optimal, mean, _) = placement_rows(placements)
+    layers = [read("defaults-serving"), read("defaults-training")]
+    instances = sum(map(len, layers))
+    unproven = sum(int(one["devices"].str.contains("bound").sum()) for one in layers)
+    slower = [_percent(cell) for cell in read("defaults-by-tool")["largest gap"] if cell]
+    experts = read("experts")
+    above = [_percent(cell) for cell in experts["above"].to_numpy().ravel()]
+    rows = [
+        [
+            "pipeline partitions of models", f"{len(zoo)} graphs of the [zoo](datasets.md#zoo)",
+            f"{int((cells == OPTIMAL).to_numpy().sum())} of {cells.size} proven optimal",
+        ],
+        [
+            "pipeline partitions of random graphs", f"{random} graphs",
+            f"weighted ones within {100 * min(means):.1f} to {100 * max(means):.1f} % in the mean "
+            "for k = 4 to 32",
+        ],
+        [
+            "placements", f"{pairs} pairs of a model and a cluster",
+            f"{optimal} proven optimal, within {mean} in the mean",
+        ],
+        [
+            "layers of language models", f"{instances} instances",
+            f"{instances - unproven} proven optimal; defaults of tools take up to "
+            f"{1 + max(slower) / 100:.1f} times as long",
+        ],
+        [
+            "splits by human experts", f"{experts['model'].nunique()} models, two phases",
+            f"{min(above):.0f} to {max(above):.0f} % above certified optima",
+        ],
+    ]  # fmt: skip
+    return markdown(["problem", "instances", "result"], rows, 3)
+
+
+def _percent(cell: str) -> float:
+    return float(cell.removesuffix(" %"))
+
+
+def random_graph_table(
+    methods: pd.DataFrame, graphs: pd.DataFrame, printed: Sequence[float] = ()
+) -> str:
+    """Return the means of each method, and how many graphs are solved.
+
+    Parameters
+    ----------
+    printed
+        What [MTPP24] has, by number of stages.
+    """
     stages = [column for column in methods.columns if column.startswith("k = ")]
     solved = [str(int((graphs[k] == OPTIMAL).sum())) for k in stages]
     rows = [*methods.to_numpy().tolist()[:-1], ["proven optimal", "", *solved]]
+    if printed:
+        rows.insert(0, ["exact, an hour", "[MTPP24]", *(f"{value:.4f}" for value in printed)])
     rows.append(methods.to_numpy().tolist()[-1])
     return markdown(list(methods.columns), rows, 2)
 
@@ -85,6 +142,12 @@ def zoo_table(cells: pd.DataFrame) -> str:
 
 def placement_table(cells: pd.DataFrame) -> str:
     """Return mean and largest gaps of all placements, and by how their models fall into modules."""
+    head = ["", "instances", "proven optimal", "mean gap", "largest"]
+    return markdown(head, placement_rows(cells))
+
+
+def placement_rows(cells: pd.DataFrame) -> list[list[str]]:
+    """Return the lines of that table; the last one has all placements."""
     ratio = _numbers(cells["makespan"]) / _numbers(cells["LB"])
     is_small = (_numbers(cells["largest"]) <= SMALL_MODULE) & (_numbers(cells["outside"]) == 0)
     rows = []
@@ -97,7 +160,7 @@ def placement_table(cells: pd.DataFrame) -> str:
         rows.append(
             [title, str(len(own)), str(int((own == 1).sum())), f"{mean:.2%}", f"{most:.2%}"]
         )
-    return markdown(["", "instances", "proven optimal", "mean gap", "largest"], _spaced(rows))
+    return _spaced(rows)
 
 
 def measured_table(cells: pd.DataFrame) -> str:
@@ -105,7 +168,7 @@ def measured_table(cells: pd.DataFrame) -> str:
     columns = ["vLLM, measured", "vLLM, roofline", "the roofline's optimum"]
     rows = []
     for phase, part in cells.groupby("phase", sort=True):
-        shown = [_range([float(cell.rstrip(" %")) for cell in part[column]]) for column in columns]
+        shown = [_range([_percent(cell) for cell in part[column]]) for column in columns]
         rows.append([str(phase), str(len(part)), *shown])
     return markdown(["phase", "instances", *columns], rows)
 
@@ -125,7 +188,10 @@ def _spaced(rows: list[list[str]]) -> list[list[str]]:
 def parts() -> dict[str, str]:
     """Return each generated part of the page by the name in its marks."""
     return {
-        "weighted graphs": random_graph_table(read("random-methods"), read("random-graphs")),
+        "overview": overview(),
+        "weighted graphs": random_graph_table(
+            read("random-methods"), read("random-graphs"), TABLE_3["exact"]
+        ),
         "plain graphs": random_graph_table(read("plain-methods"), read("plain-graphs")),
         "zoo": zoo_table(read("zoo")),
         "training": whole("training", 1),

@@ -29,7 +29,7 @@ def gap_table(rows: pd.DataFrame) -> str:
     best = named.groupby(["instance", "k"]).agg(
         cost=("objective", "min"), bound=("bound_certified", "max")
     )
-    cells = {key: _cell(one.cost, one.bound) for key, one in best.iterrows()}
+    cells = {key: gap_text(one.cost, one.bound) for key, one in best.iterrows()}
     stages = sorted(set(named["k"]))
     lines = [
         f"| graph | nodes | {' | '.join(f'k = {k}' for k in stages)} |",
@@ -42,7 +42,8 @@ def gap_table(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _cell(cost: float, bound: float) -> str:
+def gap_text(cost: float, bound: float) -> str:
+    """Return how far a cost is above a bound, "none" if there is no bound or no cost."""
     if pd.isna(cost) or pd.isna(bound) or not bound:
         return "none"
     return "optimal" if cost == bound else f"{100 * (cost / bound - 1):.2f} %"

@@ -42,6 +42,21 @@ def test_solved_graphs_are_counted() -> None:
     ]
 
 
+def test_what_the_paper_has_stands_first() -> None:
+    """With its source; the number of graphs stays last, below how many are solved."""
+    methods = pd.DataFrame(
+        [("`certify`", "certified", "0.9"), ("graphs", "", "2")],
+        columns=["method", "bound", "k = 2"],
+    )
+    graphs = pd.DataFrame({"k = 2": ["optimal", "0.9"]})
+    assert load_script("gaps").random_graph_table(methods, graphs, [0.98]).splitlines()[2:] == [
+        "| exact, an hour | [MTPP24] | 0.9800 |",
+        "| `certify` | certified | 0.9 |",
+        "| proven optimal |  | 1 |",
+        "| graphs |  | 2 |",
+    ]
+
+
 def test_gaps_of_placements_are_those_of_the_numbers() -> None:
     """By whether all operators are in small modules, and of all of them."""
     cells = pd.DataFrame(
