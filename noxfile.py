@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,9 @@ from nox.virtualenv import PassthroughEnv
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
+
+# Tests start hundreds of processes: each loads what the first has compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A quarter of an hour on two cores. `weekly` and the suites of papers take hours.
 NIGHTLY = "nightly"

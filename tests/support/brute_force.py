@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -56,15 +57,18 @@ def all_edge_sets(nodes: int) -> Iterator[list[tuple[int, int]]]:
         yield [pair for pair, keep in zip(pairs, kept, strict=True) if keep]
 
 
-def all_dags(nodes: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield each of them once up to renumbering: 1, 2, 6, 31, 302 for 1 to 5 nodes."""
+@cache
+def all_dags(nodes: int) -> tuple[list[tuple[int, int]], ...]:
+    """Return each of them once up to renumbering: 1, 2, 6, 31, 302 for 1 to 5 nodes."""
+    found = []
     seen: set[frozenset[tuple[int, int]]] = set()
     for edges in all_edge_sets(nodes):
         if frozenset(edges) in seen:
             continue
         for numbers in itertools.permutations(range(nodes)):
             seen.add(frozenset((numbers[u], numbers[v]) for u, v in edges))
-        yield edges
+        found.append(edges)
+    return tuple(found)
 
 
 def stage_cost(instance: PipelineInstance, stage: set[int]) -> int:

@@ -35,7 +35,7 @@ MODEL_SAMPLES = [
         param_load=[0, 6, 2, 0, 5],
         cache=(100, 6, 3)[number % 3],
     )
-    for number, edges in enumerate(itertools.islice(all_dags(5), 0, None, 16))
+    for number, edges in enumerate(all_dags(5)[::16])
 ]
 
 
@@ -155,7 +155,7 @@ SAMPLES = [
         param_load=[3, 1, 2, 0, 5],
         cache=(100, 4)[number // 2 % 2],
     )
-    for number, edges in enumerate(list(all_dags(5))[::25])
+    for number, edges in enumerate(all_dags(5)[::25])
 ]
 
 

@@ -12,7 +12,7 @@ from boundmark.problems.pipeline import Partition
 
 def test_slicing_is_the_best_one_of_its_order() -> None:
     """No other slicing of the order is cheaper, with overflow too."""
-    for number, edges in enumerate(list(all_dags(5))[::10]):
+    for number, edges in enumerate(all_dags(5)[::10]):
         sample = instance(
             [3, 1, 4, 1, 5],
             edges,
@@ -48,7 +48,7 @@ def test_slicing_along_places() -> None:
 
 def test_longest_stages_are_the_longest_that_fit() -> None:
     """Each stage ends at the last place at which its cost is within the threshold."""
-    for number, edges in enumerate(list(all_dags(5))[::10]):
+    for number, edges in enumerate(all_dags(5)[::10]):
         sample = instance(
             [3, 1, 4, 1, 5],
             edges,

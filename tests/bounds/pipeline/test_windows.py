@@ -8,7 +8,7 @@ from boundmark.bounds.pipeline.windows import threshold_windows
 @pytest.mark.parametrize("cache", [100, 6])
 def test_windows_hold_all_partitions_below_the_threshold(cache: int) -> None:
     """No partition within the threshold uses a stage outside its nodes' windows."""
-    for edges in list(all_dags(5))[::12]:
+    for edges in all_dags(5)[::12]:
         sample = instance(
             [3, 1, 4, 1, 5],
             edges,
