@@ -1,5 +1,6 @@
 """Headline figures on the pages of problems are those of the tables that scripts make."""
 
+import json
 import re
 from pathlib import Path
 
@@ -61,3 +62,13 @@ def test_periods() -> None:
     optimal, instances = (sum(int(row[i]) for row in more) for i in (3, 0))
     assert f"{optimal} of {instances} are" in text
     assert f"after {max(float(row[4]) for row in more)} s at most" in text
+
+
+def test_library() -> None:
+    """How many instances it has, and how many are proven optimal."""
+    folder = DOCS.parent / "library"
+    status = [json.loads(path.read_text())["status"] for path in folder.glob("*/*.json")]
+    optimal = status.count("optimal")
+    assert f"{len(status)} instances of all six problems" in page("library")
+    assert f"{optimal} are proven optimal" in page("library")
+    assert f"{len(status)} instances, {optimal} proven optimal" in page("library")
