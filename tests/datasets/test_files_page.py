@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from boundmark.datasets.resolve import load_file
+from boundmark.problems.pipeline.costs import pipeline_graph_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
-EXAMPLES = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES = re.findall(r"```(?:text|json)\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,7 @@ EXAMPLES = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
         (EXAMPLES[0], ".pbtxt", [20, 35], [4, 0]),
         # Milliseconds; 65,536 bytes at 12 GB/s, and nobody reads the second output.
         (EXAMPLES[1], ".txt", [1_250_000, 750_000], [5461, 0]),
+        (EXAMPLES[2], ".json", [1_250_000, 750_000], [250_000, 0]),
     ],
 )
 def test_examples_are_read(
@@ -25,7 +27,7 @@ def test_examples_are_read(
     """With the costs that the page states."""
     path = tmp_path / f"model{suffix}"
     path.write_text(example)
-    graph = load_file(path)
+    graph = pipeline_graph_of(load_file(path))
     assert graph.work.tolist() == work
     assert graph.transfer.tolist() == transfer
     assert (graph.dag.nodes, graph.dag.edges) == (2, 1)
