@@ -4,11 +4,12 @@ import io
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import vipr_checker
-from brute_force import cost, instance, optimum
+from brute_force import cost, instance
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.share import share_table
@@ -69,13 +70,25 @@ SAMPLES = {
     "one stage": instance([2, 3], [(0, 1)], 1),
     "more stages than nodes": instance([5, 4], [(0, 1)], 4, transfer=[2, 0]),
 }
-# A tree at the threshold below the optimum, and one at the optimum.
-CERTIFICATES = {
-    f"{name}, {threshold}": (sample, found)
-    for name, sample in SAMPLES.items()
-    for threshold in (optimum(sample) - 1, optimum(sample))
-    if (found := tree_certificate(sample, threshold, 50)) is not None
+# The threshold below the optimum, and the optimum where a tree can refute it.
+THRESHOLDS = {
+    "one leaf": (10, 11),
+    "several leaves": (8, 9),
+    "overflow": (15, 16),
+    "three stages": (14, 15),
+    "one stage": (4, 5),
+    "more stages than nodes": (7,),
 }
+CERTIFICATES = [f"{name}, {threshold}" for name in SAMPLES for threshold in THRESHOLDS[name]]
+
+
+@cache
+def stages_certificate(name: str) -> tuple[PipelineInstance, Document]:
+    """Return an instance and the certificate of a tree, one of `CERTIFICATES`."""
+    sample, threshold = name.split(", ")
+    document = tree_certificate(SAMPLES[sample], int(threshold), 50)
+    assert document is not None
+    return SAMPLES[sample], document
 
 
 FORMULATIONS = {
@@ -113,13 +126,16 @@ def files(sample: PipelineInstance, document: Document, folder: Path) -> list[Pa
     return written
 
 
-SUPERBLOCK_CERTIFICATES = {
-    f"{kind[:-2]}, {name}, {threshold}": (sample, found)
-    for name, sample in SAMPLES.items()
-    for kind in FORMULATIONS
-    for threshold in (optimum(sample) - 1, optimum(sample))
-    if (found := superblock_certificate(sample, kind, threshold, 20)) is not None
-}
+SUPERBLOCK_CERTIFICATES = [f"{kind[:-2]}, {name}" for name in CERTIFICATES for kind in FORMULATIONS]
+
+
+@cache
+def superblocks_certificate(name: str) -> tuple[PipelineInstance, Document]:
+    """Return an instance and the certificate of its trees, one of `SUPERBLOCK_CERTIFICATES`."""
+    kind, sample, threshold = name.split(", ")
+    document = superblock_certificate(SAMPLES[sample], f"{kind}/1", int(threshold), 20)
+    assert document is not None
+    return SAMPLES[sample], document
 
 
 def point(

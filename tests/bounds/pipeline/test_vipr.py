@@ -15,6 +15,7 @@ from vipr_samples import (
     exported,
     holds,
     point,
+    stages_certificate,
     tree_certificate,
     with_proved_bound,
 )
@@ -39,7 +40,7 @@ def test_samples_have_many_leaves() -> None:
     """The samples are what the tests take them for."""
     branchings = [
         sum(isinstance(node, list) for node in document["payload"]["nodes"])
-        for _, document in CERTIFICATES.values()
+        for _, document in map(stages_certificate, CERTIFICATES)
     ]
     assert len(CERTIFICATES) >= 10
     assert min(branchings) == 0
@@ -49,7 +50,7 @@ def test_samples_have_many_leaves() -> None:
 @pytest.mark.parametrize("name", CERTIFICATES)
 def test_the_bound_is_confirmed(name: str, tmp_path: Path) -> None:
     """A checker that knows only the format accepts the file and the certificate's bound."""
-    sample, document = CERTIFICATES[name]
+    sample, document = stages_certificate(name)
     assert checked(sample, document, tmp_path).bound == document["bound"] > 0
 
 
@@ -105,7 +106,7 @@ def test_deep_tree(tmp_path: Path) -> None:
 
 def test_integers_may_be_texts() -> None:
     """Certificates may hold their integers as texts; the file is the same."""
-    sample, document = CERTIFICATES["overflow, 16"]
+    sample, document = stages_certificate("overflow, 16")
 
     def as_texts(value: Any) -> Any:
         if isinstance(value, dict):
@@ -121,7 +122,7 @@ def test_integers_may_be_texts() -> None:
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_changed_files_are_rejected(mutation: str, tmp_path: Path) -> None:
     """No number, assumption or line can be changed, each in turn."""
-    sample, document = CERTIFICATES["overflow, 16"]
+    sample, document = stages_certificate("overflow, 16")
     assert document["bound"] == optimum(sample)
     path = tmp_path / "tree.vipr"
     mutants = MUTATIONS[mutation](exported(sample, document))
@@ -134,7 +135,7 @@ def test_changed_files_are_rejected(mutation: str, tmp_path: Path) -> None:
 
 def test_what_the_checker_rejects_is_not_written() -> None:
     """A bound above what the tree proves does not reach a file."""
-    sample, document = CERTIFICATES["overflow, 16"]
+    sample, document = stages_certificate("overflow, 16")
     file = io.StringIO()
     with pytest.raises(checker.Rejected, match="more than it proves"):
         write_vipr(sample.to_json(), {**document, "bound": document["bound"] + 1}, file)

@@ -14,6 +14,7 @@ from vipr_samples import (
     holds,
     point,
     superblock_certificate,
+    superblocks_certificate,
 )
 
 from boundmark.bounds.pipeline.share import share_table
@@ -24,7 +25,7 @@ def test_samples_have_branchings() -> None:
     """The samples are what the tests take them for: both kinds, with trees and with leaves only."""
     branchings = [
         sum(isinstance(node, list) for node in document["payload"]["nodes"])
-        for _, document in SUPERBLOCK_CERTIFICATES.values()
+        for _, document in map(superblocks_certificate, SUPERBLOCK_CERTIFICATES)
     ]
     assert len(SUPERBLOCK_CERTIFICATES) >= 16
     assert min(branchings) == 0
@@ -34,7 +35,7 @@ def test_samples_have_branchings() -> None:
 @pytest.mark.parametrize("name", SUPERBLOCK_CERTIFICATES)
 def test_the_bound_is_confirmed(name: str, tmp_path: Path) -> None:
     """A checker that knows only the format accepts every file, and the certificate's bound."""
-    sample, document = SUPERBLOCK_CERTIFICATES[name]
+    sample, document = superblocks_certificate(name)
     assert document["bound"] > 0
     for path in files(sample, document, tmp_path):
         assert vipr_checker.check(path).bound == document["bound"]
@@ -107,7 +108,7 @@ def superblock_point(
 
 def test_a_file_of_one_position_says_nothing_of_the_others(tmp_path: Path) -> None:
     """The programs of different positions differ, so that one file does not stand for all."""
-    sample, document = SUPERBLOCK_CERTIFICATES["bottleneck-guess-tree, three stages, 15"]
+    sample, document = superblocks_certificate("bottleneck-guess-tree, three stages, 15")
     texts = [path.read_text() for path in files(sample, document, tmp_path)]
     assert len(texts) == sample.k == 3
     for one, other in itertools.combinations(texts, 2):

@@ -8,16 +8,29 @@ from pathlib import Path
 
 import pytest
 from vipr_samples import CERTIFICATES as OF_STAGES
-from vipr_samples import MUTATIONS, SUPERBLOCK_CERTIFICATES, files
+from vipr_samples import (
+    MUTATIONS,
+    SUPERBLOCK_CERTIFICATES,
+    Document,
+    files,
+    stages_certificate,
+    superblocks_certificate,
+)
+
+from boundmark.problems.pipeline import PipelineInstance
 
 PROGRAM = shutil.which(os.environ.get("VIPRCHK", "viprchk"))
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="viprchk is not found")
 
-CERTIFICATES = {
-    **{f"mip-tree, {name}": found for name, found in OF_STAGES.items()},
-    **SUPERBLOCK_CERTIFICATES,
-}
+CERTIFICATES = [*(f"mip-tree, {name}" for name in OF_STAGES), *SUPERBLOCK_CERTIFICATES]
+
+
+def certificate(name: str) -> tuple[PipelineInstance, Document]:
+    """Return an instance and its certificate, one of `CERTIFICATES`."""
+    if name in SUPERBLOCK_CERTIFICATES:
+        return superblocks_certificate(name)
+    return stages_certificate(name.removeprefix("mip-tree, "))
 
 
 def is_confirmed(path: Path, bound: int) -> bool:
@@ -31,7 +44,7 @@ def is_confirmed(path: Path, bound: int) -> bool:
 @pytest.mark.parametrize("name", CERTIFICATES)
 def test_it_confirms_every_file(name: str, tmp_path: Path) -> None:
     """The bound of each file is the certificate's."""
-    sample, document = CERTIFICATES[name]
+    sample, document = certificate(name)
     for path in files(sample, document, tmp_path):
         assert is_confirmed(path, document["bound"])
 
@@ -40,7 +53,7 @@ def test_it_confirms_every_file(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mutation", ["bound", "first multiplier"])
 def test_it_refuses_changed_files(name: str, mutation: str, tmp_path: Path) -> None:
     """A raised bound is refused, and so is each multiplier that is changed, one at a time."""
-    sample, document = CERTIFICATES[name]
+    sample, document = certificate(name)
     (path,) = files(sample, document, tmp_path)
     mutants = MUTATIONS[mutation](path.read_text())
     assert mutants
