@@ -81,14 +81,18 @@ ON_ALL_CPUS = ["-n", "logical", "--maxprocesses", "8", "--dist", "worksteal", "-
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests but the slow ones; pass options of pytest, e.g. `-- -k dag`, to run a part."""
+    """Run the tests but the slow ones; pass options of pytest, e.g. `-- -k dag`, to run a part.
+
+    Of random examples, the first few are tried; `tests-all` tries all.
+    """
     install(session, "test")
-    session.run("pytest", *(session.posargs or [*ON_ALL_CPUS, "-m", "not slow"]))
+    few = ["-m", "not slow", "--hypothesis-profile", "few"]
+    session.run("pytest", *(session.posargs or [*ON_ALL_CPUS, *few]))
 
 
 @nox.session(name="tests-all")
 def tests_all(session: nox.Session) -> None:
-    """Run all tests; pass e.g. `-- -m slow` for those only that `tests` leaves out."""
+    """Run all tests; pass `-- -m "slow or hypothesis"` for what `tests` leaves out, in part."""
     install(session, "test")
     session.run("pytest", *ON_ALL_CPUS, *session.posargs)
 

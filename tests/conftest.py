@@ -8,7 +8,9 @@ from hypothesis import settings
 os.environ["BOUNDMARK_LIBRARY"] = ""
 
 # How long an example takes says nothing about correctness. Examples are the same in every run, so
-# that a commit is judged by what it changes; `nox -s properties` looks for new ones.
+# that a commit is judged by what it changes; `nox -s tests` tries the first few, and
+# `nox -s properties` looks for new ones.
 settings.register_profile("boundmark", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile("few", settings.get_profile("boundmark"), max_examples=25)
 settings.register_profile("search", deadline=None, print_blob=True, max_examples=500)
 settings.load_profile("boundmark")

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from modulo_search import decided, least_period
 from other_process import call
 from recording import record
+from selection import examples
 
 from boundmark.bounds.microbatch.modulo_models import completed
 from boundmark.bounds.microbatch.steady_state import SteadyState, one_by_one, without_delay
@@ -33,7 +34,7 @@ PERIODS = [
 ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(instances())
 def test_finds_and_proves_the_optimum(sample: MicrobatchInstance) -> None:
     """The last schedule is optimal and the last bound says so, with and without micro-batches."""
@@ -43,7 +44,7 @@ def test_finds_and_proves_the_optimum(sample: MicrobatchInstance) -> None:
     assert recorder.bounds[-1].bound == best
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(instances((0,)))
 def test_a_variable_period_finds_the_same(sample: MicrobatchInstance) -> None:
     """The model for wide ranges of periods has the optimum of the search one by one."""

@@ -7,6 +7,7 @@ import pytest
 from brute_force import instance, instances, optimum
 from hypothesis import given, settings
 from recording import Recorder
+from selection import examples
 
 from boundmark.bounds.pipeline import forward_greedy
 from boundmark.bounds.pipeline.quick_partition import quick_partition
@@ -25,7 +26,7 @@ def costs(sample: PipelineInstance, seconds: float, seed: int = 0) -> list[int]:
     return found
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(sample=instances())
 def test_partitions_of_small_graphs(sample: PipelineInstance) -> None:
     """Whatever the graph, partitions are valid and not below OPT."""

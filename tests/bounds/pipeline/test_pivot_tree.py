@@ -7,6 +7,7 @@ import pytest
 from brute_force import instance, instances, optimum, stage_cost
 from hypothesis import given, settings
 from recording import record
+from selection import examples
 
 from boundmark.benchmarks.instance_choice import named_instance
 from boundmark.bounds import checker
@@ -56,14 +57,14 @@ def least_around(sample: PipelineInstance, pivot: int) -> int:
     return min(costs)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(instances())
 def test_never_above_the_optimum(sample: PipelineInstance) -> None:
     """Tiny instances with every cost term, against all partitions."""
     assert best(sample).bound <= optimum(sample)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(instances())
 def test_partitions_get_better(sample: PipelineInstance) -> None:
     """Each partition is better than those before, and none than the last bound."""
@@ -85,7 +86,7 @@ def test_places_of_a_program() -> None:
     assert (positions.places[4:] >= 1 - 1e-6).all()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(instances())
 def test_trees_get_as_far_as_their_program(sample: PipelineInstance) -> None:
     """Trees that are grown to the end prove the optimum of the program, without parameters."""

@@ -7,6 +7,7 @@ import vipr_checker
 from brute_force import cost, instances, optimum, partitions
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from selection import examples
 from vipr_samples import (
     CERTIFICATES,
     MUTATIONS,
@@ -54,7 +55,7 @@ def test_the_bound_is_confirmed(name: str, tmp_path: Path) -> None:
     assert checked(sample, document, tmp_path).bound == document["bound"] > 0
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(instances(), st.data())
 def test_whatever_is_accepted_is_confirmed(
     tmp_path_factory: pytest.TempPathFactory, sample: PipelineInstance, data: st.DataObject

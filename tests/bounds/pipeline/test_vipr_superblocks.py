@@ -6,6 +6,7 @@ import vipr_checker
 from brute_force import cost, instances, optimum, partitions
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from selection import examples
 from vipr_samples import (
     FORMULATIONS,
     SAMPLES,
@@ -41,7 +42,7 @@ def test_the_bound_is_confirmed(name: str, tmp_path: Path) -> None:
         assert vipr_checker.check(path).bound == document["bound"]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(instances(), st.sampled_from(sorted(FORMULATIONS)), st.data())
 def test_whatever_is_accepted_is_confirmed(
     tmp_path_factory: pytest.TempPathFactory,

@@ -10,6 +10,7 @@ from other_process import call
 from placement_strategies import instances
 from published_data import published_data
 from recording import Recorder, record
+from selection import examples
 from tiny_placement import LIVE, tiny
 
 from boundmark.bounds.mip.solving import rounded_up
@@ -40,7 +41,7 @@ def test_the_linear_program_finds_the_optimum_of_tiny_instances(solver: str) -> 
         check(sample, best, record("moirai-milp", sample, params={"solver": solver}))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(instances(most_nodes=4))
 def test_the_linear_program_finds_the_optimum_of_random_instances(
     sample: PlacementInstance,
@@ -55,7 +56,7 @@ def test_constraints_find_the_optimum_of_tiny_instances() -> None:
         check(sample, best, call(record, "placement-cp", sample))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(instances(most_nodes=4))
 def test_constraints_find_the_optimum_of_random_instances(sample: PlacementInstance) -> None:
     """On up to three devices, some of them alike."""

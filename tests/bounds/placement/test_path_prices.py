@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_strategies import instances
 from recording import Recorder, record
+from selection import examples
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
@@ -69,7 +70,7 @@ def proven(recorder: Recorder) -> list[int]:
     return [int(bound.bound) for bound in recorder.bounds]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(instances(), st.data())
 def test_any_prices_make_a_certificate(sample: PlacementInstance, data: st.DataObject) -> None:
     """Whatever a solver returns, paths are whole after rounding, and what is left is proven."""
@@ -94,7 +95,7 @@ def test_any_prices_make_a_certificate(sample: PlacementInstance, data: st.DataO
     assert checker.check_certificate(sample.to_json(), document) >= 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(instances(most_nodes=4))
 def test_never_below_paths_and_never_above_the_optimum(sample: PlacementInstance) -> None:
     """A single path is one choice of prices, so the best ones prove at least as much."""

@@ -4,6 +4,7 @@ from brute_force_placement import instance, least_makespan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_strategies import instances
+from selection import examples
 
 from boundmark.bounds.placement.schedules import (
     best_durations,
@@ -18,7 +19,7 @@ from boundmark.bounds.placement.schedules import (
 from boundmark.problems.placement import PlacementInstance
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(instances(), st.data())
 def test_any_order_gives_a_schedule(sample: PlacementInstance, data: st.DataObject) -> None:
     """Also times that contradict what waits for what; and a second round changes nothing."""
@@ -38,7 +39,7 @@ def test_any_order_gives_a_schedule(sample: PlacementInstance, data: st.DataObje
     assert sample.objective(again) <= makespan
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(instances(most_nodes=4))
 def test_the_order_of_an_optimum_gives_an_optimum(sample: PlacementInstance) -> None:
     """The quick schedule is a schedule, and no better than the best one on its devices."""

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_slicing import instances
 from recording import record
+from selection import examples
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.slicing.potentials import slice_memory, slice_potentials
@@ -51,7 +52,7 @@ def scarce(data: st.DataObject) -> SlicingInstance:
         raise
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_no_more_than_the_optimum(data: st.DataObject) -> None:
     """And at least what is proven without memory; refused only where no plan fits."""
@@ -67,7 +68,7 @@ def test_no_more_than_the_optimum(data: st.DataObject) -> None:
         assert certificate.bound <= best
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_plans_that_fit_are_possible(data: st.DataObject) -> None:
     """No plan that fits has a width, or a number of parts, that is said to have no room."""
@@ -114,7 +115,7 @@ def test_what_is_proven_to_fit_nowhere() -> None:
         slice_memory(checker.check_instance(sample.to_json()), payload(sample))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_only_what_is_infeasible_is_refused(data: st.DataObject) -> None:
     """Whatever the memory: an instance that is refused has no plan that fits."""

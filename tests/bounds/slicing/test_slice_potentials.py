@@ -7,6 +7,7 @@ from brute_force_slicing import instance, needs, optimum, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_slicing import instances
+from selection import examples
 from tiny_slicing import LARGER, tiny
 
 from boundmark.bounds import checker
@@ -77,7 +78,7 @@ def classes_of(sample: SlicingInstance, count: int) -> list[list[tuple[int, int]
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_least_ticks_of_any_plan(data: st.DataObject) -> None:
     """No operator of any plan takes less than its widths and those of its inputs say."""
@@ -103,7 +104,7 @@ def test_least_ticks_of_any_plan(data: st.DataObject) -> None:
             assert least[number][classed[number]][place] <= times[number].total
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_any_potentials_are_valid(data: st.DataObject) -> None:
     """Whatever integers they are, what they prove is no more than the optimum."""

@@ -2,6 +2,7 @@
 
 from brute_force_microbatch import instances, optimal_makespan, v_shape
 from hypothesis import given, settings
+from selection import examples
 
 from boundmark.heuristics.microbatch.phase import Phase
 from boundmark.heuristics.microbatch.start_times import Find
@@ -34,7 +35,7 @@ def test_earliest_starts_keep_the_order() -> None:
     assert before.earliest([3, 7, 9, 20]) == [0, 1, 2, 1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(sample=instances(micro_batches=(1, 2)))
 def test_the_search_ends_at_the_optimum(find: Find, sample: MicrobatchInstance) -> None:
     """Each bound is below the optimum, and the last start times reach it."""

@@ -6,6 +6,7 @@ import pytest
 from brute_force_microbatch import layout, layouts, v_shape
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.datasets.microbatch.shapes import load
 from boundmark.heuristics.microbatch.repetend import (
@@ -69,7 +70,7 @@ def question(
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(sample=layouts(), size=st.integers(1, 3), data=st.data())
 def test_search_agrees_with_z3_about_every_assignment(
     find: Find, sample: BlockLayout, size: int, data: st.DataObject

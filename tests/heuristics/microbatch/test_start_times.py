@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics.microbatch.start_times import (
     LONGEST_TIMELINE,
@@ -73,7 +74,7 @@ def answers(question: Question, starts: tuple[int, ...]) -> bool:
     return True
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(questions())
 def test_answers_are_right(question: Question) -> None:
     """Both encodings find start times that keep all constraints, or there are none."""

@@ -4,6 +4,7 @@ import pytest
 from brute_force_microbatch import instances, optimal_period, v_shape
 from hypothesis import given, settings
 from recording import Recorder, record
+from selection import examples
 
 from boundmark.datasets.microbatch.shapes import load
 from boundmark.heuristics.microbatch.repetend import longest_path
@@ -38,7 +39,7 @@ def test_zero_bubble_repetends(member: str, repetend: int) -> None:
     assert found.repetend.members.max() + 1 == found.micro_batches == repetend
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(sample=instances(micro_batches=(0,)))
 def test_the_period_is_optimal_with_enough_micro_batches(sample: MicrobatchInstance) -> None:
     """Both encodings find the least period, lazily or not, and only valid schedules.

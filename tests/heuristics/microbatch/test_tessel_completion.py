@@ -3,6 +3,7 @@
 from brute_force_microbatch import layouts, v_shape
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, TimedRepetend
 from boundmark.heuristics.microbatch.start_times import Find
@@ -12,7 +13,7 @@ from boundmark.problems.microbatch.feasibility import check_for_every_count
 from boundmark.problems.microbatch.measures import makespan
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(sample=layouts(), micro_batches=st.integers(1, 3), data=st.data())
 def test_schedules_hold_for_every_number(
     find: Find, sample: BlockLayout, micro_batches: int, data: st.DataObject

@@ -4,12 +4,13 @@ import pytest
 from brute_force_microbatch import instances, optimal_makespan, v_shape
 from hypothesis import given, settings
 from recording import record
+from selection import examples
 
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(sample=instances(micro_batches=(1, 2)))
 def test_bounds_meet_at_the_optimum(sample: MicrobatchInstance) -> None:
     """Solutions improve down to the optimum and claims up to it."""

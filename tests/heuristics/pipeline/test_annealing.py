@@ -7,6 +7,7 @@ import pytest
 from brute_force import instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics.pipeline import BRKGA, MEMETIC, RESLICE, annealing, brkga, reslice
 from boundmark.heuristics.pipeline.annealing import AnnealingSettings, Effort
@@ -18,7 +19,7 @@ from boundmark.problems.pipeline import Partition
 
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_segmenting_again_never_gets_worse(instances, data, seed: int) -> None:
     """With a noise of up to one stage, an order can be cut into the same stages again."""
     sample = data.draw(instances())

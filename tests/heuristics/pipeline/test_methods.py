@@ -5,6 +5,7 @@ import pytest
 from brute_force import instance, optimum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics import priority_order
 from boundmark.heuristics.pipeline import METHODS
@@ -26,7 +27,7 @@ def few(method: Method) -> dict[str, int]:
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 @given(data=st.data())
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow])
 def test_solutions_are_valid_and_never_below_the_optimum(instances, run, method, data) -> None:
     """Every reported partition is feasible, costs OPT or more, and improves on the one before."""
     sample = data.draw(instances(max_nodes=5))
@@ -130,7 +131,7 @@ def test_uniform_stages_differ_by_one_node_at_most(run, random_instance) -> None
 
 
 @given(data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_balanced_work_minimises_the_greatest_work(instances, all_segmentations, run, data) -> None:
     """No segmentation of the same order has less work in its busiest stage."""
     sample = data.draw(instances(max_nodes=8))
@@ -166,7 +167,7 @@ def path_cost(sample: PipelineInstance, ends: list[int]) -> int:
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_pipedream_is_optimal_in_its_model(instances, all_segmentations, run, data) -> None:
     """None of the same order is cheaper when tensors are relayed and overlap with work."""
     sample = data.draw(instances(max_nodes=7))

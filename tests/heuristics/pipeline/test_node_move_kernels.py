@@ -6,6 +6,7 @@ import pytest
 from brute_force import instance as instance_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.node_move_kernels import (
@@ -74,7 +75,7 @@ def any_stages(data: st.DataObject, instance: PipelineInstance) -> IntArray:
 
 
 @given(data=st.data())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_changes_equal_the_difference_of_costs(instances, data) -> None:
     """A node may go anywhere, also where tensors would flow back; other stages never change."""
     instance = data.draw(instances())
@@ -91,7 +92,7 @@ def test_changes_equal_the_difference_of_costs(instances, data) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_readers_are_the_consumers_in_each_stage(instances, data) -> None:
     """A node that consumes several tensors counts for each of them."""
     instance = data.draw(instances())
@@ -102,7 +103,7 @@ def test_readers_are_the_consumers_in_each_stage(instances, data) -> None:
 
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1), temperature=st.floats(0.001, 1))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_annealing_keeps_its_books(instances, data, seed: int, temperature: float) -> None:
     """Stages stay feasible, costs and loads are theirs, and the best partition costs the result."""
     instance = data.draw(instances())

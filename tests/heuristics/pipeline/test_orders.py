@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.heuristics.pipeline.orders import (
@@ -24,7 +25,7 @@ def open_after(graph: PipelineGraph, taken: list[int]) -> int:
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_each_node_is_the_best_at_its_place(instances, data) -> None:
     """Of all available nodes, none would leave less open; of equals, the one available last."""
     graph = data.draw(instances(max_nodes=8)).graph
@@ -42,7 +43,7 @@ def test_each_node_is_the_best_at_its_place(instances, data) -> None:
 
 
 @given(data=st.data(), noise=st.floats(0, 3), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_noise_changes_what_tensors_count(instances, data, noise: float, seed: int) -> None:
     """Orders stay topological, and without noise it is the same one."""
     graph = data.draw(instances(max_nodes=8)).graph

@@ -4,6 +4,7 @@ import numpy as np
 from brute_force import cost, optimum, partitions
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.heuristics.priority_order import topological_order
@@ -24,7 +25,7 @@ def naive_order(dag: Dag, priorities: list[float]) -> list[int]:
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_order_follows_the_definition(instances, data) -> None:
     """The order is topological, respects priorities, and breaks ties by node number."""
     dag = data.draw(instances(max_nodes=12)).graph.dag
@@ -37,7 +38,7 @@ def test_order_follows_the_definition(instances, data) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_order_has_priorities(instances, data) -> None:
     """Descending priorities along a topological order give that order back."""
     dag = data.draw(instances(max_nodes=12)).graph.dag
@@ -49,7 +50,7 @@ def test_every_order_has_priorities(instances, data) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_priorities_of_an_optimal_partition_lead_to_the_optimum(instances, data) -> None:
     """Theorem 4.3 of [MTPP24]: sort by stage of an optimal partition, slice, and get OPT."""
     instance = data.draw(instances(max_nodes=5))

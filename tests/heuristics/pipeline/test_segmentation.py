@@ -7,6 +7,7 @@ import pytest
 from brute_force import cost, stage_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics.pipeline import reference_segmentation
 from boundmark.heuristics.pipeline import segmentation_kernels as kernels
@@ -17,7 +18,7 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_segmentation_is_optimal(instances, all_segmentations, data) -> None:
     """Our segmentation, the paper's and the best of all cost the same."""
     instance = data.draw(instances())
@@ -32,7 +33,7 @@ def test_segmentation_is_optimal(instances, all_segmentations, data) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_has_segmentation_decides_at_every_threshold(instances, data) -> None:
     """`has_segmentation` is true from the optimum on and false below it, also below zero."""
     instance = data.draw(instances())
@@ -43,7 +44,7 @@ def test_has_segmentation_decides_at_every_threshold(instances, data) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_increments_give_the_cost_of_every_stage(instances, data) -> None:
     """Growing a stage at either end, and the Fenwick table, agree with the cost of the stage."""
     instance = data.draw(instances(max_nodes=7))
@@ -100,7 +101,7 @@ def test_segmentation_equals_the_reference_on_every_family(family: str, k: int) 
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_optimum_is_found_without_lists(instances, data) -> None:
     """Where useful stages are too many to list, decisions alone lead to the same optimum."""
     instance = data.draw(instances(max_nodes=12, max_cost=100))

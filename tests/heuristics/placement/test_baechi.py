@@ -3,6 +3,7 @@ import pytest
 from brute_force_placement import instance
 from hypothesis import given, settings
 from placement_strategies import instances
+from selection import examples
 
 from boundmark.heuristics.placement.baechi import (
     edge_times,
@@ -25,7 +26,7 @@ def test_edge_times() -> None:
     assert edge_times(sample.graph).tolist() == [6, 6]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(instances())
 def test_nobody_has_two(sample: PlacementInstance) -> None:
     """A favourite child is a child, and that of one operator only."""

@@ -4,6 +4,7 @@ from brute_force_placement import instance, optimum
 from hypothesis import given, settings
 from placement_strategies import instances
 from recording import record
+from selection import examples
 
 from boundmark.heuristics.placement.arrays import placement_arrays
 from boundmark.heuristics.placement.baechi import filled
@@ -105,7 +106,7 @@ def test_least_rests() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(instances(most_nodes=5))
 def test_peft_is_optimal_where_paths_are(sample: PlacementInstance) -> None:
     """Of a chain, earliest ends and least rests add up to the optimum, if memory is no limit."""
@@ -214,7 +215,7 @@ def test_m_sct_waits_for_a_favourite_child() -> None:
     assert (devices.tolist(), starts.tolist()) == ([0, 0, 0, 1], [0, 2, 4, 0])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(instances())
 def test_without_favourites_it_is_the_earliest_start(sample: PlacementInstance) -> None:
     """The other kernel, which keeps a heap, makes the same choices."""

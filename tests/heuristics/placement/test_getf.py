@@ -3,6 +3,7 @@ import pytest
 from brute_force_placement import instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.heuristics.placement.getf import (
     assigned_groups,
@@ -42,7 +43,7 @@ def test_many_slow_devices_are_fast_together() -> None:
     assert (chosen == 0).any()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_every_operator_has_a_group(duration: list[list[int]]) -> None:
     """One that there is, whatever the durations."""

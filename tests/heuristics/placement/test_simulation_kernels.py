@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from placement_strategies import instances
 from plain_simulation import PlainSimulation
 from recording import Recorder
+from selection import examples
 from slow_simulation import simulated
 
 from boundmark.bounds import checker
@@ -14,7 +15,7 @@ from boundmark.problems.placement import PlacementInstance
 from boundmark.problems.problem import solution_document
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(instances(), st.data())
 def test_simulation_is_that_of_a_slow_one(sample: PlacementInstance, data: st.DataObject) -> None:
     """Tick by tick, or event by event in Python, the same things start; and the checker agrees."""
@@ -33,7 +34,7 @@ def test_simulation_is_that_of_a_slow_one(sample: PlacementInstance, data: st.Da
     assert checker.check_solution(sample.to_json(), stored) == makespan
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(instances(), st.data())
 def test_only_the_order_of_priorities_counts(
     sample: PlacementInstance, data: st.DataObject
@@ -51,7 +52,7 @@ def test_only_the_order_of_priorities_counts(
     assert documents[1:] == documents[:1] * 2
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(st.integers(0, 2**32), st.sampled_from(["per-tensor", "per-edge"]))
 def test_crowds_are_scheduled_as_in_python(seed: int, transfers: str) -> None:
     """Hundreds of operators wait at a time, with many equal priorities."""

@@ -5,6 +5,7 @@ from brute_force_slicing import instance, needs, optimum
 from hypothesis import given, settings
 from random_slicing import instances
 from recording import record
+from selection import examples
 
 from boundmark.bounds import checker
 from boundmark.heuristics.slicing.memorianova import least_memory_order, ordering_instance
@@ -48,7 +49,7 @@ def test_vectors_belong_to_their_operators() -> None:
         assert sample.objective(found) >= optimum(sample)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(instances())
 def test_memory_of_orders(sample: SlicingInstance) -> None:
     """The order found has no larger sum of memory than that of the file."""

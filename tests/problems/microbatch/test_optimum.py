@@ -1,11 +1,12 @@
 import pytest
 from brute_force_microbatch import instances, optimal_makespan, optimal_period, v_shape
 from hypothesis import given, settings
+from selection import examples
 
 from boundmark.problems.microbatch import MicrobatchInstance
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(instances((2,)))
 def test_micro_batches_may_go_in_order(sample: MicrobatchInstance) -> None:
     """Each block can treat its micro-batches in order ([TESSEL24], Property IV.1)."""

@@ -6,6 +6,7 @@ from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_strategies import instances
+from selection import examples
 
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.devices import Cluster, find_device
@@ -61,7 +62,7 @@ def test_consumers_in_one_chain(transfers: str, tensors: int) -> None:
     assert coarse.graph.producer.tolist() == [0] * tensors
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(instances(most_nodes=4), st.data())
 def test_fusion_restricts(sample: PlacementInstance, data: st.DataObject) -> None:
     """Where costs are added, the optimum of the coarse graph is not below the original one's."""

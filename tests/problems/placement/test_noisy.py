@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_strategies import instances
 from recording import record
+from selection import examples
 
 from boundmark.problems.noise import Noise
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
@@ -51,7 +52,7 @@ def pushed(
     return max(starts[node] + ticks[node] for node in range(nodes))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(instances(), st.sampled_from(["heft", "m-etf", "m-topo"]), st.integers(0, 99))
 def test_everything_is_pushed(sample: PlacementInstance, method: str, seed: int) -> None:
     """Orders on devices stay; without noise, nothing gets later."""

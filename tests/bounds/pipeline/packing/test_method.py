@@ -10,6 +10,7 @@ from brute_force import all_edge_sets, instance, instances, optimum
 from certified import pipeline
 from hypothesis import given, settings
 from recording import Recorder
+from selection import examples
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
@@ -57,7 +58,7 @@ def test_reaches_the_optimum(name: str, share: int, best: int, is_loaded: int) -
     assert reports[-1].to_json()["payload"]["loaded"] == is_loaded
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(sample=instances())
 def test_between_the_share_bound_and_the_optimum(sample: PipelineInstance) -> None:
     """On graphs with every cost term, zero work and any number of stages."""

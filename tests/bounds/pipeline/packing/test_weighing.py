@@ -8,6 +8,7 @@ from brute_force_sets import connected_convex_sets, tiny_graphs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from selection import examples
 
 from boundmark.bounds.pipeline.packing.pool import Pool
 from boundmark.bounds.pipeline.packing.tensors import Tensors
@@ -47,7 +48,7 @@ def free_nodes(sample: PipelineInstance) -> set[int]:
     return set(itertools.chain.from_iterable(free))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tiny_graphs(largest=5), st.integers(1, 30), st.sampled_from([0.0, 0.01, 0.1, 1.0]))
 def test_weights_are_the_best(sample: PipelineInstance, limit: int, first: float) -> None:
     """Growth knows all sets of tiny graphs, so the sum is the optimum over all packings.
@@ -113,7 +114,7 @@ def test_prices_of_all_costs_stay_small(sample: PipelineInstance, limit: int) ->
     assert price * (graph.work.sum() + (graph.transfer * (1 + consumers)).sum()) <= 2 * LARGEST_SUM
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tiny_graphs(), st.integers(1, 4))
 def test_a_known_partition_limits_weights(sample: PipelineInstance, k: int) -> None:
     """With its stages known, no weights come to more than k at its cost, grown sets or not."""

@@ -10,6 +10,7 @@ from brute_force import all_dags, instance, instances, optimum
 from brute_force_prefixes import pipelines, prefix_weights, stages
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
@@ -116,7 +117,7 @@ def test_a_step_proves_the_best_stage(context: Callable[..., Context], part: int
     assert proved > 10
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sample=instances())
 def test_all_stages_at_once_decide(
     context: Callable[..., Context], sample: PipelineInstance
@@ -134,7 +135,7 @@ def test_all_stages_at_once_decide(
             assert checker.check_certificate(sample.to_json(), checked) == best
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(sample=instances(), width=st.integers(1, 4))
 def test_steps_of_several_stages(
     context: Callable[..., Context], sample: PipelineInstance, width: int

@@ -5,6 +5,7 @@ from brute_force import instance, instances, partitions, stage_cost
 from brute_force_prefixes import stages
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.bounds.pipeline.reach.attempt import Context
 from boundmark.bounds.pipeline.reach.greedy import Greedy
@@ -14,7 +15,7 @@ from boundmark.problems.pipeline import PipelineInstance
 MANY = 1000
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     sample=instances(),
     threshold=st.integers(1, 30),
@@ -39,7 +40,7 @@ def test_stages_keep_to_the_threshold(
         assert stage_cost(sample, members) <= threshold
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sample=instances(), threshold=st.integers(5, 30))
 def test_a_first_stage_has_all_the_work_it_can(
     context: Callable[..., Context], sample: PipelineInstance, threshold: int

@@ -8,6 +8,7 @@ import pytest
 from brute_force import instance, instances, optimum
 from hypothesis import given, settings
 from recording import Recorder
+from selection import examples
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
@@ -34,7 +35,7 @@ def run(sample: PipelineInstance, seconds: float) -> tuple[list[Certificate], in
     return reports.bounds, min(sample.objective(solution) for solution in reports.solutions)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sample=instances())
 def test_small_graphs_are_solved(sample: PipelineInstance) -> None:
     """Given time, bound and partition meet at the optimum."""

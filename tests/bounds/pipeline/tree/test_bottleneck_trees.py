@@ -9,6 +9,7 @@ import pytest
 from brute_force import instance, instances, partitions, stage_cost
 from hypothesis import given, settings
 from recording import Recorder
+from selection import examples
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import BOTTLENECK_GUESS_TREE, BOTTLENECK_TREE
@@ -51,7 +52,7 @@ def cheapest_middle_superblock(sample: PipelineInstance) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(sample=instances())
 def test_given_time_the_printed_program_is_reached(
     method: Method, sample: PipelineInstance
