@@ -16,9 +16,9 @@ io_v(t) comes from minimum cuts: with C_v(a) = min of a io(S) + work(S) over all
 The table of C_v(a) over a few weights a depends on neither t nor k.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit, types
@@ -39,21 +39,32 @@ IO_WEIGHTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 384)
 
 
 def run(
-    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    tables: "Tables | None" = None,
 ) -> None:
-    """Report bounds: the mean work without cuts, then by few io weights, then by all."""
+    """Report bounds: the mean work without cuts, then by few io weights, then by all.
+
+    Parameters
+    ----------
+    tables
+        Maps a graph to its table with all io weights; None for `share_table`.
+    """
     mean = -(-int(instance.graph.work.sum()) // instance.k)
     without_cuts = {"threshold": mean - 1, "flows": []}
     progress.bound(Certificate.of(instance, KIND, mean, without_cuts, "share"))
     best = mean
-    steps: list[Sequence[int]] = [FEW_IO_WEIGHTS]
+    steps: list[Tables] = [lambda graph: share_table(graph, FEW_IO_WEIGHTS)]
     # On larger graphs, flows for the largest weights fill certificates of hundreds of megabytes.
     if instance.nodes <= 2000:
-        steps.append(IO_WEIGHTS)
-    for io_weights in steps:
+        steps.append(tables or share_table)
+    for step in steps:
         if budget.is_spent():
             break
-        certificate = share_table(instance.graph, io_weights).certificate(instance, "share")
+        certificate = step(instance.graph).certificate(instance, "share")
         if certificate.bound > best:
             progress.bound(certificate)
             best = certificate.bound
@@ -199,6 +210,9 @@ def share_table(graph: PipelineGraph, io_weights: Sequence[int] = IO_WEIGHTS) ->
     cuts = solver.table(nodes, io_weights)
     return ShareTable(graph, nodes, frozen(io_weights), cuts, node, node_bound, solver)
 
+
+# Maps a graph to its table; methods that run together share one.
+Tables: TypeAlias = Callable[[PipelineGraph], ShareTable]
 
 _INT = types.int64
 _INPUT = types.Array(types.int64, 1, "C", readonly=True)

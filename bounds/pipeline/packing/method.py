@@ -26,7 +26,7 @@ from boundmark.bounds.pipeline.packing.weighing import (
     whole_of,
 )
 from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.share import ShareTable, share_table
+from boundmark.bounds.pipeline.share import ShareTable, Tables, share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -134,6 +134,7 @@ def run(
     *,
     precision: float = 0.0,
     settings: PackingSettings = PackingSettings(),
+    tables: Tables = share_table,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
@@ -142,6 +143,8 @@ def run(
     precision
         How far the last bound may stay below what weights prove, as a part of it. Proofs of the
         last percent take most of the time.
+    tables
+        Maps the graph to its table of cuts.
 
     Raises
     ------
@@ -157,7 +160,13 @@ def run(
     start = quick_partition(instance, seed, budget.part(settings.start_fraction), known)
     below = int(min(best.objective, instance.objective(start)))
     report_rising_bounds(
-        instance, budget, best, Known(known, below, start), precision=precision, settings=settings
+        instance,
+        budget,
+        best,
+        Known(known, below, start),
+        precision=precision,
+        settings=settings,
+        tables=tables,
     )
 
 
@@ -188,6 +197,7 @@ def report_rising_bounds(
     *,
     precision: float = 0.0,
     settings: PackingSettings = PackingSettings(),
+    tables: Tables = share_table,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
@@ -195,6 +205,8 @@ def report_rising_bounds(
     ----------
     precision
         How far the last bound may stay below what weights refute, as a part of it.
+    tables
+        Maps the graph to its table of cuts.
 
     Raises
     ------
@@ -207,16 +219,17 @@ def report_rising_bounds(
             f"the graph has {sizes[0]:,} nodes and {sizes[1]:,} edges; expected at most "
             f"{LARGEST_PACKING_GRAPH:,} and {MOST_PACKING_EDGES:,}."
         )
-    table = share_table(instance.graph)
+    table = tables(instance.graph)
     first = table.certificate(instance, PRODUCER)
-    progress.bound(first)
+    best = Best.before(instance, progress)
+    best.bound(first)
     refuted = max(first.bound, known.bound) - 1
     graph = instance.graph
     overflow = max(0, int(graph.param_load.sum()) - graph.cache)
     above = int(graph.work.sum()) + overflow if known.below is None else known.below
     # Overflow counts part by part; or all parameters count as work, and the cache as time.
     rises = [
-        _Rise(instance, budget, progress, settings, is_loaded, refuted, above)
+        _Rise(instance, budget, best, settings, is_loaded, refuted, above)
         for is_loaded in ((False,) if graph.is_cached else (False, True))
     ]
     for rise in rises:
@@ -248,7 +261,7 @@ class _Rise:
 
     instance: PipelineInstance
     budget: Budget
-    progress: Progress
+    best: Best
     settings: PackingSettings
     is_loaded: bool
     refuted: int
@@ -309,7 +322,7 @@ class _Rise:
         """
         margins = [*(margin for margin in self.settings.margins if margin > precision), precision]
         first, failures = self.refuted, 0
-        while self.refuted < self._enough(precision) and not self.budget.is_spent():
+        while self._is_open(precision):
             threshold = self._next(margins, max(self.settings.most_step, precision))
             if threshold > self.refuted + 1 and threshold > self._reach():
                 threshold = int(self._reach())
@@ -336,6 +349,15 @@ class _Rise:
                 f"{self.too_long[min(self.too_long)]:,}."
             )
 
+    def _is_open(self, precision: float) -> bool:
+        """Learn what others found meanwhile; return whether there is time and more to prove."""
+        is_open = not self.budget.is_spent()
+        if self.best.certified - 1 > self.refuted:
+            self.refuted = int(self.best.certified) - 1
+            self.last = max(self.last, float(self.refuted))
+        self.above = int(min(self.above, self.best.objective))
+        return is_open and self.refuted < self._enough(precision)
+
     def _enough(self, precision: float) -> int:
         """Return the threshold at which to stop."""
         if not precision:
@@ -351,7 +373,7 @@ class _Rise:
             threshold = min(middle, int(self.last / (1 + margins.pop(0))))
             if threshold > self.refuted * (1 + self.settings.worth):
                 return threshold
-        return min(middle, int(self.refuted * (1 + most_step)) + 1)
+        return max(self.refuted + 1, min(middle, int(self.refuted * (1 + most_step)) + 1))
 
     def _reach(self) -> float:
         """Estimate the largest threshold whose search ends in time and can be checked."""
@@ -423,4 +445,4 @@ class _Rise:
         self.refuted = threshold
         payload = {"threshold": threshold, "loaded": int(self.is_loaded), **(result.payload or {})}
         certificate = Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER)
-        self.progress.bound(certificate)
+        self.best.bound(certificate)

@@ -6,6 +6,7 @@ stands until the next round, in which steps branch more often. Real models are l
 program is nearly integral there, and few nodes are open in it.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,10 +73,11 @@ class ReachSettings:
         takes long, and much is rarely refuted.
     meeting_part
         Part of the time for partitions; the last one begun may exceed it.
-    report_every
-        Part of the time between two certificates.
+    report_every, between_reports
+        Time between two certificates: a part of all time, or so many times what the last one took
+        if that is less.
     start_fraction
-        Part of the time for a partition to start from.
+        Part of the time for a partition to start from, unless a cost is known.
     """
 
     few_stages_rounds: tuple[Round, ...] = (
@@ -106,6 +108,7 @@ class ReachSettings:
     first_of_long_steps: float = 1 / 6
     meeting_part: float = 0.25
     report_every: float = 0.1
+    between_reports: float = 20.0
     start_fraction: float = 0.02
 
     def rounds(self, k: int) -> tuple[Round, ...]:
@@ -131,8 +134,9 @@ def run(
     best = Best.before(instance, progress)
     work.run_mean_work(instance, budget, seed, best)
     node_cut.run(instance, budget, seed, best)
-    floor = int(best.certified)
-    best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
+    if math.isinf(best.objective):
+        floor = int(best.certified)
+        best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
     ClosingIn(context, best, settings).run()
 
 
@@ -141,9 +145,10 @@ class ClosingIn:
 
     def __init__(self, context: Context, best: Best, settings: ReachSettings) -> None:
         self._context, self._best, self._settings = context, best, settings
-        self._refuted = int(best.certified) - 1
+        self._own_refuted = int(best.certified) - 1
         self._waiting: Attempt | None = None
         self._reported = context.budget.spent()
+        self._reporting = 0.0
         self._meeting = 0.0
 
     def run(self) -> None:
@@ -157,6 +162,11 @@ class ClosingIn:
         except OutOfTimeError:
             pass
         self._report()
+
+    @property
+    def _refuted(self) -> int:
+        """The largest threshold that was refuted, here or by another method."""
+        return max(self._own_refuted, int(self._best.certified) - 1)
 
     @property
     def _is_closed(self) -> bool:
@@ -261,16 +271,22 @@ class ClosingIn:
         return False
 
     def _refute(self, attempt: Attempt) -> None:
-        self._refuted, self._waiting = attempt.threshold, attempt
+        self._own_refuted, self._waiting = attempt.threshold, attempt
         budget = self._context.budget
-        if budget.spent() > self._reported + self._settings.report_every * budget.wall_seconds:
+        pause = min(
+            self._settings.report_every * budget.wall_seconds,
+            self._settings.between_reports * self._reporting,
+        )
+        if budget.spent() >= self._reported + pause:
             self._report()
 
     def _report(self) -> None:
         """Report the certificate of the largest threshold refuted."""
         if self._waiting is not None:
+            began = self._context.budget.spent()
             instance, payload = self._context.instance, self._waiting.payload()
             bound = self._waiting.threshold + 1
             self._best.bound(Certificate.of(instance, KIND, bound, payload, "reach"))
             self._waiting = None
             self._reported = self._context.budget.spent()
+            self._reporting = self._reported - began

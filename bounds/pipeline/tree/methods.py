@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.share import ShareTable, share_table
+from boundmark.bounds.pipeline.share import ShareTable, Tables, share_table
 from boundmark.bounds.pipeline.tree.search import (
     Formulation,
     Tree,
@@ -73,13 +73,15 @@ def run_mip_tree(
     seed: int,
     progress: Progress,
     settings: TreeSettings = TreeSettings(),
+    *,
+    tables: Tables = share_table,
 ) -> None:
     """Report bounds by trees on the program that has all stages in it ([MTPP24], Figure 3)."""
 
     def formulate(table: ShareTable, bound: int) -> tuple[Formulation]:
         return (exact(instance.k),)
 
-    report_rising_bounds(instance, formulate, budget, progress, "mip-tree", settings)
+    report_rising_bounds(instance, formulate, budget, progress, "mip-tree", settings, tables)
 
 
 def run_bottleneck_tree(
@@ -88,6 +90,8 @@ def run_bottleneck_tree(
     seed: int,
     progress: Progress,
     settings: TreeSettings = TreeSettings(),
+    *,
+    tables: Tables = share_table,
 ) -> None:
     """Report bounds by trees on one stage at any position ([MTPP24], Section 3.2).
 
@@ -97,7 +101,7 @@ def run_bottleneck_tree(
     work follows, whose optimum is at least that of the paper's program.
     """
     formulate = _by_demand(instance, bottleneck)
-    report_rising_bounds(instance, formulate, budget, progress, "bottleneck-tree", settings)
+    report_rising_bounds(instance, formulate, budget, progress, "bottleneck-tree", settings, tables)
 
 
 def run_bottleneck_guess_tree(
@@ -106,6 +110,8 @@ def run_bottleneck_guess_tree(
     seed: int,
     progress: Progress,
     settings: TreeSettings = TreeSettings(),
+    *,
+    tables: Tables = share_table,
 ) -> None:
     """Report bounds by trees on one stage, a tree for each position ([MTPP24], Section 3.3).
 
@@ -114,7 +120,9 @@ def run_bottleneck_guess_tree(
     windows.
     """
     formulate = _by_demand(instance, bottleneck_guess)
-    report_rising_bounds(instance, formulate, budget, progress, "bottleneck-guess-tree", settings)
+    report_rising_bounds(
+        instance, formulate, budget, progress, "bottleneck-guess-tree", settings, tables
+    )
 
 
 def _by_demand(
@@ -136,6 +144,7 @@ def report_rising_bounds(
     progress: Progress,
     producer: str,
     settings: TreeSettings,
+    tables: Tables = share_table,
 ) -> None:
     """Report the share bound, then better ones until the time is up or the bound stays.
 
@@ -148,13 +157,15 @@ def report_rising_bounds(
         when the bound of the one before stays.
     producer
         Name of the method.
+    tables
+        Maps the graph to its table.
     """
     largest = max(instance.nodes, instance.k)
     if largest > LARGEST_GRAPH:
         raise UnsupportedError(
             f"the instance has {largest} nodes or stages; expected at most {LARGEST_GRAPH}."
         )
-    table = share_table(instance.graph)
+    table = tables(instance.graph)
     first = table.certificate(instance, producer)
     best = Best.before(instance, progress)
     best.bound(first)
@@ -180,6 +191,10 @@ def _rise(tree: Tree, best: Best, producer: str, settings: TreeSettings) -> None
             report.at(tree.threshold)
             step = min(2 * step, settings.largest_step)
             if not tree.raise_threshold(_target(tree.threshold, step, best)):
+                break
+        elif report.proven > tree.threshold:
+            # Another method has proven more.
+            if not tree.raise_threshold(_target(report.proven - 1, step, best)):
                 break
         elif not tree.grow():
             break

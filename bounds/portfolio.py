@@ -1,0 +1,334 @@
+"""Methods that take turns: the one whose bound promises most gets most of the time.
+
+Each method runs in a thread of its own, but only one runs at a time. Its budget counts nothing but
+the time of its own turns, and hands over when a turn is over, wherever the method looks at the
+clock. So a turn goes on where the one before stopped, and no method has to know that it is not
+alone.
+
+After each turn, every method's gap to the best known cost is extrapolated over the time that is
+left, and the method with the smallest one continues. Others get short turns of growing length that
+take a small part of the time, or a large part once the leading method stalls.
+"""
+
+import math
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from boundmark.bounds.best import Best
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget
+from boundmark.problems.problem import Instance, Solution
+
+Run: TypeAlias = Callable[[Budget, Best], None]
+
+
+@dataclass(frozen=True)
+class PortfolioSettings:
+    """Settings of a portfolio: how long turns are, and who gets the next one.
+
+    Attributes
+    ----------
+    first_fraction, first_seconds
+        Length of a method's first turn, as a part of the time, but at least some seconds.
+    growth
+        A turn of a method takes this part of the time that it has had, if that is longer.
+    others_part
+        Part of the time so far that methods which do not lead get, at most.
+    others_part_when_stalled
+        The same while the leading method stalls.
+    stalled_part
+        A method stalls if its bound stayed the same for this part of its time.
+    farthest
+        A gap is extrapolated to so many times a method's own time, at most.
+    patience, hoped_part
+        A method that has not proven anything yet, and has not had the part `patience` of the time,
+        is expected to close the part `hoped_part` of its gap.
+    told_part
+        A stalled method that has had this part of the time is told the best bound of all. Before,
+        its own bounds say more about what it is worth.
+    """
+
+    first_fraction: float = 0.01
+    first_seconds: float = 0.25
+    growth: float = 0.25
+    others_part: float = 0.35
+    others_part_when_stalled: float = 0.6
+    stalled_part: float = 0.5
+    farthest: float = 4.0
+    patience: float = 0.12
+    hoped_part: float = 0.1
+    told_part: float = 0.05
+
+
+@dataclass
+class Record:
+    """What a method has proven, by its own time.
+
+    Attributes
+    ----------
+    base
+        The bound from which it started.
+    used
+        Seconds that it has run.
+    rises
+        Own time and bound, whenever the bound became better.
+    is_over
+        Whether the method has ended.
+    """
+
+    base: float
+    used: float = 0.0
+    rises: list[tuple[float, float]] = field(default_factory=list)
+    is_over: bool = False
+
+    @property
+    def bound(self) -> float:
+        """The best bound so far."""
+        return self.rises[-1][1] if self.rises else self.base
+
+    def rise(self, bound: float) -> None:
+        """Note a bound, if it is better than those before."""
+        if bound > self.bound:
+            self.rises.append((self.used, bound))
+
+    def restart(self, bound: float) -> None:
+        """Forget what was proven: from now on the method starts from another bound."""
+        self.base = bound
+        self.rises.clear()
+
+    def bound_at(self, seconds: float) -> float:
+        """Return the best bound after some seconds of the method's own time."""
+        found = bisect_right(self.rises, (seconds, math.inf))
+        return self.rises[found - 1][1] if found else self.base
+
+    def is_stalled(self, settings: PortfolioSettings) -> bool:
+        """Whether the bound stayed the same for a large part of the method's time."""
+        return self.bound_at((1 - settings.stalled_part) * self.used) == self.bound
+
+    def expected_gap(self, cost: float, seconds: float, settings: PortfolioSettings) -> float:
+        """Extrapolate the gap to a cost over some more seconds, as a power of the time.
+
+        The power is that of the time since a part of the method's time.
+        """
+        gap = max(cost - self.bound, 0.0)
+        before = cost - self.bound_at((1 - settings.stalled_part) * self.used)
+        if not gap or before <= gap or not self.used:
+            return gap
+        power = math.log(before / gap) / math.log(1 / (1 - settings.stalled_part))
+        farther = min(1 + seconds / self.used, settings.farthest)
+        return gap * math.pow(farther, -power)
+
+
+def next_turn(
+    records: Sequence[Record], cost: float, whole: Budget, settings: PortfolioSettings
+) -> tuple[int, float]:
+    """Return the number of the method whose turn is next, and how many seconds it gets.
+
+    Parameters
+    ----------
+    records
+        Of the methods, those that are expected to prove most first. One at least has not ended.
+    cost
+        Of the best known solution. While there is none, twice the best bound serves as well.
+    """
+    left = whole.remaining()
+    first = max(settings.first_seconds, settings.first_fraction * whole.wall_seconds)
+    if math.isinf(cost):
+        cost = 2 * max(record.bound for record in records)
+    alive = [i for i, record in enumerate(records) if not record.is_over]
+
+    def is_young(record: Record) -> bool:
+        patience = max(first, settings.patience * whole.wall_seconds)
+        return not record.rises and record.used < patience
+
+    def expected(i: int) -> float:
+        hoped = 1 - settings.hoped_part if is_young(records[i]) else 1.0
+        return hoped * records[i].expected_gap(cost, left, settings)
+
+    leader = min(alive, key=lambda i: (expected(i), -records[i].bound, i))
+    others = [i for i in alive if i != leader]
+    if records[leader].used and others:
+        # Those that are expected to prove more are tried longer.
+        waiting = min(others, key=lambda i: (records[i].used * (i + 1), i))
+        turn = max(first, records[waiting].used)
+        total = sum(record.used for record in records)
+        part = (
+            settings.others_part_when_stalled
+            if records[leader].is_stalled(settings) and not is_young(records[leader])
+            else settings.others_part
+        )
+        if total - records[leader].used + turn <= part * (total + turn):
+            return waiting, turn
+    return leader, max(first, settings.growth * records[leader].used)
+
+
+class _StoppedError(BaseException):
+    """Ends a method that gets no more turns; no `except Exception` of the method catches it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnBudget(Budget):
+    """A budget whose clock stands still between turns; looking at it may end a turn.
+
+    `wall_seconds` and `started` are times of the method's own clock, but what remains is never more
+    than what remains of the whole time. So a method plans as if all of that were its own, and a
+    step that it plans is not cut short by the turns of others.
+    """
+
+    player: "_Player"
+
+    def remaining(self) -> float:
+        """Return the seconds left, 0.0 when the time is up."""
+        own = self.started + self.wall_seconds - self.player.look()
+        return max(0.0, min(own, self.player.whole.remaining()))
+
+    def spent(self) -> float:
+        """Return the seconds of the method's own time since it started."""
+        return self.player.look() - self.started
+
+    def part(self, fraction: float) -> Budget:
+        """Return a budget for a step: a fraction of the time that is left, from now on."""
+        seconds = fraction * self.remaining()
+        return replace(self, wall_seconds=seconds, started=self.player.look())
+
+
+class _Player:
+    """A method in a thread that runs only while it has the turn.
+
+    Attributes
+    ----------
+    whole
+        The portfolio's budget.
+    own
+        What the method reported, and what it was told.
+    """
+
+    def __init__(self, name: str, run: Run, instance: Instance, whole: Budget, best: Best) -> None:
+        self.whole, self._best, self._run = whole, best, run
+        self.own = Best(instance, self, passes_claims=False)
+        self.own.objective, self.own.certified = best.objective, best.certified
+        self.record = Record(best.certified)
+        self.error: BaseException | None = None
+        self._is_stopped = False
+        self._before = self._resumed = self._until = 0.0
+        self._go, self._handed_over = threading.Lock(), threading.Lock()
+        self._go.acquire()
+        self._handed_over.acquire()
+        # A thread that an interrupted portfolio leaves behind does not keep the process alive.
+        self._thread = threading.Thread(target=self._play, name=name, daemon=True)
+
+    def solution(self, solution: Solution) -> None:
+        """Hand on a solution."""
+        self._best.solution(solution)
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        """Note when a certificate came, and hand it on."""
+        self.record.used = self._now()
+        self.record.rise(bound.bound)
+        self._best.bound(bound)
+
+    def tell(self) -> None:
+        """Let the method begin its next turn from the best bound of all methods."""
+        if self._best.certified > self.own.certified:
+            self.own.certified = self._best.certified
+            self.record.restart(self._best.certified)
+
+    def take_turn(self, seconds: float) -> None:
+        """Let the method run for some seconds, or until it ends.
+
+        Raises
+        ------
+        BaseException
+            What the method raised, unless it refused the instance.
+        """
+        self.own.objective = min(self.own.objective, self._best.objective)
+        self._until = self._before + seconds
+        self._resumed = self.whole.spent()
+        if self._thread.ident is None:
+            self._thread.start()
+        else:
+            self._go.release()
+        self._handed_over.acquire()
+        if self.error is not None:
+            raise self.error
+
+    def stop(self) -> None:
+        """End the method where it waits, or where it looks at the clock next."""
+        self._is_stopped = True
+        if self._thread.is_alive():
+            if self._go.locked():
+                self._go.release()
+            # A solver that an interrupt found at work may take longer.
+            self._thread.join(timeout=1.0)
+
+    def look(self) -> float:
+        """Return the method's own time; hand over before if its turn is over."""
+        if self._is_stopped:
+            raise _StoppedError
+        now = self._now()
+        if now >= self._until and not self.whole.is_spent():
+            self.record.used = self._before = now
+            self._handed_over.release()
+            self._go.acquire()
+            if self._is_stopped:
+                raise _StoppedError
+        return now
+
+    def _now(self) -> float:
+        return self._before + self.whole.spent() - self._resumed
+
+    def _play(self) -> None:
+        budget = TurnBudget(
+            self.whole.remaining(), self.whole.memory_bytes, self.whole.threads, 0.0, player=self
+        )
+        try:
+            self._run(budget, self.own)
+        except (_StoppedError, UnsupportedError):
+            pass
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.record.used = self._now()
+            self.record.is_over = True
+            self._handed_over.release()
+
+
+def run_by_turns(
+    methods: Mapping[str, Run],
+    instance: Instance,
+    budget: Budget,
+    best: Best,
+    settings: PortfolioSettings = PortfolioSettings(),
+) -> None:
+    """Run methods by turns until all have ended, the time is up or the best solution is proven.
+
+    A method that raises `UnsupportedError` is left out. A method that stalls is told the best bound
+    of all before its next turn, and each is told the best cost.
+
+    Parameters
+    ----------
+    methods
+        By name, those that are expected to prove most first. Each gets a budget of its own and a
+        `Best` that knows what is known when the portfolio starts.
+    best
+        Receives what all of them report.
+    """
+    players = [_Player(name, run, instance, budget, best) for name, run in methods.items()]
+    records = [player.record for player in players]
+    try:
+        while not (
+            best.is_proven or budget.is_spent() or all(record.is_over for record in records)
+        ):
+            number, seconds = next_turn(records, best.objective, budget, settings)
+            record = records[number]
+            has_had = record.used >= settings.told_part * budget.wall_seconds
+            if has_had and record.is_stalled(settings):
+                players[number].tell()
+            players[number].take_turn(seconds)
+    finally:
+        for player in players:
+            player.stop()
