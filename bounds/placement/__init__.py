@@ -45,7 +45,7 @@ SERIES = Method(
     kind="bound",
     summary="Modules between operators that paths pass, searched, and added up along the model.",
     run=Deferred("boundmark.bounds.placement.series.method:run"),
-    version=3,
+    version=4,
     params={"known_cost": 0},
     known_cost="known_cost",
     warm=("scipy.sparse",),
@@ -58,7 +58,7 @@ PLACEMENT_CERTIFY = Method(
     summary="The best certificate in the time given: paths, loads, prices, then modules.",
     run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
-    version=4,
+    version=5,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )

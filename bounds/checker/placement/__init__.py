@@ -40,7 +40,8 @@ series/1
     is moved elsewhere too. Any schedule, without the rest, is one of these operators: each of them
     runs between the end of the first and the start of the last one, and so do the transfers among
     them and the two. And a search of all their schedules may refute a threshold, for given devices
-    of the first and the last one (see `module_search`).
+    of the first and the last one (see `module_search`). It is made once for intervals that are the
+    same, and for pairs of devices that are alike (see `alike`).
 path-prices/1
     Paths lead from the begin to the end of the schedule over arcs, to an operator from one that it
     reads or over an interval as above. What operators and arcs of a path take on their devices is

@@ -39,6 +39,9 @@ class Module(NamedTuple):
         1 for operators inside of chains, which are decided last.
     memory, capacity
         Of each operator, and of each device.
+    alike
+        For each device, the first one that it can be exchanged for without any change but of
+        `allowed`.
     """
 
     operators: int
@@ -54,6 +57,7 @@ class Module(NamedTuple):
     is_inner: Numbers
     memory: Numbers
     capacity: Numbers
+    alike: Numbers
 
 
 class Scratch(NamedTuple):

@@ -166,6 +166,27 @@ def is_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
     return False
 
 
+def one_of_each(module: Module, room: Scratch, left: int) -> int:
+    """Return a set of devices, less those for which another one stands.
+
+    Two devices that are alike, and are allowed for the same operators, can be exchanged in every
+    schedule of the branch. Whoever tries one of them knows of the other.
+    """
+    kept, allowed = left, room.allowed
+    for d in range(module.devices):
+        for e in range(module.alike[d], d):
+            if kept >> d & 1 and kept >> e & 1 and module.alike[e] == module.alike[d]:
+                room.count[0] += module.operators // 2
+                is_same = True
+                for v in range(module.operators):
+                    if (allowed[v] >> d ^ allowed[v] >> e) & 1:
+                        is_same = False
+                        break
+                if is_same:
+                    kept ^= 1 << d
+    return kept
+
+
 def most_urgent(module: Module, room: Scratch) -> int:
     """Return the operator to decide next, -1 if all have one device.
 

@@ -9,6 +9,7 @@ A branch ends where the threshold is exceeded for sure:
   what comes before and after. Where head + duration + tail exceeds the threshold, the device is not
   allowed any more.
 - What can only be on a device has room there together, and with each one that may come to it.
+- Of two devices that can be exchanged without any change to the branch, one is tried.
 - A device runs what can only be there one after another; a port moves what has to pass it one after
   another. So for any of these, the least head, the ticks of all and the least tail add up to at
   most the threshold.
@@ -25,7 +26,14 @@ nested lists. Each function adds to ``count[0]`` what it does, in steps.
 """
 
 from .module_data import BACKWARD, FORWARD, OPEN, Module, Scratch
-from .module_devices import is_overloaded, is_too_much, most_urgent, narrow, put
+from .module_devices import (
+    is_overloaded,
+    is_too_much,
+    most_urgent,
+    narrow,
+    one_of_each,
+    put,
+)
 
 REFUTED, FOUND, TOO_LONG = 0, 1, 2
 
@@ -224,7 +232,7 @@ def search(module: Module, room: Scratch, threshold: int, limit: int) -> int:
                 return found
             continue
         # The best device comes last, and is taken first.
-        left = allowed[chosen]
+        left = one_of_each(module, room, allowed[chosen])
         while left:
             worst, largest = 0, -1
             for d in range(width):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from ..budget import hold, spend
 from ..values import LARGEST_COST, TooLarge
 from . import limits
+from .alike import alike_in_module
 from .instance import Instance
 from .module_data import Module, Numbers, Scratch, scratch_sizes
 from .paths import NEVER, OUTSIDE, Network
@@ -61,6 +62,8 @@ def module_of(
         waits[source * size + target] = 1
         for before in range(source):
             waits[before * size + target] |= waits[before * size + source]
+    ticks = [entry for _, _, _, row in arcs for entry in row]
+    tensor = [name for _, _, name, _ in arcs]
     return Module(
         operators=size,
         devices=width,
@@ -68,13 +71,14 @@ def module_of(
         allowed=allowed,
         source=[source for _, source, _, _ in arcs],
         target=[target for target, _, _, _ in arcs],
-        ticks=[entry for _, _, _, ticks in arcs for entry in ticks],
-        tensor=[tensor for _, _, tensor, _ in arcs],
+        ticks=ticks,
+        tensor=tensor,
         is_shared=int(instance.transfers == "per-tensor"),
         waits=waits,
         is_inner=_inner(size, arcs),
         memory=[instance.memory[v] for v in operators],
         capacity=list(instance.capacity),
+        alike=alike_in_module(network.alike(instance), ticks, tensor, width),
     )
 
 

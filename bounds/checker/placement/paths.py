@@ -5,6 +5,7 @@ from typing import NamedTuple
 from ..budget import hold, spend
 from ..graph import topological_order
 from ..values import Rejected
+from .alike import alike_devices
 from .instance import ENTRY_BYTES, UNSUPPORTED, Instance, least_memory
 
 # As an interval's first or last operator: the begin or the end of the schedule.
@@ -62,6 +63,13 @@ class Network:
         self.position = {v: at for at, v in enumerate([*sorted(alone), *order])}
         self.jumps_to: dict[int, list[Jump]] = {}
         self.jumps_from: dict[int, list[Jump]] = {}
+        self._alike: list[int] | None = None
+
+    def alike(self, instance: Instance) -> list[int]:
+        """Return, for each device, the first one that it is like."""
+        if self._alike is None:
+            self._alike = alike_devices(instance, self.duration)
+        return self._alike
 
     def add(self, jump: Jump) -> None:
         """Use a jump in whatever is computed from now on."""

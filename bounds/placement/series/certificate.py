@@ -7,7 +7,7 @@ from typing import Any
 from boundmark.bounds.checker.placement import limits
 from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
-from boundmark.bounds.placement.series.parts import Pair, Part, Proof
+from boundmark.bounds.placement.series.parts import Known, Pair, Part
 
 # Maps a part and a pair of devices to ticks.
 Ticks = Callable[[Part, Pair], int]
@@ -64,6 +64,14 @@ def least_rests(
     return rests[::-1]
 
 
+def total(parts: Sequence[Part], duration: Durations) -> int:
+    """Return the least that the parts add up to."""
+    return min(
+        parts[0].least[0, target] + rest
+        for target, rest in enumerate(least_rests(parts, duration)[0])
+    )
+
+
 def shortest_way(parts: Sequence[Part], duration: Durations, ticks: Ticks = least) -> list[Pair]:
     """Return the pair of devices of each part for which the times add up to the least."""
     rests = least_rests(parts, duration, ticks)
@@ -107,22 +115,56 @@ def lowered(
 
     What a pair of devices has to take is what the rest leaves of the bound. So as one pair after
     the other is lowered, all ways along the chain still take at least the bound. Of long chains,
-    pairs are lowered from the beginning to the end, in one go.
+    pairs are lowered from the beginning to the end, in one go. What several parts or pairs of
+    devices share is kept or left out as a whole.
     """
-    parts = [replace(part, least=dict(part.least), proofs=dict(part.proofs)) for part in parts]
-    proofs = [
-        (proof.steps, at, pair)
+    parts = _copied(parts)
+    names = _names(parts)
+    size = sum(len(part.least) for part in parts)
+    if len(names) < sum(len(part.proofs) for part in parts):
+        if len(names) * size <= settings.most_sums:
+            _leave_out(parts, duration, bound, names)
+    elif len(names) * size > settings.most_sums:
+        _sweep(parts, duration, bound)
+    else:
+        for _, at, (source, target) in sorted(names.values(), reverse=True):
+            ahead = least_ends(parts, duration)[at][source]
+            needed = bound - ahead - least_rests(parts, duration)[at][target]
+            _lower(parts[at], (source, target), needed)
+    return parts
+
+
+def _copied(parts: Sequence[Part]) -> list[Part]:
+    """Return parts with copies of what is known; those that share it share the copy."""
+    copies: dict[int, Known] = {}
+    for part in parts:
+        copies.setdefault(id(part.known), part.known.copy())
+    return [replace(part, known=copies[id(part.known)]) for part in parts]
+
+
+# What is known of a module, and the first of the pairs of devices that are alike.
+Name = tuple[int, Pair]
+
+
+def _names(parts: Sequence[Part]) -> dict[Name, tuple[int, int, Pair]]:
+    """Return steps, a part and a pair of devices for each proof; one of those that share it."""
+    return {
+        (id(part.known), part.first_like(pair)): (proof.steps, at, pair)
         for at, part in enumerate(parts)
         for pair, proof in part.proofs.items()
-    ]
-    if len(proofs) * sum(len(part.least) for part in parts) > settings.most_sums:
-        _sweep(parts, duration, bound)
-        return parts
-    for _, at, (source, target) in sorted(proofs, reverse=True):
-        ahead = least_ends(parts, duration)[at][source]
-        needed = bound - ahead - least_rests(parts, duration)[at][target]
-        _lower(parts[at], (source, target), needed)
-    return parts
+    }
+
+
+def _leave_out(
+    parts: Sequence[Part], duration: Durations, bound: int, names: dict[Name, tuple[int, int, Pair]]
+) -> None:
+    """Leave out the proofs without which the parts add up to the bound, the longest first."""
+    for _, at, pair in sorted(names.values(), reverse=True):
+        part = parts[at]
+        proof = part.proofs[pair]
+        part.forget(pair)
+        if total(parts, duration) < bound:
+            part.record(pair, proof)
 
 
 def _sweep(parts: Sequence[Part], duration: Durations, bound: int) -> None:
@@ -140,32 +182,19 @@ def _lower(part: Part, pair: Pair, needed: int) -> None:
     """Weaken the proof of a pair to what is needed: fewer steps, or none."""
     proof = part.proofs[pair]
     if needed <= part.by_paths[pair]:
-        part.least[pair] = part.by_paths[pair]
-        del part.proofs[pair]
+        part.forget(pair)
     elif needed < part.least[pair] and not proof.weights:
         part.refute_less(pair, needed - 1, proof.steps)
 
 
 def affordable(parts: Sequence[Part], most_steps: int) -> list[Part]:
     """Return the parts with searches that fit into a number of steps, shortest first."""
-    by_steps = sorted(
-        (proof.steps, at, pair)
-        for at, part in enumerate(parts)
-        for pair, proof in part.proofs.items()
-    )
-    kept: dict[int, dict[Pair, Proof]] = {}
-    for steps, at, pair in by_steps:
+    parts = _copied(parts)
+    for steps, at, pair in sorted(_names(parts).values()):
         most_steps -= steps
-        if most_steps >= 0:
-            kept.setdefault(at, {})[pair] = parts[at].proofs[pair]
-    return [
-        replace(
-            parts[at],
-            least={**parts[at].by_paths, **{pair: parts[at].least[pair] for pair in proofs}},
-            proofs=proofs,
-        )
-        for at, proofs in sorted(kept.items())
-    ]
+        if most_steps < 0:
+            parts[at].forget(pair)
+    return [part for part in parts if part.proofs]
 
 
 def payload(
@@ -214,5 +243,5 @@ def payload(
 
 
 def _steps(parts: Sequence[Part]) -> int:
-    """Return the steps of all searches."""
-    return sum(proof.steps for part in parts for proof in part.proofs.values())
+    """Return the steps of all searches; what parts and devices share is searched once."""
+    return sum(steps for steps, _, _ in _names(parts).values())

@@ -33,6 +33,7 @@ _SIGNATURES = {
     "is_too_much": types.boolean(SCRATCH, _NUMBER, _NUMBER),
     "put": _NUMBER(SCRATCH, *[_NUMBER] * 5),
     "is_overloaded": types.boolean(MODULE, SCRATCH, _NUMBER),
+    "one_of_each": _NUMBER(MODULE, SCRATCH, _NUMBER),
     "most_urgent": _NUMBER(MODULE, SCRATCH),
     "list_items": types.void(MODULE, SCRATCH),
     "delay": types.boolean(SCRATCH, _NUMBER, _NUMBER, _NUMBER),

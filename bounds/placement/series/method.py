@@ -27,9 +27,10 @@ from boundmark.bounds.placement.series.certificate import (
     least_rests,
     payload,
     shortest_way,
+    total,
 )
 from boundmark.bounds.placement.series.chain import ChainSettings, best_chain
-from boundmark.bounds.placement.series.parts import Pair, Part, Proof
+from boundmark.bounds.placement.series.parts import Pair, Part, Proof, Shared
 from boundmark.bounds.placement.series.schedule import put_together
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress
@@ -86,7 +87,8 @@ def parts_along_chain(
         # One module of all operators takes all the memory into account.
         chain = ()
     places = [OUTSIDE, *chain, OUTSIDE]
-    return [Part.of(read, network, written, ends) for ends in itertools.pairwise(places)]
+    shared: Shared = {}
+    return [Part.of(read, network, written, ends, shared) for ends in itertools.pairwise(places)]
 
 
 @dataclass
@@ -103,7 +105,8 @@ class ClosingIn:
     checked_by
         Until when certificates should be checked, if their checks begin as they are reported.
     settled
-        Pairs of which all is known, or nothing more in this round.
+        Modules, by the identity of what is known of them, and pairs of devices of which all is
+        known, or nothing more in this round.
     processor_started
         Processor time when all this began.
     """
@@ -156,19 +159,16 @@ class ClosingIn:
     @property
     def bound(self) -> int:
         """The bound proven along the chain, in ticks."""
-        return min(
-            self.parts[0].least[0, target] + rest
-            for target, rest in enumerate(least_rests(self.parts, self.network.duration)[0])
-        )
+        return total(self.parts, self.network.duration)
 
     def run(self) -> None:
         """Search with more and more steps, and report after each round."""
         self._report()
         for limit in self.settings.limits:
             self.settled = {
-                (at, pair)
-                for at, part in enumerate(self.parts)
-                for pair, found in part.best.items()
+                (id(part.known), pair)
+                for part in self.parts
+                for pair, found in part.known.best.items()
                 if found.ticks == part.least[pair]
             }
             self._close(limit)
@@ -183,24 +183,25 @@ class ClosingIn:
             is_open = False
             ends, rests = least_ends(self.parts, duration), least_rests(self.parts, duration)
             for at, pair in enumerate(shortest_way(self.parts, duration)):
-                if (at, pair) not in self.settled and not self.budget.is_spent():
+                part = self.parts[at]
+                name = id(part.known), part.first_like(pair)
+                if name not in self.settled and not self.budget.is_spent():
                     is_open = True
                     # Bounds raised in this loop make these longer: a little too much is asked.
                     others = ends[at][pair[0]] + rests[at][pair[1]]
-                    self._prove(at, pair, self.best.objective - others, limit)
-                    self.settled.add((at, pair))
+                    self._prove(part, pair, self.best.objective - others, limit)
+                    self.settled.add(name)
             if not is_open:
                 return
 
-    def _prove(self, at: int, pair: Pair, needed: float, limit: int) -> None:
+    def _prove(self, part: Part, pair: Pair, needed: float, limit: int) -> None:
         """Raise a pair's bound by searches, as far as the best solution makes that useful."""
-        part = self.parts[at]
         if part.module is None:
             self._prove_by_loads(part, pair)
             return
-        if pair not in part.best:
+        if part.best_ticks(pair) is None:
             part.attempt(pair, LARGEST_TOTAL, limit)
-        high = min(needed, part.best[pair].ticks if pair in part.best else math.inf)
+        high = min(needed, _or_never(part.best_ticks(pair)))
         if high == math.inf:
             self._prove_by_loads(part, pair)
             return
@@ -215,7 +216,7 @@ class ClosingIn:
             threshold = (part.least[pair] + int(high)) // 2 if is_halved else int(high) - 1
             if part.refute(pair, threshold, limit):
                 continue
-            known = part.best[pair].ticks if pair in part.best else math.inf
+            known = _or_never(part.best_ticks(pair))
             cut_off += known > threshold
             high = min(threshold, known)
         if cut_off:
@@ -239,8 +240,7 @@ class ClosingIn:
             self.budget,
         )
         if threshold >= part.least[pair]:
-            part.least[pair] = threshold + 1
-            part.proofs[pair] = Proof(threshold, weights=tuple(weights))
+            part.record(pair, Proof(threshold, weights=tuple(weights)))
 
     def _report(self) -> None:
         """Report the joined schedule, and a certificate."""
@@ -263,6 +263,10 @@ class ClosingIn:
         crowded = max(1.0, wall / max(processor, 0.001)) if wall > 1.0 else 1.0
         seconds = self.checked_by.remaining() / crowded
         return max(self.settings.least_steps, int(seconds / self.settings.seconds_per_step))
+
+
+def _or_never(ticks: int | None) -> float:
+    return math.inf if ticks is None else ticks
 
 
 def run(

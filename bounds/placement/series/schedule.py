@@ -18,7 +18,8 @@ UNKNOWN = 2**55
 
 def best_known(part: Part, pair: Pair) -> int:
     """Return the ticks of a module's best schedule."""
-    return part.best[pair].ticks if pair in part.best else UNKNOWN
+    found = part.best_ticks(pair)
+    return UNKNOWN if found is None else found
 
 
 def put_together(
@@ -32,21 +33,22 @@ def put_together(
         None if there is a module without schedules, or the devices lack memory.
     """
     way = shortest_way(parts, duration, best_known)
-    if any(pair not in part.best for part, pair in zip(parts, way, strict=True)):
-        return None
     devices = np.full(instance.nodes, -1, dtype=np.int64)
     starts: dict[int, int] = {}
     moves: dict[tuple[int, int], int] = {}
     now = 0
     for part, pair in zip(parts, way, strict=True):
-        schedule = part.best[pair]
-        for operator, device in schedule.devices.items():
-            devices[operator] = device
-        for operator, start in schedule.starts.items():
+        schedule = part.best(pair)
+        if schedule is None or part.module is None:
+            return None
+        operators = part.operators
+        devices[operators] = schedule.devices
+        for operator, start in zip(operators, schedule.starts, strict=True):
             if operator != part.first:
                 starts[operator] = now + start
-        for move, start in schedule.moves.items():
-            moves[move] = now + start
+        for arc, device, start in schedule.moves:
+            receiver = device if part.module.is_shared else operators[part.module.target[arc]]
+            moves[int(part.module.tensor[arc]), receiver] = now + start
         if part.last != OUTSIDE:
             starts[part.last] = now + schedule.ticks
             now = starts[part.last] + duration[part.last][pair[1]]

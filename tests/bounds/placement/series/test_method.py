@@ -231,3 +231,77 @@ def test_certificates_fit_into_what_is_left_for_their_check() -> None:
         assert (bound.bound < 16) == is_cut
         assert (steps_of(bound.payload) < full) == is_cut
         assert checker.check_certificate(TWO.to_json(), bound.to_json()) == bound.bound
+
+
+def layers(count: int, transfers: str = "per-tensor") -> PlacementInstance:
+    """Return equal layers of three branches each, on three devices that are alike."""
+    layer = [*((0, v) for v in (1, 2, 3)), *((v, 4) for v in (1, 2, 3))]
+    edges = [(u + 4 * at, v + 4 * at) for at in range(count) for u, v in layer]
+    rows = [[1] * 3, *[[5] * 3, [4] * 3, [5] * 3, [1] * 3] * count]
+    times = [[0, 1, 1, 1, 0, 1, 1, 1, 0]]
+    return instance(rows, edges, times=times, transfers=transfers)
+
+
+@pytest.mark.parametrize("transfers", ["per-edge", "per-tensor"])
+def test_equal_layers_are_searched_once(transfers: str) -> None:
+    """Four layers take no more steps than one, in the certificate as in the search."""
+    steps = []
+    for count in (1, 4):
+        closing, recorder = closed(layers(count, transfers))
+        document = recorder.bounds[-1].to_json()
+        assert checker.check_certificate(closing.instance.to_json(), document) == document["bound"]
+        assert document["bound"] == closing.best.objective
+        assert document["bound"] == 1 + 8 * count
+        # Of pairs on one device and on two; alike ones, and further layers, are not searched.
+        assert len({id(part.known) for part in closing.parts if part.body}) == 1
+        steps.append(sum(row[0] for row in certificate._names(closing.parts).values()))
+    assert steps[0] == steps[1]
+
+
+def test_schedules_of_devices_that_are_alike() -> None:
+    """The schedule of a pair is one of the first pair like it, with its own devices at the ends."""
+    closing, _ = closed(layers(2))
+    part = next(part for part in closing.parts if part.first != OUTSIDE and part.body)
+    found = {pair: part.best(pair) for pair in part.least}
+    assert any(schedule is not None for schedule in found.values())
+    for pair, schedule in found.items():
+        if schedule is not None:
+            assert (schedule.devices[0], schedule.devices[-1]) == pair
+            assert sorted(set(schedule.devices)) <= [0, 1, 2]
+            assert {device for _, device, _ in schedule.moves} <= set(schedule.devices)
+
+
+def test_loads_of_devices_that_are_alike() -> None:
+    """The weights of a pair are those of the first pair like it, for its own devices."""
+    rows = [[1, 1, 2], *[[5, 5, 6]] * 6, [1, 1, 2]]
+    edges = [(0, v) for v in range(1, 7)] + [(v, 7) for v in range(1, 7)]
+    sample = instance(rows, edges, times=[[0, 1, 2, 1, 0, 2, 2, 2, 0]])
+    closing, _ = closed(sample, settings=replace(DEFAULT, limits=(1,)))
+    rows_of = {
+        pair: proof.weights
+        for part in closing.parts
+        for pair, proof in part.proofs.items()
+        if proof.weights
+    }
+    weights = rows_of[0, 0]
+    assert rows_of[1, 1] == (weights[1], weights[0], weights[2])
+    bound, payload = certificate.payload(
+        closing.read, closing.parts, closing.network.duration, closing.bound
+    )
+    assert bound == closing.bound
+    document = {
+        "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": bound,
+        "problem": "placement", "kind": "series/1", "producer": "a test", "payload": payload,
+    }  # fmt: skip
+    assert checker.check_certificate(sample.to_json(), document) == bound
+
+
+def test_what_layers_share_is_left_out_as_a_whole() -> None:
+    """A lower bound needs fewer steps, and what is left still adds up to it."""
+    closing, _ = closed(layers(3))
+    duration, bound = closing.network.duration, closing.bound
+    for needed in range(bound + 1):
+        kept = certificate.lowered(closing.parts, duration, needed)
+        assert certificate.total(kept, duration) >= needed
+    assert not any(part.proofs for part in certificate.lowered(closing.parts, duration, 0))
+    assert closing.bound == bound
