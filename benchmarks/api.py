@@ -35,7 +35,7 @@ from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods_in_order
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.source_file import naming
+from boundmark.problems.files import naming
 
 # What Python callers may give beside parameters of the problem, but to `load`.
 OF_LOAD = ("dims", "device", "example_inputs", "cache")

@@ -21,9 +21,9 @@ from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.progress import progress_console
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.lookup import find
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance

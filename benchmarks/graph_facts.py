@@ -11,10 +11,10 @@ from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.files import naming
 from boundmark.problems.graph_statistics import depth, down_sets, width
 from boundmark.problems.lookup import find
 from boundmark.problems.problem import Instance
-from boundmark.problems.source_file import naming
 
 
 @runtime_checkable

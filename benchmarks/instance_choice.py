@@ -9,10 +9,10 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import problems
 from boundmark.problems.devices import Cluster, Device, cost_model_of, fusing
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.files import naming
 from boundmark.problems.lookup import find
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
 from boundmark.problems.problem import FUSION, Instance, Problem
-from boundmark.problems.source_file import naming
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from boundmark.problems.catalog import may_treat, methods
-from boundmark.problems.plugins import entry_points_of
+from boundmark.problems.catalog import entry_points_of, may_treat, methods
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,9 +16,9 @@ from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Kind
 from boundmark.problems.problem import Problem
 

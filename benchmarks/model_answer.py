@@ -13,9 +13,9 @@ from boundmark.benchmarks.grading.solution_file import named_rows
 from boundmark.benchmarks.model import html_table
 from boundmark.benchmarks.presentation import Presentation, presentation_of
 from boundmark.bounds import checker
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.text import percent

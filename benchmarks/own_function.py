@@ -30,10 +30,10 @@ from boundmark.benchmarks.settings import (
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.datasets.python_objects import is_pair_of_frames
 from boundmark.problems.arrays import plain_value
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.problem import Instance
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from boundmark.benchmarks.answer import Answer
-from boundmark.problems.catalog import may_treat, problems
-from boundmark.problems.plugins import registered
+from boundmark.problems.catalog import may_treat, problems, registered
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.suite import NamedInstance

@@ -11,12 +11,12 @@ from typing import Any
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.suite import NamedInstance
-from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, StoreError
+from boundmark.problems.files import read_regular
+from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.labels import Labels, names_of, read_labels
 from boundmark.problems.problem import Instance
-from boundmark.problems.regular_file import read_regular
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.durable import FILES_AT_A_TIME, write_durably
 from boundmark.reports.stored.store import ResultStore

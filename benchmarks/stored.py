@@ -6,10 +6,9 @@ from typing import TypeVar
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.json_object import json_object
+from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
+from boundmark.problems.json_documents import json_object
 from boundmark.problems.problem import SOLUTION_FORMAT, Solution
-from boundmark.problems.regular_file import LARGEST_FILE
-from boundmark.problems.source_file import naming, read_bytes
 
 InstanceKind = TypeVar("InstanceKind")
 

@@ -18,10 +18,10 @@ from boundmark.problems.errors import (
     MissingFileError,
     NoRoomError,
 )
+from boundmark.problems.files import naming
 from boundmark.problems.lookup import find
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance, ParameterValue, Problem
-from boundmark.problems.source_file import naming
 
 
 @dataclass(frozen=True)

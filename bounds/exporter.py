@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from boundmark.problems.plugins import registered
+from boundmark.problems.catalog import registered
 
 
 def one_file(instance: dict[str, Any]) -> int:

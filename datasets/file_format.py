@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from boundmark.problems.catalog import registered
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.plugins import registered
 
 
 class UnknownDimensionError(InvalidInputError):

@@ -21,7 +21,7 @@ from boundmark.datasets.graph_rows import (
 )
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.source_file import naming, read_bytes
+from boundmark.problems.files import naming, read_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,11 +17,10 @@ from boundmark.datasets.graph_rows import (
     with_tuples,
 )
 from boundmark.datasets.json_fields import fields_of, objects, read_object
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.operator import LEFT_OUT
-from boundmark.problems.source_file import naming
-from boundmark.problems.stored_fields import check_fields, is_integer_list
+from boundmark.problems.files import naming
+from boundmark.problems.json_documents import check_fields, is_integer_list
 
 LARGEST = 2**63 - 1
 

@@ -20,12 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.source_file import naming
-from boundmark.problems.stored_fields import check_fields, is_integer_list
-from boundmark.problems.tensor import Tensor
+from boundmark.problems.files import naming
+from boundmark.problems.json_documents import check_fields, is_integer_list
 
 FORMAT = "boundmark-graph/1"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.json_object import json_object
-from boundmark.problems.source_file import naming, read_bytes
+from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.json_documents import json_object
 
 # As a number of anything; sums of these as nanoseconds are refused later, where they are formed.
 LARGEST = 1e15

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.tensor import Tensor, arithmetic_dtype
+from boundmark.problems.computation_graph import LEFT_OUT, Operator, Tensor, arithmetic_dtype
 
 # Examples in a note; more would fill the screen.
 MOST_NAMED = 3

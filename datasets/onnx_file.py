@@ -24,12 +24,10 @@ from boundmark.datasets.onnx_operators import (
     known_tensors,
     signature,
 )
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.source_file import naming
-from boundmark.problems.tensor import Tensor
+from boundmark.problems.files import naming
 
 
 def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
+from boundmark.problems.computation_graph import Shape
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.tensor import Shape
 
 Attributes: TypeAlias = Mapping[str, Any]
 Rule: TypeAlias = Callable[[Sequence[Shape | None], Sequence[Shape], Attributes], int]

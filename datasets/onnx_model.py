@@ -22,7 +22,7 @@ from boundmark.datasets.onnx_constants import fold_constants
 from boundmark.datasets.onnx_control_flow import bodies
 from boundmark.datasets.onnx_operators import domain_of, known_tensors, signature
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.source_file import naming, read_bytes
+from boundmark.problems.files import naming, read_bytes
 
 # Propagating the values of one twice as long takes a second for each operator that reads it.
 LONGEST_VECTOR = 2**20

@@ -17,9 +17,8 @@ import onnx.defs
 import onnx.numpy_helper
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
 
+from boundmark.problems.computation_graph import ELEMENT_BITS, AttributeValue, Shape, Tensor
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator import AttributeValue
-from boundmark.problems.tensor import ELEMENT_BITS, Shape, Tensor
 
 # Of integers that operators are set to, such as axes; longer lists are data.
 MOST_VALUES = 64

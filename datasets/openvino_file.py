@@ -16,12 +16,10 @@ from boundmark.datasets.openvino_operators import (
     read_layers,
     weight_shape,
 )
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.source_file import naming, read_bytes
-from boundmark.problems.tensor import Tensor
+from boundmark.problems.files import naming, read_bytes
 
 # Layers that are no operators.
 INPUTS, CONSTANTS, RESULTS = ("Parameter",), ("Const", "Constant"), ("Result",)

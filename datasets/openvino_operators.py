@@ -6,9 +6,9 @@ from math import prod
 from xml.etree.ElementTree import Element
 
 from boundmark.datasets.onnx_flops import SOFTMAX, flops, has_rule
+from boundmark.problems.computation_graph import AttributeValue
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.operator import AttributeValue
-from boundmark.problems.source_file import naming
+from boundmark.problems.files import naming
 
 # OpenVINO's names of element types.
 _DTYPES: Mapping[str, str] = {

@@ -29,8 +29,8 @@ from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.devices import default_device
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.files import naming
 from boundmark.problems.measured_graph import MeasuredGraph
-from boundmark.problems.source_file import naming
 from boundmark.problems.ticks import NANOSECONDS
 
 NANOSECONDS_PER_MS = 1e6

@@ -13,8 +13,8 @@ from boundmark.datasets.torch_program import stored_program
 from boundmark.datasets.zoo.export.graph_module import to_graph
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.json_object import json_object
-from boundmark.problems.source_file import naming
+from boundmark.problems.files import naming
+from boundmark.problems.json_documents import json_object
 
 # Where the program is: since torch 2.8 in a folder of any name, before by itself.
 _PROGRAM, _OLD_PROGRAM = "/models/model.json", "serialized_exported_program.json"

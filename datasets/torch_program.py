@@ -27,7 +27,7 @@ from boundmark.datasets.torch_schema import (
 )
 from boundmark.datasets.torch_writes import Writes, is_write
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.source_file import naming
+from boundmark.problems.files import naming
 
 # Of the schema, in its first number; every file of torch 2.9 to 2.13 has it.
 SCHEMA = 8

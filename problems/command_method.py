@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import BoundmarkError, MissingFileError, quoted
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.problem import Instance, Solution
 

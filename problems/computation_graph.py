@@ -1,16 +1,159 @@
-"""Computation graphs as a model file describes them: operations, tensors, arithmetic done."""
+"""Computation graphs as a model file describes them: tensors, operators, and their kernels.
+
+Kernels are operators that any runtime runs as one. A `ComputationGraph` may name them
+(`ComputationGraph.kernels`); the roofline model then costs a kernel as one operation. The time of a
+kernel is that of one of its operators, and the others take none: a stage that ends inside a kernel
+is costed as if the rest came for free.
+"""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.kernel_groups import VIEW
-from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.tensor import Tensor
+
+AttributeValue: TypeAlias = (
+    int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+)
+
+# In `ComputationGraph.kernels`: the operator is computed by no kernel.
+VIEW = -1
+
+# In `Operator.reads`, where an optional input is left out.
+LEFT_OUT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """A node of a computation graph.
+
+    Attributes
+    ----------
+    name
+        Unique in its graph.
+    op_type
+        As in ONNX, e.g. ``"Conv"``.
+    flops
+        Arithmetic operations; a multiply-add counts as two.
+    reads
+        Numbers of the tensors that it reads, by position as in ONNX, parameters included;
+        `LEFT_OUT` where an optional input is not given.
+    writes
+        Numbers of the tensors that it writes and somebody reads or the model returns.
+    attributes
+        By name. A window (Conv, ConvTranspose, pooling and their kin) always has ``kernel_shape``,
+        ``strides``, ``dilations`` and ``pads``, all begins before all ends. Every ``axis`` and
+        ``axes`` counts from 0 up. docs/datasets.md says what else is canonical.
+    """
+
+    name: str
+    op_type: str
+    flops: int
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    attributes: Mapping[str, AttributeValue]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
+
+
+Shape: TypeAlias = tuple[int, ...]
+
+# Of one element. Elements of less than a byte are packed.
+ELEMENT_BITS: Mapping[str, int] = {
+    "float64": 64,
+    "float32": 32,
+    "float16": 16,
+    "bfloat16": 16,
+    "float8e4m3fn": 8,
+    "float8e4m3fnuz": 8,
+    "float8e5m2": 8,
+    "float8e5m2fnuz": 8,
+    "float8e8m0": 8,
+    "float6e2m3": 6,
+    "float6e3m2": 6,
+    "float4e2m1": 4,
+    "int64": 64,
+    "int32": 32,
+    "int16": 16,
+    "int8": 8,
+    "int4": 4,
+    "int2": 2,
+    "uint64": 64,
+    "uint32": 32,
+    "uint16": 16,
+    "uint8": 8,
+    "uint4": 4,
+    "uint2": 2,
+    "bool": 8,
+    "complex64": 64,
+    "complex128": 128,
+}
+
+
+def arithmetic_dtype(dtype: str) -> str:
+    """Return under which name devices state their rate for a type of elements.
+
+    Signed and unsigned integers have one rate, and so have all kinds of float8, float6 and float4.
+    """
+    for name in ("float8", "float6", "float4"):
+        # float64 begins like float6e2m3.
+        if dtype.startswith(f"{name}e"):
+            return name
+    return dtype.removeprefix("u") if dtype.startswith("uint") else dtype
+
+
+# What a device may state a rate for.
+ARITHMETIC_DTYPES = tuple(dict.fromkeys(map(arithmetic_dtype, ELEMENT_BITS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of known shape.
+
+    Attributes
+    ----------
+    name
+        As in the model.
+    shape
+        Extent of each dimension; ``()`` for a scalar.
+    dtype
+        Type of the elements: a key of `ELEMENT_BITS`.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ELEMENT_BITS:
+            raise InvalidInputError(
+                f"tensor {self.name!r} has elements of type {self.dtype!r}; "
+                f"expected one of {', '.join(ELEMENT_BITS)}."
+            )
+        if not all(type(extent) is int and extent >= 0 for extent in self.shape):
+            raise InvalidInputError(
+                f"the shape of tensor {self.name!r} is {list(self.shape)}; "
+                "expected non-negative integers."
+            )
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the tensor takes, rounded up to whole bytes."""
+        return -(-self.elements * ELEMENT_BITS[self.dtype] // 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +179,7 @@ class ComputationGraph:
         What was taken for granted when the graph was read, as sentences.
     kernels
         For each operator, the number of the one that bears the cost of the kernel that computes
-        both; or `kernel_groups.VIEW`. Empty if each is a kernel by itself.
+        both; or `VIEW`. Empty if each is a kernel by itself.
     """
 
     operators: tuple[Operator, ...]
@@ -174,3 +317,75 @@ def _check_kernels(graph: ComputationGraph) -> None:
                 f"the kernel of node {name!r} is {bearer}; expected {VIEW}, or the number of an "
                 "operator whose own it is."
             )
+
+
+@dataclass
+class Kernel:
+    """What one kernel does.
+
+    Attributes
+    ----------
+    bearer
+        The operator that bears the cost, that with the most arithmetic.
+    members
+        Numbers of all its operators.
+    reads, parameters, writes
+        Numbers of the tensors that enter it, those of the model's parameters, and of those that
+        leave it. What stays inside is in none.
+    """
+
+    bearer: int
+    members: list[int] = field(default_factory=list)
+    reads: set[int] = field(default_factory=set)
+    parameters: set[int] = field(default_factory=set)
+    writes: set[int] = field(default_factory=set)
+
+
+def kernels_of(graph: ComputationGraph) -> list[Kernel]:
+    """Return the kernels in the order of the operators that bear their cost; views are in none.
+
+    Without `ComputationGraph.kernels`, each operator is a kernel by itself.
+    """
+    bearers = graph.kernels or range(len(graph.operators))
+    found: dict[int, Kernel] = {}
+    for node, bearer in enumerate(bearers):
+        if bearer != VIEW:
+            found.setdefault(bearer, Kernel(bearer)).members.append(node)
+    readers = _readers(graph, bearers)
+    for kernel in found.values():
+        made: set[int] = set()
+        for node in kernel.members:
+            operator = graph.operators[node]
+            read = set(operator.reads) - {LEFT_OUT}
+            kernel.parameters |= read & graph.parameters
+            kernel.reads |= read - graph.parameters
+            made.update(operator.writes)
+        kernel.reads -= made
+        if len(kernel.members) == 1:
+            kernel.writes = made
+        else:
+            kernel.writes = {one for one in made if readers[one] - {kernel.bearer}}
+    return sorted(found.values(), key=lambda kernel: kernel.bearer)
+
+
+# Among readers of a tensor: whoever runs the model, to whom it is returned.
+_CALLER = -2
+
+
+def _readers(graph: ComputationGraph, bearers: range | tuple[int, ...]) -> list[Set[int]]:
+    """Return for each tensor the kernels that read it; a view stands for itself, by number - n."""
+    readers: list[set[int]] = [set() for _ in graph.tensors]
+    beyond = len(graph.operators)
+    for node, operator in enumerate(graph.operators):
+        reader = beyond + node if bearers[node] == VIEW else bearers[node]
+        for number in set(operator.reads) - {LEFT_OUT}:
+            readers[number].add(reader)
+    for number in graph.results:
+        readers[number].add(_CALLER)
+    return list(readers)
+
+
+def reader_counts(graph: ComputationGraph) -> IntArray:
+    """Return how many kernels, views and callers read each tensor, shape (t,)."""
+    bearers = graph.kernels or range(len(graph.operators))
+    return frozen(np.array([len(one) for one in _readers(graph, bearers)], np.int64))

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.json_object import json_object
-from boundmark.problems.regular_file import LARGEST_FILE
-from boundmark.problems.source_file import naming, read_bytes
-from boundmark.problems.stored_fields import check_format
+from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
+from boundmark.problems.json_documents import check_format, json_object
 
 LABELS_FORMAT = "boundmark-labels/1"
 

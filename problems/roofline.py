@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import VIEW, ComputationGraph, kernels_of, reader_counts
 from boundmark.problems.devices import Device, Link
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.kernel_groups import VIEW, kernels_of, reader_counts
 
 # What an inference runtime turns into metadata or drops: no kernel is launched and no byte moves.
 # Their outputs are views of their inputs (Flatten, Identity, Reshape, Squeeze, Unsqueeze, and

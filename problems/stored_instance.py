@@ -5,10 +5,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.dag import Dag
+from boundmark.problems.json_documents import (
+    canonical_json,
+    check_fields,
+    check_format,
+    check_lists,
+    sha256_hex,
+)
 from boundmark.problems.problem import INSTANCE_FORMAT
-from boundmark.problems.stored_fields import check_fields, check_format, check_lists
 
 
 class StoredInstance(ABC):

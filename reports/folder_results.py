@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
+from boundmark.problems.files import read_regular
 from boundmark.problems.noise import Noise
-from boundmark.problems.regular_file import read_regular
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
 from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
 from boundmark.reports.stored.documents import read_json

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
-from boundmark.problems.regular_file import RefusedFileError, decompressed, read_regular
+from boundmark.problems.files import RefusedFileError, decompressed, read_regular
 from boundmark.reports.stored.durable import PARTIAL_SUFFIX
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import supported_results

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from boundmark.problems.catalog import described as named
+from boundmark.problems.catalog import entry_points_of, leave_out, loaded
 from boundmark.problems.errors import BoundmarkError, StoreError
-from boundmark.problems.plugins import described as named
-from boundmark.problems.plugins import entry_points_of, leave_out, loaded
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.dictionary import described
 from boundmark.reports.folder_results import FolderResults

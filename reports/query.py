@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from boundmark.problems.errors import BoundmarkError, StoreError
-from boundmark.problems.regular_file import read_regular
+from boundmark.problems.files import read_regular
 from boundmark.reports.dictionary import described
 from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
 from boundmark.reports.stored.made_from import read_note, rows_digest

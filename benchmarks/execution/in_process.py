@@ -25,8 +25,8 @@ from boundmark.benchmarks.execution.reports import Reports
 from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS, outcome_of
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.bounds import checker
-from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.statuses import Status

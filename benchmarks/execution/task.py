@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from boundmark.problems.canonical import canonical_json, sha256_hex
+from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.problem import ParameterValue
 from boundmark.reports.stored.statuses import Status, TraceKind
 

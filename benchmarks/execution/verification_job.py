@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from boundmark.benchmarks.execution.child_process import Channel, Job
 from boundmark.benchmarks.execution.frames import Frame, FrameReader
-from boundmark.problems.canonical import canonical_json
+from boundmark.problems.json_documents import canonical_json
 
 # Whoever reads the document later must not run out of stack.
 DEEPEST = 300

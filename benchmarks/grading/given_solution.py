@@ -19,9 +19,9 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, StoreError
+from boundmark.problems.files import naming
 from boundmark.problems.labels import names_of
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, solution_document
-from boundmark.problems.source_file import naming
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
 

@@ -15,10 +15,10 @@ from boundmark.benchmarks.presentation import presentation_of
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.json_object import without_repetition
+from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.json_documents import without_repetition
 from boundmark.problems.labels import names_of
 from boundmark.problems.solution_table import Row, SolutionTable
-from boundmark.problems.source_file import naming, read_bytes
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.text import file_name
 

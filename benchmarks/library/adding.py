@@ -11,10 +11,10 @@ import pandas as pd
 
 from boundmark.benchmarks.library.entry import Entry, Find, What
 from boundmark.benchmarks.library.folder import FACTS, Library, packed
-from boundmark.problems.canonical import sha256_hex
 from boundmark.problems.errors import InvalidInputError, StoreError
+from boundmark.problems.files import decompressed, read_regular
+from boundmark.problems.json_documents import sha256_hex
 from boundmark.problems.labels import read_labels
-from boundmark.problems.regular_file import decompressed, read_regular
 from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
 from boundmark.reports.stored.checking import check_documents
 from boundmark.reports.stored.documents import read_json

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.library.entry import DIGITS, Entry, Find
-from boundmark.problems.canonical import sha256_hex
 from boundmark.problems.errors import InvalidInputError, StoreError, quoted
-from boundmark.problems.json_object import json_object
-from boundmark.problems.regular_file import decompressed, read_regular
-from boundmark.problems.source_file import naming
+from boundmark.problems.files import decompressed, naming, read_regular
+from boundmark.problems.json_documents import json_object, sha256_hex
 from boundmark.reports.stored.durable import write_durably
 
 FORMAT = "boundmark-library/1"

@@ -54,8 +54,8 @@ class Engine:
         from boundmark.benchmarks.execution.supervisor import Supervisor
         from boundmark.benchmarks.execution.task import Task
         from boundmark.problems.arrays import frozen
-        from boundmark.problems.canonical import canonical_json
         from boundmark.problems.dag import Dag
+        from boundmark.problems.json_documents import canonical_json
         from boundmark.problems.pipeline import PipelineInstance
         from boundmark.problems.pipeline.graph import PipelineGraph
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from boundmark.problems.canonical import canonical_json
+from boundmark.problems.json_documents import canonical_json
 from boundmark.reports.comparison.compare import compare_runs
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.report import write_report

@@ -72,8 +72,8 @@ def simulate(
     Both are files that `boundmark solve LAYOUT --out DIR` leaves in DIR/instances and
     DIR/solutions.
     """
-    from boundmark.problems.canonical import canonical_json
     from boundmark.problems.errors import InvalidInputError
+    from boundmark.problems.json_documents import canonical_json
     from boundmark.problems.microbatch.measures import makespan
     from boundmark.problems.microbatch.runtime import program_of
     from boundmark.problems.microbatch.runtime import simulate as simulate_program
@@ -251,8 +251,8 @@ def from_pipeline(
     from fractions import Fraction
 
     from boundmark.benchmarks.stored import load_instance, load_solution
-    from boundmark.problems.canonical import canonical_json
     from boundmark.problems.errors import InvalidInputError
+    from boundmark.problems.json_documents import canonical_json
     from boundmark.problems.microbatch import PROBLEM
     from boundmark.problems.microbatch.from_pipeline import layout_of
     from boundmark.problems.pipeline import Partition, PipelineInstance

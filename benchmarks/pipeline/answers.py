@@ -12,8 +12,8 @@ from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.benchmarks.terminal import print_table
 from boundmark.bounds.checker import printable
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.instance import in_pipeline_order
-from boundmark.problems.pipeline.objective import (
+from boundmark.problems.pipeline.instance import (
+    in_pipeline_order,
     stage_costs,
     stage_overflow,
     stage_transfer,

@@ -245,7 +245,7 @@ def compared(cut: Any, paths: Sequence[Path], settings: "MeasurementSettings") -
     from boundmark.benchmarks.pipeline.stage_files import is_available
     from boundmark.benchmarks.pipeline.stage_times import measure_stages
     from boundmark.problems.errors import MissingFileError
-    from boundmark.problems.pipeline.objective import stage_costs, stage_work
+    from boundmark.problems.pipeline.instance import stage_costs, stage_work
 
     if not is_available():
         raise MissingFileError(

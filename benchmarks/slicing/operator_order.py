@@ -12,10 +12,10 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.files import naming
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.ordering.order import ExecutionOrder
 from boundmark.problems.slicing import SlicingInstance
-from boundmark.problems.source_file import naming
 
 # As in [MEMORIANOVA24], Section 3.2: the sum of the memory of all operators.
 METRIC = {"metric": "sum"}

@@ -18,7 +18,7 @@ from boundmark.bounds.mip.linear_model import UNBOUNDED, FloatArray, LinearModel
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
+from boundmark.problems.pipeline.instance import stage_costs, stage_overflow
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.layers.transformer import Block, Latent, Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.source_file import naming
+from boundmark.problems.files import naming
 
 MAGIC = b"GGUF"
 

@@ -8,7 +8,7 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.json_fields import fields_of, read_object
 from boundmark.datasets.layers.transformer import Block, Latent, Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.source_file import naming
+from boundmark.problems.files import naming
 
 # Decoders with gated networks, and fields of the same names.
 GATED = frozenset(

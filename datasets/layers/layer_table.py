@@ -15,9 +15,9 @@ from pathlib import Path
 
 from boundmark.datasets.file_format import FileFormat
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
 from boundmark.problems.layers.model import AS_GIVEN, TRAINING
-from boundmark.problems.source_file import naming, read_bytes
 
 NUMBERS = ("weights", "held", "output", "flops", "bytes", "joined")
 MEASURED = "seconds:"

@@ -14,8 +14,8 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.problems.arrays import non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.source_file import naming, read_bytes
 
 # The ends that TensorFlow adds to every graph: no work, no tensors.
 ARTIFICIAL_NODES = frozenset({"_SOURCE", "_SINK"})

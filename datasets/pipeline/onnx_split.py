@@ -25,8 +25,8 @@ from boundmark.datasets.onnx_file import (
 )
 from boundmark.datasets.onnx_model import inferred_model
 from boundmark.datasets.onnx_operators import KnownTensors, known_tensors
+from boundmark.problems.computation_graph import Shape
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.tensor import Shape
 
 # Initializers need not be inputs of the graph from this version on.
 LEAST_IR_VERSION = 4

@@ -20,10 +20,10 @@ from boundmark.problems.dag import Dag
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.devices import default_device
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.lookup import find
 from boundmark.problems.pipeline.costs import stage_hardware
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.source_file import naming, read_bytes
 from boundmark.problems.ticks import NANOSECONDS
 
 MEMBERS = ("alexnet", "vgg16", "squeezenet1_0", "resnet18", "resnet50", "resnext50", "gnmt")

@@ -26,7 +26,7 @@ from boundmark.heuristics.pipeline.slicegraph import has_segmentation, segment_o
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
+from boundmark.problems.pipeline.instance import stage_costs, stage_overflow
 
 # So many moves count as one evaluation. They take no longer than sorting and segmenting an order,
 # and as long as 200 moves took before they were quicker.

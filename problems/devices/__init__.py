@@ -1,7 +1,6 @@
 """Devices, links and clusters: what cost models need to know about hardware (docs/devices.md)."""
 
-from boundmark.problems.devices.cluster import Cluster
-from boundmark.problems.devices.device import Device, Link
+from boundmark.problems.devices.cluster import Cluster, Device, Link
 from boundmark.problems.devices.measured_times import FORMAT as TIMES_FORMAT
 from boundmark.problems.devices.registry import (
     SUFFIX,

@@ -1,4 +1,4 @@
-"""Clusters: devices, and a link for each ordered pair of them.
+"""Devices, links, and clusters: devices with a link for each ordered pair of them.
 
 Links for all pairs follow from paths over the links that exist ([MOIRAI24], Section III-A). Where
 two devices have no link, data takes several hops. A path is as wide as its narrowest link
@@ -8,14 +8,127 @@ if a detour would be wider: what was measured stays as it was measured.
 """
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.problems.devices.device import Device, Link
 from boundmark.problems.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Link:
+    """One direction of a connection between two devices.
+
+    Attributes
+    ----------
+    bandwidth
+        Bytes per second.
+    latency
+        Seconds until the first byte arrives.
+    source
+        Where the numbers come from.
+    """
+
+    bandwidth: float
+    latency: float
+    source: str
+
+    def __post_init__(self) -> None:
+        check_positive(self.bandwidth, "bandwidth")
+        check_non_negative(self.latency, "latency")
+
+
+@dataclass(frozen=True, eq=False)
+class Device:
+    """One kind of device.
+
+    Attributes
+    ----------
+    peak_rate
+        Arithmetic operations per second, by dtype; a multiply-add counts as two.
+    memory_bandwidth
+        Bytes per second between the device and its own memory.
+    memory_bytes
+        Capacity of that memory.
+    op_overhead
+        Seconds to start an operation.
+    source
+        Where the numbers come from.
+    link
+        Each way between two devices of this kind, where no cluster says otherwise; None if there
+        is no usual way to connect them.
+    fuses
+        Whether its runtime runs an elementwise operation in one kernel with its producer.
+    measured
+        Seconds of each operation of one model by name, which are its times then; None if they
+        follow from rates.
+    """
+
+    name: str
+    peak_rate: Mapping[str, float]
+    memory_bandwidth: float
+    memory_bytes: int
+    op_overhead: float
+    source: str
+    link: Link | None = None
+    fuses: bool = False
+    measured: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.peak_rate:
+            raise InvalidInputError(
+                f"device {self.name!r} has no peak rate; expected one for at least one dtype."
+            )
+        for dtype, rate in self.peak_rate.items():
+            check_positive(rate, f"peak rate for {dtype}")
+        check_positive(self.memory_bandwidth, "memory_bandwidth")
+        check_positive(self.memory_bytes, "memory_bytes")
+        check_non_negative(self.op_overhead, "op_overhead")
+        object.__setattr__(self, "peak_rate", MappingProxyType(dict(self.peak_rate)))
+
+    def rate(self, dtype: str) -> float:
+        """Return the peak rate in a dtype.
+
+        Raises
+        ------
+        InvalidInputError
+            If the device has none.
+        """
+        if dtype not in self.peak_rate:
+            raise InvalidInputError(
+                f"device {self.name!r} has no peak rate for {dtype}; "
+                f"expected one of {', '.join(self.peak_rate)}."
+            )
+        return self.peak_rate[dtype]
+
+
+def check_positive(value: float, field: str) -> None:
+    """Refuse a number that is not positive.
+
+    Raises
+    ------
+    InvalidInputError
+        If the value is zero, negative, infinite or NaN.
+    """
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidInputError(f"{field} is {value:g}; expected a positive number.")
+
+
+def check_non_negative(value: float, field: str) -> None:
+    """Refuse a negative number.
+
+    Raises
+    ------
+    InvalidInputError
+        If the value is negative, infinite or NaN.
+    """
+    if not (math.isfinite(value) and value >= 0):
+        raise InvalidInputError(f"{field} is {value:g}; expected zero or a positive number.")
+
 
 FloatArray = npt.NDArray[np.float64]
 

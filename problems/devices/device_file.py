@@ -1,30 +1,112 @@
 """Devices and clusters in TOML files; docs/devices.md describes the format.
 
-The devices that come with boundmark are in files of this format, too.
+The devices that come with boundmark are in files of this format, too. Numbers have units: a key
+ends in the unit, and values become SI units.
 """
 
 import difflib
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from boundmark.problems.devices.cluster import Cluster
-from boundmark.problems.devices.device import Device, Link
-from boundmark.problems.devices.quantities import (
-    BANDWIDTH,
-    DURATION,
-    MEMORY,
-    RATE,
-    find_key,
-    number,
-    quantity,
-    spellings,
+from boundmark.problems.computation_graph import ARITHMETIC_DTYPES
+from boundmark.problems.devices.cluster import (
+    Cluster,
+    Device,
+    Link,
+    check_non_negative,
+    check_positive,
 )
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.source_file import naming, read_bytes
-from boundmark.problems.tensor import ARITHMETIC_DTYPES
+from boundmark.problems.files import naming, read_bytes
+
+Units = Mapping[str, Fraction]
+
+# Bytes a second, seconds, bytes, operations a second.
+BANDWIDTH: Units = {
+    "gb_per_s": Fraction(10**9),
+    "mb_per_s": Fraction(10**6),
+    "gbit_per_s": Fraction(10**9, 8),
+    "mbit_per_s": Fraction(10**6, 8),
+}
+DURATION: Units = {
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+}
+MEMORY: Units = {
+    "gib": Fraction(2**30),
+    "mib": Fraction(2**20),
+    "gb": Fraction(10**9),
+    "mb": Fraction(10**6),
+}
+RATE: Units = {
+    "tera_ops_per_s": Fraction(10**12),
+    "giga_ops_per_s": Fraction(10**9),
+}
+
+
+def spellings(field: str, units: Units) -> list[str]:
+    """Return the keys of a field: with each unit, and without, to say that one is missing."""
+    return [field, *(f"{field}_{unit}" for unit in units)]
+
+
+def find_key(table: Mapping[str, Any], field: str, units: Units) -> str:
+    """Return the one key of a table that gives this field, in whatever unit.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is missing, has no unit, or is given in two units.
+    """
+    without_unit, *possible = spellings(field, units)
+    given = [key for key in possible if key in table]
+    if len(given) == 1 and without_unit not in table:
+        return given[0]
+    if given:
+        both = " and ".join(key for key in (without_unit, *given) if key in table)
+        raise InvalidInputError(f"{both} are both given; expected one of them, with its unit.")
+    what = "has no unit" if without_unit in table else "is missing"
+    raise InvalidInputError(f"{field} {what}; expected {' or '.join(possible)}.")
+
+
+def number(value: Any, key: str, *, may_be_zero: bool = False) -> Fraction:
+    """Return a number of a TOML file without rounding it.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no number, or not in range.
+    """
+    if type(value) is not int and not isinstance(value, Decimal):
+        raise InvalidInputError(f"{key} is {value!r}; expected a number.")
+    if may_be_zero:
+        check_non_negative(float(value), key)
+    else:
+        check_positive(float(value), key)
+    return Fraction(value)
+
+
+def quantity(
+    table: Mapping[str, Any], field: str, units: Units, *, may_be_zero: bool = False
+) -> Fraction:
+    """Return a table's value for a field, in SI units.
+
+    The decimal number is multiplied by its unit exactly, so that it is rounded only once when it
+    becomes a floating-point number.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is missing, has no unit, or is no number in its range.
+    """
+    key = find_key(table, field, units)
+    value = number(table[key], key, may_be_zero=may_be_zero)
+    return value * units[key.removeprefix(f"{field}_")]
+
 
 LINK_FIELDS = [*spellings("bandwidth", BANDWIDTH), *spellings("latency", DURATION)]
 

@@ -9,13 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from boundmark.problems.devices.cluster import Cluster
-from boundmark.problems.devices.device import Device
+from boundmark.problems.devices.cluster import Cluster, Device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError, quoted
-from boundmark.problems.json_object import json_object
+from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.json_documents import check_fields, check_format, json_object
 from boundmark.problems.lookup import find as find_named
-from boundmark.problems.source_file import naming, read_bytes
-from boundmark.problems.stored_fields import check_fields, check_format
 
 FORMAT = "boundmark-times/1"
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.assignment import LayerAssignment, Stage
-from boundmark.problems.layers.chain import LayerChain
-from boundmark.problems.stored_fields import (
+from boundmark.problems.json_documents import (
     check_integer_lists,
     check_integer_tables,
 )
+from boundmark.problems.layers.assignment import LayerAssignment, Stage
+from boundmark.problems.layers.chain import LayerChain
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 
 BOTTLENECK, LATENCY, MAKESPAN = GOALS = ("bottleneck", "latency", "makespan")

@@ -6,9 +6,12 @@ import numpy as np
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.layout import Block, BlockLayout
-from boundmark.problems.pipeline.instance import PipelineInstance, in_pipeline_order
-from boundmark.problems.pipeline.objective import stage_costs
-from boundmark.problems.pipeline.partition import Partition
+from boundmark.problems.pipeline.instance import (
+    Partition,
+    PipelineInstance,
+    in_pipeline_order,
+    stage_costs,
+)
 
 # Of the slowest forward block. Schedules are searched for in ticks, so few of them are better;
 # rounding up adds at most a hundredth to it.

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import (
+    check_edges,
+)
 from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
 from boundmark.problems.microbatch.layout import Block, BlockLayout
 from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.schedule import MOST_MICRO_BATCHES, Schedule
-from boundmark.problems.stored_fields import (
-    check_edges,
-)
 from boundmark.problems.stored_instance import StoredInstance
 from boundmark.problems.ticks import LARGEST_TOTAL
 

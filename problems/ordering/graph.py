@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator import LEFT_OUT
 from boundmark.problems.ticks import LARGEST_TOTAL
 
 # As a tensor's producer: it is an input of the model, and there from the start.

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.ordering.graph import OrderingGraph
-from boundmark.problems.ordering.memory import memory_while_running
-from boundmark.problems.ordering.order import ExecutionOrder
-from boundmark.problems.stored_fields import (
+from boundmark.problems.json_documents import (
     check_groups,
     check_integer_lists,
 )
+from boundmark.problems.ordering.graph import OrderingGraph
+from boundmark.problems.ordering.memory import memory_while_running
+from boundmark.problems.ordering.order import ExecutionOrder
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 
 PEAK, SUM = METRICS = ("peak", "sum")

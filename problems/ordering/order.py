@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import is_integer_list
 from boundmark.problems.labels import Naming
 from boundmark.problems.solution_table import Row, SolutionTable
-from boundmark.problems.stored_fields import is_integer_list
 
 if TYPE_CHECKING:
     from boundmark.problems.ordering.instance import OrderingInstance

@@ -6,9 +6,15 @@ from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
 from boundmark.problems.pipeline.costs import pipeline_graph, pipeline_graph_of
 from boundmark.problems.pipeline.graph import NODE_COSTS, PipelineGraph
-from boundmark.problems.pipeline.instance import FOLDED, SEPARATE, PipelineInstance
-from boundmark.problems.pipeline.objective import noisy_costs
-from boundmark.problems.pipeline.partition import NAMING, TABLE, Partition
+from boundmark.problems.pipeline.instance import (
+    FOLDED,
+    NAMING,
+    SEPARATE,
+    TABLE,
+    Partition,
+    PipelineInstance,
+    noisy_costs,
+)
 from boundmark.problems.problem import CostModel, Problem
 
 PROBLEM = Problem(

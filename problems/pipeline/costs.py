@@ -1,17 +1,26 @@
-"""Costs of pipeline partitioning: of a model on a device, or as they were measured."""
+"""Costs of pipeline partitioning: of a model on a device, or as they were measured.
 
+A graph of training in which gradients are nodes of their own leaves it to a partition where they
+run, but stages must not depend on each other in a cycle, so the gradients of a stage's operators
+run in a later one unless it has the loss. Those who train have it the other way round: a stage runs
+forward and backward passes of its operators. Folding a graph joins each gradient with what it is
+the gradient of. Neither form relaxes the other.
+"""
+
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.dag import Dag
 from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
-from boundmark.problems.pipeline.folding import folded, grouped, homes_of, within_memory
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.roofline import operation_seconds, transfer_seconds
+from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds, transfer_seconds
 from boundmark.problems.ticks import LARGEST_TOTAL, NANOSECONDS, to_nanoseconds
 
 
@@ -195,3 +204,178 @@ def _gradients_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
             group = int(groups[w])
             most[group] = max(most.get(group, 0), int(source.transfer[u]))
     return frozen([most.get(group, 0) for group in groups.tolist()])
+
+
+# A part of the names of operators that compute gradients, such as "h.0.mlp.c_fc/grad/MatMul".
+GRADIENT = "grad"
+
+# Their output is their first input, in another order or shape.
+REARRANGING = FREE_OP_TYPES | {"Transpose"}
+
+
+def homes_of(graph: ComputationGraph) -> IntArray | None:
+    """Return the operator that each operator runs with, shape (n,); None without gradients.
+
+    Gradients are told by `GRADIENT` in their names, behind the module that they belong to. One runs
+    with the last of its module's operators that reads or writes what it reads of the forward pass,
+    perhaps by way of a view or a transposition, and with one of its kind if there is: `SoftmaxGrad`
+    with `Softmax`. If there is none, it runs with the last operator of its module that takes time,
+    or of the innermost module around it that has any; else with the last of all. Operators of the
+    forward pass run with themselves.
+    """
+    parts = [name.split("/") for name in graph.names]
+    is_gradient = [GRADIENT in part[:-1] for part in parts]
+    if all(is_gradient) or not any(is_gradient):
+        return None
+    order = graph.dag.topological_order.tolist()
+    forward = [v for v in order if not is_gradient[v]]
+    last_of: dict[str, int] = {}
+    touching: dict[tuple[str, int], list[int]] = {}
+    for v in forward:
+        module, operator = "/".join(parts[v][:-1]), graph.operators[v]
+        if operator.op_type not in FREE_OP_TYPES or module not in last_of:
+            last_of[module] = v
+            for tensor in {*operator.reads, *operator.writes}:
+                touching.setdefault((module, tensor), []).append(v)
+    place = {v: at for at, v in enumerate(forward)}
+    # What a tensor is a view or a transposition of.
+    seen_as: dict[int, int] = {}
+    homes = list(range(len(parts)))
+    for v in (v for v in order if is_gradient[v]):
+        operator, module = graph.operators[v], "/".join(parts[v][: parts[v].index(GRADIENT)])
+        reads = [seen_as.get(tensor, tensor) for tensor in operator.reads]
+        if operator.op_type in REARRANGING and reads:
+            seen_as |= dict.fromkeys(operator.writes, reads[0])
+        found = [w for tensor in reads for w in touching.get((module, tensor), ())]
+        kind = operator.op_type.removesuffix("Grad")
+        alike = [w for w in found if graph.op_types[w] == kind]
+        while module and module not in last_of:
+            module = module.rpartition(".")[0]
+        last = last_of.get(module, forward[-1])
+        homes[v] = max(alike or found, key=place.__getitem__, default=last)
+    return frozen(homes)
+
+
+def folded(
+    graph: PipelineGraph, homes: IntArray, back: IntArray, param_load: IntArray
+) -> PipelineGraph:
+    """Return the nodes that run with themselves, each with the work of all that run with it.
+
+    What a node hands on passes twice, forward and as a gradient. If its readers are in several
+    other stages, several gradients come back; one of them is counted in its own stage.
+
+    Parameters
+    ----------
+    homes
+        The node that each one runs with, shape (n,).
+    back
+        Ticks that the gradient of each node's output takes, shape (n,).
+    param_load
+        Ticks to stream what each node keeps, shape (n,).
+    """
+    home = homes.tolist()
+    kept = [v for v, own in enumerate(home) if v == own]
+    number = {v: at for at, v in enumerate(kept)}
+    place = {v: at for at, v in enumerate(graph.dag.topological_order.tolist())}
+    edges = [
+        (number[u], number[home[w]])
+        for u, w in graph.dag.edge_pairs().tolist()
+        # What a gradient reads of the forward pass is taken along if it comes before its home.
+        if home[u] == u and place[u] < place[home[w]]
+    ]
+    work = [0] * len(kept)
+    for v, ticks in enumerate(graph.work.tolist()):
+        work[number[home[v]]] += ticks
+    names = tuple(graph.names[v] for v in kept)
+    dag = Dag.from_edges(len(kept), edges, names)
+    is_read = np.diff(dag.consumer_start) > 0
+    moved = (graph.transfer + back)[kept]
+    return PipelineGraph(
+        dag, frozen(work), frozen(np.where(is_read, moved, 0)), frozen(param_load[kept]),
+        graph.cache, names, graph.tick,
+    )  # fmt: skip
+
+
+def grouped(graph: PipelineGraph, groups: Sequence[int]) -> PipelineGraph:
+    """Return the graph in which all nodes of a group are one; its optimum is that with groups.
+
+    Groups that depend on each other in a cycle share a stage as well. If several of a group's
+    tensors are read outside, each gets a node without work, behind one whose output takes longer
+    than all work and transfers together: to leave the group's stage never pays. Parameters, if
+    there are any, are those of `within_memory`.
+
+    Parameters
+    ----------
+    groups
+        A number for each node, the same for those that share a stage.
+    """
+    # Takes long to import, and few graphs have groups.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs = graph.dag.edge_pairs()
+    one = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+    count = int(one.max()) + 1
+    links = coo_array((np.ones(len(pairs)), (one[pairs[:, 0]], one[pairs[:, 1]])), (count, count))
+    merged, labels = connected_components(links, directed=True, connection="strong")
+    if merged == graph.dag.nodes:
+        return graph
+    # Numbered as their first nodes are.
+    label = labels[one]
+    first: dict[int, int] = {}
+    for group in label.tolist():
+        first.setdefault(group, len(first))
+    of = [first[group] for group in label.tolist()]
+    work, load, transfer = ([0] * merged for _ in range(3))
+    names = [""] * merged
+    for v, group in enumerate(of):
+        work[group] += int(graph.work[v])
+        load[group] += int(graph.param_load[v])
+        names[group] = names[group] or graph.names[v]
+    readers: dict[int, set[int]] = {}
+    for u, w in pairs.tolist():
+        if of[u] != of[w]:
+            readers.setdefault(u, set()).add(of[w])
+    outputs: dict[int, list[int]] = {}
+    for u in sorted(readers):
+        outputs.setdefault(of[u], []).append(u)
+    dear = 1 + int(graph.work.sum()) + int(graph.transfer.sum())
+    edges = []
+    for group, tensors in outputs.items():
+        if len(tensors) == 1:
+            transfer[group] = int(graph.transfer[tensors[0]])
+            edges += [(group, reader) for reader in readers[tensors[0]]]
+            continue
+        transfer[group] = dear
+        for u in tensors:
+            edges += [(group, len(work)), *((len(work), reader) for reader in readers[u])]
+            work.append(0)
+            load.append(0)
+            transfer.append(int(graph.transfer[u]))
+            names.append(f"output of {graph.names[u]}")
+    return PipelineGraph(
+        Dag.from_edges(len(work), edges, tuple(names)), frozen(work), frozen(transfer),
+        frozen(load), graph.cache, tuple(names), graph.tick,
+    )  # fmt: skip
+
+
+def within_memory(
+    graph: PipelineGraph, sizes: npt.NDArray[np.int64], capacity: int
+) -> PipelineGraph:
+    """Return the graph of which a stage holds so many bytes: more never pays, however fast it is.
+
+    What does not fit is streamed, as parameters are, and a unit of it takes longer than all work
+    and all transfers. The unit is the smallest power of two bytes for which costs stay within
+    their limit; what nodes take is rounded up, and what a device holds, down.
+    """
+    if int(sizes.sum()) <= capacity:
+        return graph
+    dear = 1 + int(graph.work.sum()) + 2 * int(graph.transfer.sum())
+    room = LARGEST_TOTAL - 2 * dear
+    unit = 1
+    while (int((-(-sizes // unit)).sum()) + capacity // unit) * dear > room // 2:
+        unit *= 2
+    return PipelineGraph(
+        graph.dag, graph.work, graph.transfer, frozen(-(-sizes // unit) * dear),
+        capacity // unit * dear, graph.names, graph.tick,
+    )  # fmt: skip

@@ -36,7 +36,7 @@ class PipelineGraph:
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
     folded
         The same graph with its backward pass folded into the forward pass, if it is one of training
-        (see `folding`); not part of an instance's identity.
+        (see `costs.homes_of`); not part of an instance's identity.
     """
 
     dag: Dag

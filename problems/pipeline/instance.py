@@ -1,21 +1,183 @@
-"""An instance of `pipeline`: a graph with costs, and a number of stages."""
+"""Instances and solutions of `pipeline`, and what the stages of a solution cost.
 
-from collections.abc import Mapping
+Costs are those of [MTPP24], Equations 1 to 3. The overflow term differs from the paper's Equation 2
+in that the room left for parameters is a constant of the instance (`cache`) instead of M - peak(S);
+the paper makes the same simplification for its MIPs ("reserving a buffer for activations",
+Section 3). It also counts parameters in ticks.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from boundmark.problems.arrays import frozen
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.pipeline.objective import stage_costs
-from boundmark.problems.pipeline.partition import LARGEST_K, Partition
-from boundmark.problems.stored_fields import (
+from boundmark.problems.json_documents import (
     check_edges,
+    is_integer_list,
 )
+from boundmark.problems.labels import Naming
+from boundmark.problems.noise import FloatArray, Noise
+from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.solution_table import Row, SolutionTable
 from boundmark.problems.stored_instance import StoredInstance
+
+
+def _sums(stages: IntArray, weights: IntArray, k: int) -> IntArray:
+    # bincount would add in floating point.
+    sums = np.zeros(k, dtype=np.int64)
+    np.add.at(sums, stages, weights)
+    return sums
+
+
+def stage_work(graph: PipelineGraph, stages: IntArray, k: int) -> IntArray:
+    """Return the work of each stage, shape (k,)."""
+    return _sums(stages, graph.work, k)
+
+
+def stage_transfer(graph: PipelineGraph, stages: IntArray, k: int) -> tuple[IntArray, IntArray]:
+    """Return ticks for the tensors that enter, and that leave, each stage; two of shape (k,).
+
+    A tensor counts once for each stage that it enters, however many consumers it has there, and
+    once for the stage that it leaves.
+    """
+    sources, targets = graph.dag.sources, graph.dag.targets
+    crossing = stages[sources] != stages[targets]
+    producers, receivers = sources[crossing], stages[targets[crossing]]
+    entering = np.unique(producers * k + receivers)
+    leaving = np.unique(producers)
+    return (
+        _sums(entering % k, graph.transfer[entering // k], k),
+        _sums(stages[leaving], graph.transfer[leaving], k),
+    )
+
+
+def stage_overflow(graph: PipelineGraph, stages: IntArray, k: int) -> IntArray:
+    """Return ticks to stream the parameters that do not fit, shape (k,)."""
+    return np.maximum(_sums(stages, graph.param_load, k) - graph.cache, 0)
+
+
+def stage_costs(graph: PipelineGraph, stages: IntArray, k: int) -> IntArray:
+    """Return f(S) of each stage S, shape (k,)."""
+    incoming, outgoing = stage_transfer(graph, stages, k)
+    return stage_work(graph, stages, k) + incoming + outgoing + stage_overflow(graph, stages, k)
+
+
+def noisy_costs(graph: PipelineGraph, stages: IntArray, k: int, noise: Noise) -> FloatArray:
+    """Return the cost of the slowest stage in each draw of work and transfers, shape (draws,).
+
+    A tensor has one factor for all stages; what is streamed of parameters takes as long as it does.
+    """
+    random = noise.generator()
+    work = graph.work * noise.factors(random, graph.dag.nodes)
+    transfer = graph.transfer * noise.factors(random, graph.dag.nodes)
+    members = np.zeros((graph.dag.nodes, k))
+    members[np.arange(graph.dag.nodes), stages] = 1.0
+    sources, targets = graph.dag.sources, graph.dag.targets
+    crossing = stages[sources] != stages[targets]
+    moved = np.zeros_like(members)
+    moved[sources[crossing], stages[targets[crossing]]] = 1.0
+    moved[sources[crossing], stages[sources[crossing]]] = 1.0
+    costs = work @ members + transfer @ moved + stage_overflow(graph, stages, k)
+    return np.asarray(costs.max(axis=1))
+
+
+# Objectives and methods keep an array entry per stage.
+LARGEST_K = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The stage of each node, 0 to k - 1, shape (n,); stages may be empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> order = np.array([0, 2, 1, 3])
+    >>> Partition.from_slices(order, np.array([2, 4])).stages.tolist()
+    [0, 1, 0, 1]
+    """
+
+    stages: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stages", frozen(self.stages, "stages"))
+
+    @classmethod
+    def from_slices(cls, order: IntArray, ends: IntArray) -> "Partition":
+        """Cut a topological order into consecutive stages.
+
+        Parameters
+        ----------
+        order
+            The nodes in topological order, shape (n,).
+        ends
+            Position after the last node of each stage, ascending, the last one n.
+        """
+        stages = [0] * len(order)
+        first = 0
+        for stage, end in enumerate(ends.tolist()):
+            for node in order[first:end].tolist():
+                stages[node] = stage
+            first = end
+        return cls(frozen(stages, "stages"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``{"stages": [...]}``."""
+        return {"stages": self.stages.tolist()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Partition":
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        InvalidInputError
+            If ``stages`` is missing or not a list of integers.
+        """
+        stages = value.get("stages")
+        if not is_integer_list(stages):
+            raise InvalidInputError("stages of the solution is not a list of integers.")
+        return cls(frozen(stages, "stages"))
+
+
+def _partition(rows: Sequence[Row], instance: "PipelineInstance") -> Partition:
+    stages = [0] * instance.nodes
+    for node, stage in rows:
+        stages[node] = stage
+    return Partition(frozen(stages, "stages"))
+
+
+def _with_stages_used(partition: Partition) -> tuple[Partition, Mapping[str, int | str]]:
+    """Return the partition with its stages numbered from 0, and how many it uses.
+
+    Stages that are numbered from 1, or with gaps, keep their order.
+    """
+    used, numbered = np.unique(partition.stages, return_inverse=True)
+    return Partition(frozen(numbered.ravel(), "stages")), {"k": max(1, len(used))}
+
+
+def _renamed(instance: "PipelineInstance", names: Sequence[str], tick: str) -> "PipelineInstance":
+    return replace(instance, graph=replace(instance.graph, names=tuple(names), tick=tick))
+
+
+TABLE = SolutionTable(
+    columns=("operator", "stage"),
+    largest=LARGEST_K - 1,
+    solution=_partition,
+    rows=lambda partition: enumerate(partition.stages.tolist()),
+    implied=_with_stages_used,
+)
+
+NAMING = Naming(
+    names=lambda instance: instance.graph.names,
+    rename=_renamed,
+    tick=lambda instance: instance.graph.tick,
+)
+
 
 LISTS = ("work", "transfer", "param_load", "edges")
 FIELDS = ("k", "work", "transfer", "param_load", "cache", "edges")

@@ -6,11 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
-from boundmark.problems.operator import LEFT_OUT
 from boundmark.problems.placement.graph import UNSUPPORTED, FusedCosts, PlacementGraph
 from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds
 from boundmark.problems.ticks import to_nanoseconds

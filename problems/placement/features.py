@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.json_documents import is_integer_list
 from boundmark.problems.placement.graph import PlacementGraph
-from boundmark.problems.stored_fields import is_integer_list
 
 COSTS, OPERATORS = "costs", "operators"
 

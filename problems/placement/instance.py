@@ -9,6 +9,11 @@ import numpy as np
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.json_documents import (
+    check_groups,
+    check_integer_lists,
+    check_integer_tables,
+)
 from boundmark.problems.lookup import find
 from boundmark.problems.placement import features as described
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
@@ -20,11 +25,6 @@ from boundmark.problems.placement.graph import (
     with_kept_outputs,
 )
 from boundmark.problems.placement.schedule import PlacementSchedule
-from boundmark.problems.stored_fields import (
-    check_groups,
-    check_integer_lists,
-    check_integer_tables,
-)
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 
 FIELDS = (

@@ -6,10 +6,9 @@ from fractions import Fraction
 import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Tensor
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator import LEFT_OUT
 from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.slicing.graph import SlicingGraph
@@ -21,7 +20,6 @@ from boundmark.problems.slicing.windows import (
     sliced_dimensions,
     window_of,
 )
-from boundmark.problems.tensor import Tensor
 from boundmark.problems.ticks import NANOSECONDS, to_nanoseconds
 
 DEFAULT_CLUSTER = "raspberry-pi-4-gigabit"

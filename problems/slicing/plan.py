@@ -8,9 +8,9 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.json_documents import is_integer_list, is_integer_table
 from boundmark.problems.labels import Naming
 from boundmark.problems.solution_table import Row, SolutionTable
-from boundmark.problems.stored_fields import is_integer_list, is_integer_table
 
 if TYPE_CHECKING:
     from boundmark.problems.slicing.instance import SlicingInstance

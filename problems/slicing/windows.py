@@ -15,8 +15,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
-from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.operator import LEFT_OUT, Operator
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT
 
 

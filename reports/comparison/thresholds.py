@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.files import read_regular
 from boundmark.problems.lookup import find
-from boundmark.problems.regular_file import read_regular
 
 MISSING_TASKS = ("told", "worse")
 

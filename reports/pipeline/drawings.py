@@ -9,8 +9,7 @@ import pandas as pd
 from boundmark.problems.errors import StoreError
 from boundmark.problems.graph_layout import layered
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.instance import in_pipeline_order
-from boundmark.problems.pipeline.objective import stage_costs
+from boundmark.problems.pipeline.instance import in_pipeline_order, stage_costs
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots.plot import Plot, instance_plot
 from boundmark.reports.plots.style import COLOURS, GREY, MARKERS

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import BoundmarkError, StoreError
-from boundmark.problems.regular_file import read_regular
+from boundmark.problems.files import read_regular
+from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.reports.stored.durable import write_durably
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.problems.regular_file import RefusedFileError
+from boundmark.problems.files import RefusedFileError
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.parquet import read_table
 from boundmark.reports.stored.shards import as_frame

@@ -7,8 +7,8 @@ is thus not mistaken for methods that did.
 
 from pathlib import Path
 
-from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import StoreError
+from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.reports.stored.documents import read_json
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boundmark.problems.regular_file import read_regular
+from boundmark.problems.files import read_regular
 from boundmark.reports.stored.supported import SupportedResults
 
 # Below the results folder.

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from boundmark.problems.errors import InvalidInputError, StoreError
-from boundmark.problems.json_object import json_object
-from boundmark.problems.source_file import naming, read_bytes
+from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.json_documents import json_object
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from boundmark.problems.regular_file import RefusedFileError, open_regular
+from boundmark.problems.files import RefusedFileError, open_regular
 
 # Metadata that marks the files of reports.
 MADE_BY = {b"made_by": b"boundmark report"}

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.problems.regular_file import RefusedFileError
+from boundmark.problems.files import RefusedFileError
 from boundmark.reports.stored.parquet import open_table, read_opened
 from boundmark.reports.stored.schema import RESULTS, TRACES, VERSION, VERSION_KEY
 from boundmark.reports.stored.statuses import STATUSES, TRACE_KINDS

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from boundmark.problems.regular_file import (
+from boundmark.problems.files import (
     RefusedFileError,
     decompressed,
     open_regular,

@@ -7,9 +7,9 @@ import pytest
 
 from boundmark.benchmarks import instance_choice, model
 from boundmark.benchmarks.instance_choice import named_instance
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.parameter import ChoiceParameter
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.problem import Instance

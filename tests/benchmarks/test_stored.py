@@ -6,8 +6,8 @@ import pytest
 from layouts import shape
 
 from boundmark.benchmarks.stored import load_instance, load_solution
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.problem import solution_document

@@ -12,8 +12,8 @@ from boundmark.benchmarks.suite_file import (
     renamed,
     suite_names,
 )
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.parameter import RESERVED
 
 VALID = """

@@ -11,10 +11,10 @@ from recording import FEW_EVALUATIONS, Recorder, record
 from tiny_instances import larger, may_repeat, runs_elsewhere, tiny
 
 from boundmark.bounds import checker
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance, Problem, solution_document
 

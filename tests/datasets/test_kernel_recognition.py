@@ -12,10 +12,9 @@ from boundmark.datasets.graph_rows import GraphOrigin
 from boundmark.datasets.kernel_recognition import with_kernels
 from boundmark.datasets.onnx_file import of_model
 from boundmark.datasets.resolve import load_member
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import VIEW, ComputationGraph, kernels_of
 from boundmark.problems.devices import Device, find_device
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.kernel_groups import VIEW, kernels_of
 from boundmark.problems.roofline import operation_seconds
 
 SHAPE = [2, 4, 8, 8]

@@ -4,8 +4,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from boundmark.datasets.onnx_file import load
+from boundmark.problems.computation_graph import LEFT_OUT
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator import LEFT_OUT
 
 
 def save(

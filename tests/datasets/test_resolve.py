@@ -6,11 +6,11 @@ from onnx import TensorProto, helper
 from published_data import published_data
 
 from boundmark.datasets.resolve import load_file, load_member, load_source
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 

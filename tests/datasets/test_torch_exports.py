@@ -9,9 +9,8 @@ import pytest
 
 import boundmark
 from boundmark.datasets.resolve import load_file
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import ComputationGraph, kernels_of
 from boundmark.problems.devices import find_device
-from boundmark.problems.kernel_groups import kernels_of
 from boundmark.problems.roofline import operation_seconds
 
 FOLDER = Path(__file__).parent / "torch_exports"

@@ -3,11 +3,9 @@ import dataclasses
 import pytest
 from graphs import ROUND_DEVICE
 
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor
 from boundmark.problems.devices import Cluster, Device, find_device
-from boundmark.problems.operator import Operator
 from boundmark.problems.roofline import fused_into, operation_seconds
-from boundmark.problems.tensor import Tensor
 
 FUSING = dataclasses.replace(ROUND_DEVICE, fuses=True)
 

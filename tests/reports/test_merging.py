@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from documented import append
 
-from boundmark.problems.canonical import sha256_hex
 from boundmark.problems.errors import StoreError
+from boundmark.problems.json_documents import sha256_hex
 from boundmark.reports.merging import merge_folders
 from boundmark.reports.stored.documents import LARGEST_INLINE_PAYLOAD, write_document
 from boundmark.reports.stored.store import ResultStore

@@ -7,7 +7,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from boundmark.problems.canonical import canonical_json
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance
 from boundmark.problems.microbatch.layout import Kind
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.problems.canonical import canonical_json
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.placement import (
     UNSUPPORTED,
     PlacementGraph,

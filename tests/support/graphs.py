@@ -1,9 +1,7 @@
 """Small computation graphs and devices with round numbers, for tests that count by hand."""
 
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor
 from boundmark.problems.devices import Device, Link
-from boundmark.problems.operator import Operator
-from boundmark.problems.tensor import Tensor
 
 # A flop or a byte of memory traffic takes 1 ns, a byte on the link 10 ns.
 ROUND_LINK = Link(bandwidth=1e8, latency=1e-7, source="made up")

@@ -18,7 +18,7 @@ from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, PrefixWeights, Su
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import Partition
-from boundmark.problems.pipeline.objective import stage_costs
+from boundmark.problems.pipeline.instance import stage_costs
 
 Nodes = npt.NDArray[np.bool_]
 

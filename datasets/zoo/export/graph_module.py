@@ -8,10 +8,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.datasets.model_reading import main_dtype
 from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator import LEFT_OUT, Operator
-from boundmark.problems.tensor import Tensor
 
 # A value of the recorded program: the number of a tensor, several of them, or no tensor.
 Value: TypeAlias = int | tuple[int | None, ...] | None

@@ -10,7 +10,7 @@ from chains import chain
 
 from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
-from boundmark.problems.canonical import canonical_json
+from boundmark.problems.json_documents import canonical_json
 
 METHODS = "faulty_methods:METHODS"
 

@@ -8,7 +8,7 @@ from boundmark.benchmarks.execution.ending import Limits
 from boundmark.benchmarks.execution.fork_server import ForkServer
 from boundmark.benchmarks.execution.task import Task
 from boundmark.benchmarks.execution.verification import Candidate, Verified, verify
-from boundmark.problems.canonical import canonical_json
+from boundmark.problems.json_documents import canonical_json
 
 MakeTask = Callable[..., Task]
 Check = Callable[..., Verified]

@@ -11,7 +11,7 @@ from schedules import v_shape
 
 from boundmark.bounds import checker
 from boundmark.datasets.resolve import load_file, load_member
-from boundmark.problems.canonical import canonical_json
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.pipeline import PROBLEM, Partition
 from boundmark.problems.problem import solution_document
 

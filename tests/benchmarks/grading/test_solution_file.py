@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.schedule import TABLE as SCHEDULES
-from boundmark.problems.pipeline.partition import TABLE as PARTITIONS
+from boundmark.problems.pipeline.instance import TABLE as PARTITIONS
 from boundmark.problems.placement.schedule import TABLE as PLACEMENTS
 from boundmark.problems.slicing.plan import TABLE as SLICES
 

@@ -8,10 +8,9 @@ import pytest
 
 import boundmark.datasets.zoo as zoo
 from boundmark.datasets.zoo import DATASET, about, index, load
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import ComputationGraph, Operator
 from boundmark.problems.devices import default_device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
-from boundmark.problems.operator import Operator
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph
 from boundmark.problems.placement import default_cluster

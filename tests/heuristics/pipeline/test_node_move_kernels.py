@@ -24,7 +24,7 @@ from boundmark.heuristics.pipeline.node_move_kernels import (
 )
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.objective import stage_costs, stage_overflow
+from boundmark.problems.pipeline.instance import stage_costs, stage_overflow
 
 
 def costs_without_overflow(instance: PipelineInstance, stages: IntArray) -> IntArray:

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from boundmark.problems.computation_graph import ARITHMETIC_DTYPES
 from boundmark.problems.devices import (
     Cluster,
     Device,
@@ -14,7 +15,6 @@ from boundmark.problems.devices import (
 )
 from boundmark.problems.devices.device_file import read_document
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
-from boundmark.problems.tensor import ARITHMETIC_DTYPES
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "devices.md"
 

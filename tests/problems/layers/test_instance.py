@@ -10,8 +10,8 @@ from tiny_layers import LARGER, with_goal
 
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.arrays import frozen
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.layers import PROBLEM, LayerAssignment, LayersInstance
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tiny_instances import tiny
 
 from boundmark.bounds import checker
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.ordering import PROBLEM, ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.memory import memory_parts
 from boundmark.problems.problem import solution_document

@@ -1,11 +1,9 @@
 """Instances of model graphs."""
 
 from boundmark.datasets.onnx_light import load
-from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.operator import LEFT_OUT, Operator
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.ordering import OrderingInstance
 from boundmark.problems.ordering.graph import ordering_graph
-from boundmark.problems.tensor import Tensor
 
 
 def _operator(name: str, op_type: str, reads: list[int], writes: list[int]) -> Operator:

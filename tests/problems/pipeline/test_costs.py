@@ -1,13 +1,30 @@
 import dataclasses
+import itertools
+import random
 import re
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
 
+from boundmark.datasets.resolve import load_member
+from boundmark.problems.arrays import frozen
+from boundmark.problems.dag import Dag
 from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.pipeline.costs import pipeline_graph, stage_hardware, with_costs
+from boundmark.problems.pipeline import PROBLEM, Partition, PipelineInstance
+from boundmark.problems.pipeline.costs import (
+    folded,
+    grouped,
+    homes_of,
+    pipeline_graph,
+    stage_hardware,
+    with_costs,
+    within_memory,
+)
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 OTHER_DEVICE = dataclasses.replace(ROUND_DEVICE, name="other")
 
@@ -97,3 +114,113 @@ def test_unknown_dtype_is_named() -> None:
         InvalidInputError, match="no peak rate for bfloat16; expected one of float32"
     ):
         pipeline_graph(small_graph("bfloat16"), ROUND_DEVICE)
+
+
+def drawn(dice: random.Random, nodes: int) -> PipelineGraph:
+    """Return a random graph."""
+    edges = [(u, w) for u, w in itertools.combinations(range(nodes), 2) if dice.random() < 0.4]
+    work, transfer = ([dice.randint(0, 9) for _ in range(nodes)] for _ in range(2))
+    names = tuple("abcdefgh"[:nodes])
+    return PipelineGraph.without_parameters(
+        Dag.from_edges(nodes, edges), frozen(work), frozen(transfer), names
+    )
+
+
+def costs(graph: PipelineGraph, k: int) -> list[tuple[tuple[int, ...], int]]:
+    """Return all partitions of a graph, and what they cost."""
+    sample, found = PipelineInstance(graph, k), []
+    for stages in itertools.product(range(k), repeat=graph.dag.nodes):
+        try:
+            found.append((stages, sample.objective(Partition(np.array(stages)))))
+        except InvalidInputError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_groups_share_a_stage(seed: int) -> None:
+    """The optimum is that of all partitions in which they do."""
+    dice = random.Random(seed)
+    graph = drawn(dice, 6)
+    groups = [dice.randrange(4) for _ in range(6)]
+    best = min(
+        cost
+        for stages, cost in costs(graph, 2)
+        if len(set(zip(groups, stages, strict=True))) == len(set(groups))
+    )
+    found = grouped(graph, groups)
+    assert min(cost for _, cost in costs(found, 2)) == best
+    assert int(found.work.sum()) == int(graph.work.sum())
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_memory_is_never_exceeded(seed: int) -> None:
+    """The optimum is that of all partitions that fit; where none does, it is above all work."""
+    dice = random.Random(seed)
+    graph = drawn(dice, 5)
+    sizes = np.array([dice.randint(0, 2**40) for _ in range(5)])
+    capacity = int(sizes.sum()) * dice.randint(45, 80) // 100
+    fitting = [
+        cost
+        for stages, cost in costs(graph, 2)
+        if max(np.bincount(stages, sizes, minlength=2)) <= capacity - 2**10
+    ]
+    found = min(cost for _, cost in costs(within_memory(graph, sizes, capacity), 2))
+    total = int(graph.work.sum() + graph.transfer.sum())
+    assert found == min(fitting) if fitting else found > total
+    assert within_memory(graph, sizes, int(sizes.sum())) is graph
+
+
+def test_a_chain_folded_by_hand() -> None:
+    """Work adds up, tensors pass twice, and gradients read what their homes have."""
+    # a -> b -> loss -> b' -> a', where b' reads what a hands on.
+    dag = Dag.from_edges(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 3)])
+    names = ("a", "b", "loss", "b'", "a'")
+    graph = PipelineGraph.without_parameters(
+        dag, frozen([1, 2, 1, 4, 3]), frozen([5, 6, 7, 5, 0]), names
+    )
+    one = folded(graph, frozen([0, 1, 2, 1, 0]), frozen([5, 0, 0, 0, 0]), frozen([0] * 5))
+    assert one.names == ("a", "b", "loss")
+    assert one.dag.edge_pairs().tolist() == [[0, 1], [1, 2]]
+    assert one.work.tolist() == [4, 6, 1]
+    assert one.transfer.tolist() == [10, 6, 0]
+
+
+def test_the_zoo_in_both_forms() -> None:
+    """Gradients run with the operators that they belong to, and no arithmetic is lost."""
+    graph = load_member("zoo/gpt-2-training")
+    homes = homes_of(graph)
+    assert homes is not None
+    home = {name: graph.names[homes[v]] for v, name in enumerate(graph.names)}
+    layer = "transformer.h.3"
+    assert home[f"{layer}.mlp.c_fc/grad/MatMul_2"] == f"{layer}.mlp.c_fc/Gemm"
+    assert home[f"{layer}.attn/grad/SoftmaxGrad"] == f"{layer}.attn/Softmax"
+    assert home[f"{layer}.attn/Softmax"] == f"{layer}.attn/Softmax"
+    assert all("grad" not in name.split("/") for name in home.values())
+    make = PROBLEM.maker(graph)
+    apart, one = make({"k": 4}), make({"k": 4, "backward": "folded"})
+    assert isinstance(apart, PipelineInstance)
+    assert isinstance(one, PipelineInstance)
+    assert apart.parameters == {"k": 4}
+    assert one.parameters == {"k": 4, "backward": "folded"}
+    assert int(one.graph.work.sum()) == int(apart.graph.work.sum())
+    assert one.nodes == sum("grad" not in name.split("/") for name in graph.names)
+    assert one.sha256 != replace(one, backward="separate").sha256
+
+
+def test_a_stored_instance_keeps_its_form() -> None:
+    """It says that it was folded, and cannot be unfolded."""
+    sample = PipelineInstance(drawn(random.Random(1), 4), 2, "folded")
+    stored = PipelineInstance.from_json(sample.to_json())
+    assert stored.sha256 == sample.sha256
+    assert stored.with_parameters({"k": 3}).parameters == {"k": 3, "backward": "folded"}
+    with pytest.raises(InvalidInputError, match="the stored instance has 'folded'"):
+        stored.with_parameters({"backward": "separate"})
+    with pytest.raises(InvalidInputError, match="backward is 'x'; expected 'separate'"):
+        replace(sample, backward="x")
+
+
+def test_what_cannot_be_folded() -> None:
+    """A graph without gradients."""
+    with pytest.raises(InvalidInputError, match="expected a graph of training"):
+        PROBLEM.maker(load_member("onnx-light/alexnet"))({"k": 2, "backward": "folded"})

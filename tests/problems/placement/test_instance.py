@@ -7,8 +7,8 @@ from brute_force_placement import instance
 
 from boundmark.bounds import checker
 from boundmark.datasets.resolve import load_member
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.placement import PROBLEM, PlacementInstance, PlacementSchedule
 from boundmark.problems.problem import solution_document
 

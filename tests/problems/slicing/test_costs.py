@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from boundmark.datasets.onnx_light import load
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor
 from boundmark.problems.devices import Cluster, Device, Link, shipped
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator import Operator
 from boundmark.problems.roofline import operation_seconds
 from boundmark.problems.slicing import CHANNELS, HEIGHT, SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
-from boundmark.problems.tensor import Tensor
 
 CLUSTER = shipped().clusters[DEFAULT_CLUSTER]
 

@@ -9,8 +9,8 @@ from brute_force_slicing import instance, needs, needs_all
 from hypothesis import given
 from random_slicing import instances
 
-from boundmark.problems.canonical import canonical_json
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.slicing import Edge, SlicingInstance, SlicingPlan
 
 SAMPLE = instance([4, 3], [[5, 6], [7, 8]], [needs_all(0, 1, 4)], weights=[3, 2], output=[1, 1])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import StoreError
+from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.reports.best_known import of_results
 from boundmark.reports.comparison import read_run
 from boundmark.reports.comparison.recorded_run import keep_as_baseline

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from boundmark.problems.errors import StoreError
-from boundmark.problems.regular_file import RefusedFileError
+from boundmark.problems.files import RefusedFileError
 from boundmark.reports.stored.parquet import open_table, read_table, table_of
 from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
 from boundmark.reports.stored.shards import read_rows

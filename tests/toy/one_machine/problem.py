@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from boundmark.problems.canonical import canonical_json, sha256_hex
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
 from boundmark.problems.problem import Problem
 

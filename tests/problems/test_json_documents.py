@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.stored_fields import (
+from boundmark.problems.json_documents import (
     check_edges,
     check_fields,
     check_format,
@@ -14,6 +14,7 @@ from boundmark.problems.stored_fields import (
     check_lists,
     is_integer_list,
     is_integer_table,
+    json_object,
 )
 
 
@@ -80,3 +81,30 @@ def test_lists_and_tables_of_integers(value: Any, is_list: bool, is_table: bool)
     """Only lists as JSON has them count, and only integers in them."""
     assert is_integer_list(value) == is_list
     assert is_integer_table(value) == is_table
+
+
+def test_object() -> None:
+    """An object is returned as it is."""
+    assert json_object(b'{"a": [1, 2.5, null]}') == {"a": [1, 2.5, None]}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"{", "expected JSON; line 1, column 2: Expecting property name"),
+        (b'{"a":\n}', "expected JSON; line 2, column 1: Expecting value"),
+        (b"\xff\xff", "expected JSON; 'utf-"),
+        (b"[" * 100_000, "the JSON is nested too deeply to be read"),
+        (b'{"a": ' * 100_000 + b"1" + b"}" * 100_000, "the JSON is nested too deeply to be read"),
+        (b"9" * 10_000, "expected JSON; Exceeds the limit"),
+        (b"[1, 2]", r"expected an object, found \[1, 2\]"),
+        (b"null", "expected an object, found None"),
+        (b'{"k": 2, "work": [], "k": 3}', "an object has 'k' twice; expected it once"),
+        (b'{"a": [{"k": 2, "k": 2}]}', "an object has 'k' twice; expected it once"),
+    ],
+)
+def test_anything_else_is_one_sentence(content: bytes, expected: str) -> None:
+    """No text that a user may write ends in a traceback."""
+    with pytest.raises(InvalidInputError, match=expected) as raised:
+        json_object(content)
+    assert "\n" not in str(raised.value)

@@ -1,4 +1,4 @@
-"""Read untrusted files: regular ones only, and up to a limit.
+"""Read untrusted files: regular ones only, up to a limit, with errors that name the file.
 
 The checker reads what it checks by the same rules, in code of its own.
 """
@@ -9,7 +9,11 @@ import io
 import os
 import stat
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from boundmark.problems.errors import InvalidInputError, NoRoomError
 
 # Of a stored document, and of a payload when decompressed.
 LARGEST_FILE = 2**27
@@ -94,3 +98,41 @@ def decompressed(content: bytes, most_bytes: int = LARGEST_FILE) -> bytes:
         reason = f"it has more than {most_bytes >> 20} MiB when decompressed"
         raise RefusedFileError(errno.EFBIG, reason)
     return found
+
+
+def read_bytes(path: Path, expected: str = "a graph", most_bytes: int | None = None) -> bytes:
+    """Return the contents of a regular file that is not empty.
+
+    Parameters
+    ----------
+    expected
+        What should be in it, for the error.
+    most_bytes
+        None if the file may have any size.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such file, it has more bytes, or nothing can be read from it.
+    """
+    try:
+        content = read_regular(path, most_bytes)
+    except FileNotFoundError as error:
+        raise InvalidInputError(f"{path} does not exist; expected a file.") from error
+    except IsADirectoryError as error:
+        raise InvalidInputError(f"{path} is a directory; expected a file.") from error
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
+    if not content:
+        raise InvalidInputError(f"{path} is empty; expected {expected}.")
+    return content
+
+
+@contextmanager
+def naming(place: str | Path) -> Iterator[None]:
+    """Put the file, or the place in it, in front of an error's message."""
+    try:
+        yield
+    except InvalidInputError as error:
+        kind = NoRoomError if isinstance(error, NoRoomError) else InvalidInputError
+        raise kind(f"{place}: {error}") from error

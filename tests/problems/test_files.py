@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.regular_file import RefusedFileError, decompressed, read_regular
-from boundmark.problems.source_file import read_bytes
+from boundmark.problems.files import RefusedFileError, decompressed, read_bytes, read_regular
 
 
 def test_a_file_and_a_link_to_it(tmp_path: Path) -> None:

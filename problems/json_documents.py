@@ -1,9 +1,63 @@
-"""Checks of the fields of stored instances and solutions, whatever a JSON file may hold."""
+"""JSON documents: canonical text and hash, strict reading, and checks of their fields."""
 
+import hashlib
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from boundmark.problems.errors import InvalidInputError, quoted
+
+
+def canonical_json(value: Any) -> str:
+    """Return the JSON text with sorted keys and no white space, the same on every machine."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def sha256_hex(text: str) -> str:
+    """Return the SHA-256 of a text's UTF-8 bytes as 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def json_object(content: bytes) -> Mapping[str, Any]:
+    """Return the object that a JSON text is.
+
+    Raises
+    ------
+    InvalidInputError
+        If the text is no JSON, is nested too deeply to be read, is anything but an object, or has
+        an object with a field twice.
+    """
+    try:
+        value = json.loads(content, object_pairs_hook=without_repetition)
+    except RecursionError as error:
+        raise InvalidInputError("the JSON is nested too deeply to be read.") from error
+    except ValueError as error:
+        raise InvalidInputError(f"expected JSON; {_in_one_line(error)}.") from error
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"expected an object, found {quoted(value)}.")
+    return value
+
+
+def without_repetition(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a JSON object, for `json.loads`, which would keep the last of equals.
+
+    Raises
+    ------
+    InvalidInputError
+        If a field comes twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise InvalidInputError(f"an object has {quoted(twice)} twice; expected it once.")
+    return found
+
+
+def _in_one_line(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}: {error.msg}"
+    return str(error)
 
 
 def check_format(document: Mapping[str, Any], expected: str) -> None:
