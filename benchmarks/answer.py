@@ -97,3 +97,14 @@ class Answer:
             "interrupted": self.interrupted,
             "library": self.start,
         }
+
+
+def warnings_about(source: NamedInstance) -> tuple[str, ...]:
+    """Return what was taken for granted of a source, and whether its parameters make sense."""
+    instance = source.instance
+    notes = tuple(dict.fromkeys((*source.notes, *getattr(instance, "notes", ()))))
+    if not instance.is_redundant:
+        return notes
+    parameters = " ".join(f"{name}={value}" for name, value in instance.parameters.items())
+    redundant = f"{parameters}: with less, the instance of {instance.nodes} nodes would be the same"
+    return (*notes, redundant)

@@ -15,10 +15,9 @@ from boundmark.benchmarks.grading.solution_file import (
     read_solution_file,
     written_solution,
 )
-from boundmark.benchmarks.instance_choice import Choice, choose
 from boundmark.benchmarks.library import KnownResults, known_results, usual_library
 from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
-from boundmark.benchmarks.model import load
+from boundmark.benchmarks.model import Choice, choose, load
 from boundmark.benchmarks.model_answer import ModelAnswer
 from boundmark.benchmarks.progress import progress_console
 from boundmark.benchmarks.settings import (
@@ -106,9 +105,13 @@ def solve(
     clock, settings = _limits(seconds, seed)
     chosen = _chosen(model, problem, parameters)
     source = chosen.named(chosen.make(chosen.given))
-    plan = MethodPlan.of(chosen.problem, _names(methods))
-    options = SolvingOptions(plan, settings, clock, _workers(workers))
+    names, count = _names(methods), _workers(workers)
     known = _known(library, source, settings, methods)
+    if known is not None and out is None and not names:
+        settled = known.settles(source, clock.spent())
+        if settled is not None:
+            return ModelAnswer(settled, None)
+    options = SolvingOptions(MethodPlan.of(chosen.problem, names), settings, clock, count)
     with _folder(out) as folder:
         answer = solve_instance(
             source, options, folder, known=known, console=progress_console(quiet)

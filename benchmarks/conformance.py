@@ -22,9 +22,8 @@ from boundmark.benchmarks.progress import progress_console
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.problems.catalog import methods, problems
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.json_documents import canonical_json
-from boundmark.problems.lookup import find
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance
 

@@ -10,10 +10,9 @@ from boundmark.benchmarks.graph_drawing import Picture, kinds
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import naming
 from boundmark.problems.graph_statistics import depth, down_sets, width
-from boundmark.problems.lookup import find
 from boundmark.problems.problem import Instance
 
 

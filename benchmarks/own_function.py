@@ -15,9 +15,8 @@ from boundmark.benchmarks.execution.local_engine import LocalEngine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import solution_of_rows
 from boundmark.benchmarks.grading.solution_file import written_solution
-from boundmark.benchmarks.instance_choice import named_instance
 from boundmark.benchmarks.kernels import compile_kernels
-from boundmark.benchmarks.model import load
+from boundmark.benchmarks.model import load, named_instance
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.progress import progress_console, task_progress
 from boundmark.benchmarks.settings import (

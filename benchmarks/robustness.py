@@ -7,8 +7,7 @@ from typing import Any
 from boundmark.benchmarks.grading import GivenSolution
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.errors import BoundmarkError, InvalidInputError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, find
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.noise import Lead, Noise, lead_over
 from boundmark.problems.problem import Instance

@@ -24,10 +24,9 @@ from boundmark.benchmarks.rows import (
 )
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems import catalog
-from boundmark.problems.errors import InvalidInputError, StoreError
+from boundmark.problems.errors import InvalidInputError, StoreError, find
 from boundmark.problems.files import open_regular
 from boundmark.problems.json_documents import canonical_json
-from boundmark.problems.lookup import find
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore

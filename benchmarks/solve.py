@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import GIVEN, LIBRARY, Answer
+from boundmark.benchmarks.answer import GIVEN, LIBRARY, Answer, warnings_about
 from boundmark.benchmarks.engines import local_engine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
@@ -34,17 +34,6 @@ from boundmark.reports.tables.rows import best_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-def warnings_about(source: NamedInstance) -> tuple[str, ...]:
-    """Return what was taken for granted of a source, and whether its parameters make sense."""
-    instance = source.instance
-    notes = tuple(dict.fromkeys((*source.notes, *getattr(instance, "notes", ()))))
-    if not instance.is_redundant:
-        return notes
-    parameters = " ".join(f"{name}={value}" for name, value in instance.parameters.items())
-    redundant = f"{parameters}: with less, the instance of {instance.nodes} nodes would be the same"
-    return (*notes, redundant)
 
 
 def solve(

@@ -20,7 +20,7 @@ from boundmark.benchmarks.runner import RunSummary, Wanted, run_planned
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.benchmarks.suite_file import load_collection
 from boundmark.benchmarks.terminal import plain
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import find
 from boundmark.problems.method import Method
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.stored.notes import Notes, read_notes, write_notes

@@ -17,9 +17,9 @@ from boundmark.problems.errors import (
     InvalidInputError,
     MissingFileError,
     NoRoomError,
+    find,
 )
 from boundmark.problems.files import naming
-from boundmark.problems.lookup import find
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance, ParameterValue, Problem
 

@@ -19,9 +19,8 @@ from boundmark.benchmarks.suite import (
 )
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
-from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import naming
-from boundmark.problems.lookup import find
 from boundmark.problems.parameter import Parameter
 from boundmark.problems.problem import FUSION, Problem
 

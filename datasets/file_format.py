@@ -1,10 +1,13 @@
-"""The contract of a file format, recognised by suffix and, if several share it, by content.
+"""The contract of a file format, and what readers of models share.
+
+A format is recognised by suffix and, if several share it, by content.
 
 A package adds a format with an entry point in the group ``boundmark.formats`` that names a
 `FileFormat` or a tuple of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from boundmark.problems.catalog import registered
+from boundmark.problems.computation_graph import LEFT_OUT, Operator, Tensor, arithmetic_dtype
 from boundmark.problems.errors import InvalidInputError
 
 
@@ -63,3 +67,45 @@ class FileFormat:
 def formats() -> Mapping[str, FileFormat]:
     """Return every registered format by name; ours come first."""
     return registered("boundmark.formats", FileFormat)
+
+
+# Examples in a note; more would fill the screen.
+MOST_NAMED = 3
+
+
+class Notes:
+    """Collects notes about operators; equal ones are counted."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, op_type: str, what: str, name: str) -> None:
+        """Note something about an operator.
+
+        Parameters
+        ----------
+        what
+            A clause that follows "operators of type ..."; equal clauses are told once.
+        """
+        self._found.setdefault((op_type, what), []).append(name)
+
+    def sentences(self) -> Iterable[str]:
+        """Yield one sentence for each kind of note."""
+        for (op_type, what), names in self._found.items():
+            shown = ", ".join(map(repr, names[:MOST_NAMED]))
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            plural = "operator" if len(names) == 1 else "operators"
+            yield f"{len(names)} {plural} of type {op_type}, {what}: {shown}{more}"
+
+
+def main_dtype(operators: Sequence[Operator], tensors: Sequence[Tensor]) -> str:
+    """Return the type in which most arithmetic is done, judged by each operator's first input.
+
+    ``"float32"`` if there is none.
+    """
+    arithmetic: Counter[str] = Counter()
+    for operator in operators:
+        given = [number for number in operator.reads if number != LEFT_OUT]
+        if operator.flops and given:
+            arithmetic[arithmetic_dtype(tensors[given[0]].dtype)] += operator.flops
+    return max(arithmetic, key=arithmetic.__getitem__, default="float32")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from boundmark.datasets.file_format import NO_DIMS
-from boundmark.datasets.model_reading import Notes, main_dtype
+from boundmark.datasets.file_format import NO_DIMS, Notes, main_dtype
 from boundmark.datasets.onnx_control_flow import (
     bodies,
     body_flops,

@@ -9,7 +9,7 @@ from importlib.resources import as_file, files
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import find
 
 FILES: Mapping[str, str] = {
     "alexnet": "light_bvlc_alexnet.onnx",

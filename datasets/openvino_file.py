@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from boundmark.datasets.model_reading import Notes, main_dtype
+from boundmark.datasets.file_format import Notes, main_dtype
 from boundmark.datasets.openvino_operators import (
     Layer,
     Port,

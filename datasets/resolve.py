@@ -6,11 +6,10 @@ from typing import Any
 
 from boundmark.datasets.file_format import NO_DIMS, FileFormat, UnknownDimensionError, formats
 from boundmark.problems.catalog import datasets, problems
-from boundmark.problems.errors import BoundmarkError, InvalidInputError, UnknownNameError
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, UnknownNameError, find
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.json_documents import json_object
 from boundmark.problems.labels import labels_path, read_labels
-from boundmark.problems.lookup import find
 from boundmark.problems.problem import Instance, Problem
 
 

@@ -14,8 +14,7 @@ from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import Any, TypeVar, get_args
 
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import BoundmarkError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import BoundmarkError, find
 from boundmark.problems.method import Kind, Method
 from boundmark.problems.problem import Problem
 

@@ -1,4 +1,7 @@
-"""Failures that users can mend: every one has a sentence for them."""
+"""Failures that users can mend, each with a sentence for them, such as unknown names."""
+
+from collections.abc import Mapping
+from typing import TypeVar
 
 
 class BoundmarkError(Exception):
@@ -37,3 +40,29 @@ def quoted(value: object, longest: int = 80) -> str:
         # Python writes down no integer of more than 4,300 digits, nor what is nested too deeply.
         return f"a {type(value).__name__} too long to be shown"
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+Value = TypeVar("Value")
+
+
+def find(what: str, name: str, among: Mapping[str, Value]) -> Value:
+    """Return the value of a name.
+
+    Parameters
+    ----------
+    what
+        Kind of thing looked for, e.g. ``"method"``; used in the error.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none, with the names that come near.
+    """
+    if name in among:
+        return among[name]
+    # Only mistakes need it.
+    import difflib
+
+    near = difflib.get_close_matches(name, among, n=3, cutoff=0.5)
+    known = "did you mean " + " or ".join(near) if near else "known are " + ", ".join(among)
+    raise UnknownNameError(f"there is no {what} {name!r}; {known}.")

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.problems.errors import StoreError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import StoreError, find
 from boundmark.problems.noise import Noise
 from boundmark.reports.best_known import BestKnown, improvements, of_results, shipped
 from boundmark.reports.comparison.verdict import read_verdict

@@ -69,8 +69,8 @@ def evaluate(
     With --noise, the solution and that of a baseline are costed again with times drawn around
     their values: what the cost becomes, and what is left of the lead.
     """
-    from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
     from boundmark.benchmarks.grading import bound_plan, graded, instance_and_solution
+    from boundmark.benchmarks.presentation import print_answer, print_json, print_losses
     from boundmark.benchmarks.robustness import robustness
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
@@ -89,9 +89,9 @@ def evaluate(
         plan = bound_plan(given.source.instance.problem, request.methods)
         answer, files = search(
             given.source,
-            plan,
             request,
             clock,
+            plan=plan,
             given=given,
             grade=lambda found: graded(found, given),
         )
@@ -146,9 +146,8 @@ def _noise_json(noisy: "Robustness") -> dict[str, Any]:
 
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":
-    from boundmark.benchmarks.answer import GIVEN, Answer
+    from boundmark.benchmarks.answer import GIVEN, Answer, warnings_about
     from boundmark.benchmarks.grading import best_stored_bound
-    from boundmark.benchmarks.solve import warnings_about
 
     best = best_stored_bound(folder, given.source.instance)
     notes = [*warnings_about(given.source), *given.notes]

@@ -77,7 +77,7 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
         return
     from boundmark.problems.catalog import datasets as registered
     from boundmark.problems.catalog import problems as known
-    from boundmark.problems.lookup import find
+    from boundmark.problems.errors import find
 
     if members is not None:
         chosen = find("data set", members, registered())

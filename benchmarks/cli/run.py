@@ -133,8 +133,7 @@ def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int)
     """Print what a run would do, from longest to shortest by method."""
     from boundmark.benchmarks.cli.listing import print_rows
     from boundmark.benchmarks.runner import lacking
-    from boundmark.problems.errors import InvalidInputError
-    from boundmark.problems.lookup import find
+    from boundmark.problems.errors import InvalidInputError, find
     from boundmark.reports.stored.store import ResultStore
 
     by_id = {item.task.task_id: item for item in planning.tasks() if wanted.matches(item)}

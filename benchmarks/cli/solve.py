@@ -56,14 +56,16 @@ def solve(
 
     Ctrl-C ends the search: the best found so far is printed, with where it is stored.
     """
-    from boundmark.benchmarks.cli.print_answer import print_answer, print_json, print_losses
     from boundmark.benchmarks.grading import instance_and_solution
-    from boundmark.benchmarks.instance_choice import named_instance
-    from boundmark.benchmarks.method_rounds import MethodPlan
-    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.model import named_instance
+    from boundmark.benchmarks.presentation import (
+        presentation_of,
+        print_answer,
+        print_json,
+        print_losses,
+    )
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
-    from boundmark.problems.catalog import problems
 
     settings = request.settings()
     if order is not None and (given is not None or len(request.several()) > 1):
@@ -84,8 +86,7 @@ def solve(
         source = _in_order(source, model, order, clock.remaining() / 2, request.dims)
     if tool is not None:
         _check_tool(tool, source.instance.problem)
-    plan = MethodPlan.of(problems()[source.instance.problem], request.methods)
-    answer, files = search(source, plan, request, clock, given=own)
+    answer, files = search(source, request, clock, given=own)
     if tool is not None and answer.solution is not None:
         click.echo(presentation_of(source.instance.problem).as_tool(answer, tool))
     elif request.as_json:
@@ -134,14 +135,10 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
     import json
 
     from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.cli.print_answer import json_of
-    from boundmark.benchmarks.instance_choice import named_instance
-    from boundmark.benchmarks.method_rounds import MethodPlan
-    from boundmark.benchmarks.model import load
-    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.model import load, named_instance
+    from boundmark.benchmarks.presentation import json_of, presentation_of
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.bounds.checker import printable
-    from boundmark.problems.catalog import problems
     from boundmark.problems.errors import InvalidInputError
 
     if given is not None:
@@ -152,8 +149,7 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
     sources = [named_instance(loaded, one, request.problem) for one in request.several()]
     answers, documents = [], []
     for source in sources:
-        plan = MethodPlan.of(problems()[source.instance.problem], request.methods)
-        answer, files = search(source, plan, request, WallClock(request.time_limit))
+        answer, files = search(source, request, WallClock(request.time_limit))
         answers.append(answer)
         documents.append(json_of(answer, files))
         if answer.interrupted:

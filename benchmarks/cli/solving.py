@@ -49,7 +49,7 @@ class SolvingRequest:
     parameters
         Texts of the problem's parameters that were given, by name.
     problem, device, dims
-        Which instance, see `instance_choice.named_instance`.
+        Which instance, see `model.named_instance`.
     time_limit
         Seconds.
     memory_limit
@@ -212,19 +212,22 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def search(
     source: "NamedInstance",
-    plan: "MethodPlan",
     request: SolvingRequest,
     clock: "WallClock",
     *,
+    plan: "MethodPlan | None" = None,
     given: "GivenSolution | None" = None,
     grade: "Callable[[Answer], Answer] | None" = None,
 ) -> "tuple[Answer, dict[str, Path]]":
     """Run methods with a live line for each round; return the answer and where its parts are.
 
-    Without a folder that was asked for, results are deleted at the end, unless Ctrl-C ended it.
+    Without a folder that was asked for, results are deleted at the end, unless Ctrl-C ended it, and
+    there are none if the library has the optimum and its proof.
 
     Parameters
     ----------
+    plan
+        The methods; None for those asked for, or else the problem's default ones.
     given
         A solution that the user has.
     grade
@@ -232,9 +235,17 @@ def search(
         the latter is wanted.
     """
     from boundmark.benchmarks.library import known_results
-    from boundmark.benchmarks.method_rounds import SolvingOptions
-    from boundmark.benchmarks.solve import solve
 
+    known = known_results(request.known_library(), source.instance, clock.seconds)
+    if known is not None and given is None and request.out is None and not request.methods:
+        settled = known.settles(source, clock.spent())
+        if settled is not None:
+            return settled, {}
+    from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
+    from boundmark.benchmarks.solve import solve
+    from boundmark.problems.catalog import problems
+
+    plan = plan or MethodPlan.of(problems()[source.instance.problem], request.methods)
     folder = request.out or Path(tempfile.mkdtemp(prefix="boundmark-"))
     is_kept = request.out is not None
     try:
@@ -243,7 +254,7 @@ def search(
             SolvingOptions(plan, request.settings(), clock, request.workers),
             folder,
             given=given,
-            known=known_results(request.known_library(), source.instance, clock.seconds),
+            known=known,
             console=request.console(),
         )
         is_kept = is_kept or found.interrupted

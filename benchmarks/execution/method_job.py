@@ -17,9 +17,8 @@ from boundmark.benchmarks.execution.child_process import Channel
 from boundmark.benchmarks.execution.task import Task
 from boundmark.problems import catalog
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.errors import InvalidInputError, UnsupportedError, find
 from boundmark.problems.json_documents import canonical_json
-from boundmark.problems.lookup import find
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.problem import Instance, Solution, solution_document
 

@@ -8,8 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from boundmark.bounds import checker
 from boundmark.problems.catalog import problems
-from boundmark.problems.errors import BoundmarkError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import BoundmarkError, find
 
 P = ParamSpec("P")
 T = TypeVar("T")

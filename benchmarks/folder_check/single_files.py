@@ -12,8 +12,7 @@ from boundmark.bounds import checker
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.catalog import problems
 from boundmark.problems.devices import find_device, is_device_file
-from boundmark.problems.errors import BoundmarkError, InvalidInputError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, find
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.store import ResultStore
 

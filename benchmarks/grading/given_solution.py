@@ -12,8 +12,8 @@ from boundmark.benchmarks.grading.solution_file import (
     numbered_rows,
     read_solution_file,
 )
-from boundmark.benchmarks.instance_choice import Choice, choose
 from boundmark.benchmarks.method_rounds import MethodPlan
+from boundmark.benchmarks.model import Choice, choose
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
@@ -66,7 +66,7 @@ def instance_and_solution(
     ------
     InvalidInputError
         If the file is no solution of this instance, or the model is none; see
-        `instance_choice.choose`.
+        `model.choose`.
     """
     chosen = choose(model, given, problem, device, dims)
     meant = _of_text(path, chosen)

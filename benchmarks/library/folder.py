@@ -235,10 +235,15 @@ def unpack_find(find: Find, documents: Mapping[str, bytes], folder: Path) -> Pat
         If a file cannot be written.
     """
     path = folder / f"{find.sha256}.json"
+    files = {path: documents[find.sha256]}
     if find.payload_sha256:
         payload = gzip.compress(documents[find.payload_sha256], 1, mtime=0)
-        write_durably(folder / f"{find.payload_sha256}.json.gz", payload)
-    write_durably(path, documents[find.sha256])
+        files[folder / f"{find.payload_sha256}.json.gz"] = payload
+    try:
+        for one, content in files.items():
+            one.write_bytes(content)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
     return path
 
 

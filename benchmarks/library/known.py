@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.answer import LIBRARY, Answer, warnings_about
 from boundmark.benchmarks.library.entry import Entry, Find
 from boundmark.benchmarks.library.folder import Library, unpack_find
+from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import Instance
-from boundmark.reports.stored.checked_results import Accepted
+from boundmark.reports.stored.accepted import Accepted
 
 # Of the time limit, that checks of the library's documents may take.
 CHECK_FRACTION = 0.25
@@ -37,6 +39,31 @@ class KnownResults:
     bound: int | None
     certificate: dict[str, Any] | None
     words: str
+
+    def settles(self, source: NamedInstance, seconds: float) -> Answer | None:
+        """Return the answer if the bound proves the solution optimal, None if it does not.
+
+        Parameters
+        ----------
+        seconds
+            Wall time of the command so far.
+        """
+        if self.objective is None or self.objective != self.bound:
+            return None
+        return Answer(
+            source=source,
+            objective=self.objective,
+            certified_bound=self.bound,
+            claimed_bound=None,
+            solution=self.solution,
+            certificate=self.certificate,
+            method=LIBRARY,
+            bound_method=LIBRARY,
+            seconds=seconds,
+            failures=(),
+            warnings=warnings_about(source),
+            start=self.words,
+        )
 
 
 def known_results(

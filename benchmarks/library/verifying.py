@@ -20,7 +20,7 @@ from boundmark.benchmarks.library.entry import Entry
 from boundmark.benchmarks.library.folder import FACTS, Library, unpack_find
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.labels import Labels
-from boundmark.reports.stored.checked_results import Accepted
+from boundmark.reports.stored.accepted import Accepted
 from boundmark.reports.stored.checking import Pair, check_documents
 from boundmark.reports.text import count, size
 

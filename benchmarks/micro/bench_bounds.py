@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boundmark.benchmarks.instance_choice import named_instance
+from boundmark.benchmarks.model import named_instance
 from boundmark.bounds.pipeline import separation
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span

@@ -50,7 +50,7 @@ def cut_stages(
     Parameters
     ----------
     k, device, dims
-        As given on the command line, see `instance_choice.named_instance`.
+        As given on the command line, see `model.named_instance`.
 
     Raises
     ------

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.grading import instance_and_solution
-from boundmark.benchmarks.instance_choice import named_instance
-from boundmark.benchmarks.model import load
+from boundmark.benchmarks.model import load, named_instance
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods
 from boundmark.problems.certificate import Certificate, Claim

@@ -21,7 +21,7 @@ from boundmark.bounds.pipeline.superblock_columns import (
     add_order_rows,
 )
 from boundmark.bounds.pipeline.windows import Windows, threshold_windows
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import find
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph

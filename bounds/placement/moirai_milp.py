@@ -21,8 +21,7 @@ from boundmark.bounds.placement.schedules import (
     quick_schedule,
     relabelled,
 )
-from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import UnsupportedError, find
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 

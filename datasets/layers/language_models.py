@@ -8,8 +8,8 @@ from typing import Any
 
 from boundmark.datasets.layers.hf_config import transformer
 from boundmark.problems.dataset import Dataset
+from boundmark.problems.errors import find
 from boundmark.problems.layers import LayerModel
-from boundmark.problems.lookup import find
 
 
 def _gated(

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import InvalidInputError, UnknownNameError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import InvalidInputError, UnknownNameError, find
 from boundmark.problems.microbatch import Block, BlockLayout
 from boundmark.problems.microbatch.layout import Kind
 

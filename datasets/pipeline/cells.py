@@ -21,8 +21,7 @@ from boundmark.datasets.pipeline.cell_networks import Network, inception_v3, nas
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import UnknownNameError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import UnknownNameError, find
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 NETWORKS: Mapping[str, Callable[[], Network]] = {

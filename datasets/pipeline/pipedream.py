@@ -19,9 +19,8 @@ from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.devices import default_device
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.files import naming, read_bytes
-from boundmark.problems.lookup import find
 from boundmark.problems.pipeline.costs import stage_hardware
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.ticks import NANOSECONDS

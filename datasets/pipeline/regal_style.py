@@ -22,8 +22,7 @@ from statistics import NormalDist
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import UnknownNameError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import UnknownNameError, find
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 SMALLEST, LARGEST = 50, 200

@@ -21,9 +21,8 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.published_file import published_file
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import naming, read_bytes
-from boundmark.problems.lookup import find
 from boundmark.problems.placement import PlacementGraph
 from boundmark.problems.placement.graph import MOST_DEVICES
 

@@ -13,9 +13,8 @@ from typing import Any
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.files import naming
-from boundmark.problems.lookup import find
 
 _DATA = files("boundmark.datasets.zoo") / "data"
 

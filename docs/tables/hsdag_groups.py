@@ -51,7 +51,7 @@ def groups_of(method: str, model: str, seed: int = 1) -> dict[str, Any]:
         `operators` of each co-location set, `edges` between sets, how many different `scores` these
         edges have, `group` of each set, and the likeliest `device` of each set.
     """
-    from boundmark.benchmarks.instance_choice import named_instance
+    from boundmark.benchmarks.model import named_instance
     from boundmark.heuristics.placement.learned import hsdag_policy as policy
     from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
     from boundmark.heuristics.placement.learned.hsdag_training import Agent

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from boundmark.problems.devices.cluster import Cluster, Device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError, quoted
+from boundmark.problems.errors import find as find_named
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.json_documents import check_fields, check_format, json_object
-from boundmark.problems.lookup import find as find_named
 
 FORMAT = "boundmark-times/1"
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from boundmark.problems.devices.cluster import Cluster, Device
 from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
 from boundmark.problems.devices.measured_times import is_times_file, load_times, with_times
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.files import naming
-from boundmark.problems.lookup import find
 
 SUFFIX = ".toml"
 

@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from boundmark.problems.devices import Cluster, Device, Link, find_device, shipped
-from boundmark.problems.errors import InvalidInputError, UnknownNameError, quoted
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import InvalidInputError, UnknownNameError, find, quoted
 
 _ITEM = re.compile(r"(?:(\d{1,4})x)?([A-Za-z][\w.+-]*?)(?:-(\d{1,4})GB)?")
 EXPECTED = "devices such as '2xA100-80GB,4xA10', perhaps with '@12.5' for 12.5 GB/s between kinds"

@@ -8,13 +8,12 @@ import numpy as np
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.json_documents import (
     check_groups,
     check_integer_lists,
     check_integer_tables,
 )
-from boundmark.problems.lookup import find
 from boundmark.problems.placement import features as described
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
 from boundmark.problems.placement.features import COSTS, OPERATORS, check_described

@@ -8,9 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import read_regular
-from boundmark.problems.lookup import find
 
 MISSING_TASKS = ("told", "worse")
 

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.stored.accepted import cache_folder
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.parquet import read_table
 from boundmark.reports.stored.shards import as_frame
@@ -229,14 +230,3 @@ def _write(path: Path, memory: pd.DataFrame, most_folders: int) -> None:
     others = sorted(path.parent.glob("*.parquet"), key=lambda one: one.stat().st_mtime)
     for old in others[:-most_folders]:
         old.unlink(missing_ok=True)
-
-
-def cache_folder(name: str) -> Path:
-    """Return a folder of this package below the user's cache folder; it need not exist.
-
-    Nobody can send what lies there along with results. A relative ``XDG_CACHE_HOME`` is passed
-    over, as its specification demands: in a results folder, it could lead into that folder.
-    """
-    chosen = os.environ.get("XDG_CACHE_HOME", "")
-    cache = chosen if os.path.isabs(chosen) else os.path.expanduser("~/.cache")
-    return Path(cache, "boundmark", name)

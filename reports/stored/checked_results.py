@@ -12,20 +12,14 @@ bring its own. A rejection is not remembered: it is rare, and may have been for 
 entries may be deleted at any time.
 """
 
-import hashlib
-import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
-from boundmark.bounds import checker
-from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.checked_files import cache_folder
+from boundmark.reports.stored.accepted import Accepted
 from boundmark.reports.stored.checking import Pair, check_documents
-from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import (
     COLUMNS,
@@ -214,74 +208,3 @@ class _Checks:
             self._rejected,
             time.monotonic() - self._start,
         )
-
-
-# Bytes of an entry.
-LENGTH = hashlib.sha256().digest_size
-
-
-class Accepted:
-    """The pairs of instance and document that this version of the checker is known to accept.
-
-    Parameters
-    ----------
-    most_entries
-        Entries that are kept, those that were added last: 500,000 take 16 MB.
-    most_versions
-        Versions of the checker whose entries are kept, those that were used last.
-    """
-
-    def __init__(self, most_entries: int = 500_000, most_versions: int = 3) -> None:
-        self._most_entries, self._most_versions = most_entries, most_versions
-        self._path = cache_folder("accepted") / checker_version()
-        self._known = _read(self._path)
-        self._added: dict[bytes, None] = {}
-
-    def has(self, instance: str, document: str) -> bool:
-        """Return whether a document was accepted for an instance, both named by their hash."""
-        return _entry(instance, document) in self._known
-
-    def add(self, instance: str, document: str) -> None:
-        """Note that the checker has accepted a document."""
-        self._added[_entry(instance, document)] = None
-
-    def save(self) -> None:
-        """Write what was added, if anything; where that cannot be written, it is checked again."""
-        if not self._added:
-            return
-        # Another process may have added to them meanwhile.
-        entries = [*(_read(self._path) | self._added)][-self._most_entries :]
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_durably(self._path, b"".join(entries))
-            others = sorted(self._path.parent.iterdir(), key=lambda one: one.stat().st_mtime)
-            for old in others[: -self._most_versions]:
-                old.unlink(missing_ok=True)
-        except (OSError, StoreError):
-            return
-
-
-def checker_version() -> str:
-    """Return a hash of all that verdicts depend on besides files: the checker's sources, Python."""
-    root = Path(checker.__file__).parent
-    found = hashlib.sha256(sys.version.encode())
-    for path in sorted(root.rglob("*.py")):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        found.update(f"\n{path.relative_to(root).as_posix()} {content}".encode())
-    return found.hexdigest()
-
-
-def _entry(instance: str, document: str) -> bytes:
-    return hashlib.sha256(f"{instance} {document}".encode()).digest()
-
-
-def _read(path: Path) -> dict[bytes, None]:
-    """Return the entries of a file in order; none if it is missing or damaged."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return {}
-    if len(content) % LENGTH:
-        return {}
-    starts: Iterable[int] = range(0, len(content), LENGTH)
-    return {content[start : start + LENGTH]: None for start in starts}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.benchmarks.execution.task import Outcome
-from boundmark.benchmarks.instance_choice import named_instance
+from boundmark.benchmarks.model import named_instance
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.rows import RowWriter
 from boundmark.benchmarks.settings import RunSettings

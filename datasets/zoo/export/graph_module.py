@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from boundmark.datasets.model_reading import main_dtype
+from boundmark.datasets.file_format import main_dtype
 from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.errors import InvalidInputError

@@ -324,6 +324,23 @@ def test_solve_begins_with_it_and_says_so(boundmark: Boundmark, copied: Library)
     assert (without["method"], without["library"]) == ("balanced-work", "")
 
 
+def test_a_known_optimum_needs_no_run(
+    boundmark: Boundmark, copied: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the library has the optimum and its proof, no run is begun, recorded or stored."""
+
+    def refuse(*given: object, **named: object) -> None:
+        raise AssertionError("a run was begun")
+
+    monkeypatch.setattr("boundmark.benchmarks.solve.solve", refuse)
+    monkeypatch.setattr(api, "solve_instance", refuse)
+    assert solved(boundmark, "--library", copied.directory)["optimal"]
+    answer = api.solve("onnx-light/squeezenet", k=4, library=copied.directory, quiet=True)
+    assert answer.is_optimal
+    with pytest.raises(AssertionError, match="begun"):
+        api.solve("onnx-light/squeezenet", k=4, library=False, quiet=True)
+
+
 def test_the_python_api_begins_with_it(copied: Library) -> None:
     """As the command does: it is checked, credited in the notes, and can be left out."""
     answer = api.solve("onnx-light/squeezenet", k=4, library=copied.directory, quiet=True)

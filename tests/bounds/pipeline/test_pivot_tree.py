@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from recording import record
 from selection import examples
 
-from boundmark.benchmarks.instance_choice import named_instance
+from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span

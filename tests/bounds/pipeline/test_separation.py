@@ -8,7 +8,7 @@ from certified import certified
 from hypothesis import given
 from recording import record
 
-from boundmark.benchmarks.instance_choice import named_instance
+from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.problems.arrays import frozen

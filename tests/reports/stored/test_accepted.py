@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.bounds import checker
-from boundmark.reports.stored import checked_results
-from boundmark.reports.stored.checked_files import cache_folder
-from boundmark.reports.stored.checked_results import Accepted, checker_version
+from boundmark.reports.stored.accepted import LENGTH, Accepted, cache_folder, checker_version
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +46,7 @@ def test_runs_at_the_same_time_keep_the_entries_of_both() -> None:
     assert known.has("b", "x")
 
 
-@pytest.mark.parametrize("content", [b"", b"short", b"x" * (checked_results.LENGTH + 1)])
+@pytest.mark.parametrize("content", [b"", b"short", b"x" * (LENGTH + 1)])
 def test_damaged_entries_are_none(folder: Path, content: bytes) -> None:
     """A file of another length was not written by this."""
     remember(("a", "x"))

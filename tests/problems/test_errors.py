@@ -2,8 +2,7 @@
 
 import pytest
 
-from boundmark.problems.errors import UnknownNameError
-from boundmark.problems.lookup import find
+from boundmark.problems.errors import UnknownNameError, find
 
 
 def test_near_names_are_suggested() -> None:

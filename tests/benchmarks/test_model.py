@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks import instance_choice, model
-from boundmark.benchmarks.instance_choice import named_instance
+from boundmark.benchmarks import model
+from boundmark.benchmarks.model import named_instance
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.json_documents import canonical_json
@@ -42,7 +42,7 @@ def several(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let there be two more problems about graphs."""
     others = (problem("ordering", "objective"), problem("placing", "objective", "transfers"))
     known = {**problems(), **{other.name: other for other in others}}
-    monkeypatch.setattr(instance_choice, "problems", lambda: known)
+    monkeypatch.setattr(model, "problems", lambda: known)
 
 
 @pytest.mark.parametrize(
