@@ -114,7 +114,12 @@ def solve(
     options = SolvingOptions(MethodPlan.of(chosen.problem, names), settings, clock, count)
     with _folder(out) as folder:
         answer = solve_instance(
-            source, options, folder, known=known, console=progress_console(quiet)
+            source,
+            options,
+            folder,
+            known=known,
+            console=progress_console(quiet),
+            is_kept=out is not None,
         )
     return ModelAnswer(answer, None if out is None else folder)
 
@@ -184,6 +189,7 @@ def evaluate(
             given=given,
             known=known,
             console=progress_console(quiet),
+            is_kept=out is not None,
         )
     return ModelAnswer(graded(answer, given), None if out is None else folder)
 

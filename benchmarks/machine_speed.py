@@ -55,7 +55,7 @@ class MachineSpeed:
         StoreError
             If it cannot be stored.
         """
-        if time.monotonic() < self._due or outcome.environment["host"] != self._host:
+        if time.monotonic() < self._due or (outcome.environment or {}).get("host") != self._host:
             return
         self._seconds.append(reference_seconds())
         self._file = write_reference_seconds(self._store, self._seconds, self._file)

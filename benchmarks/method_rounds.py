@@ -128,8 +128,8 @@ class MethodRounds:
     Parameters
     ----------
     stored
-        Rows of the results folder about this instance. A method is not run again if it ended by
-        itself, or had about as much time as it would get.
+        Rows of the results folder about this instance, None without one. A method is not run again
+        if it ended by itself, or had about as much time as it would get.
     target
         Cost of a solution that is known; methods may stop once that is proven optimal.
     floor
@@ -160,7 +160,7 @@ class MethodRounds:
         source: NamedInstance,
         options: SolvingOptions,
         *,
-        stored: pd.DataFrame,
+        stored: pd.DataFrame | None,
         target: int | None = None,
         floor: int | None = None,
         on_change: Callable[[], None] = lambda: None,
@@ -306,6 +306,8 @@ class MethodRounds:
     def _is_known(self, choice: MethodChoice, limit: float) -> bool:
         """Whether the folder has what a method would find; then it is taken from there."""
         rows = self._stored
+        if rows is None:
+            return False
         method = choice.method
         seeds = self._settings.seeds[:1]
         params = canonical_json(_without(method.known_cost, choice.params))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.suite import NamedInstance
@@ -37,7 +38,7 @@ class RowWriter:
 
     def write(self, finished: Sequence[tuple[PlannedTask, Outcome]]) -> None:
         """Store tasks that have ended: for each, the documents and then the row that names them."""
-        environments = [self._environment(outcome.environment) for _, outcome in finished]
+        environments = [self._environment(outcome) for _, outcome in finished]
         if len(finished) == 1:
             self._write(finished[0], environments[0])
             return
@@ -49,25 +50,31 @@ class RowWriter:
         for one in written:
             one.result()
 
-    def _write(self, finished: tuple[PlannedTask, Outcome], environment_sha256: str) -> None:
+    def _write(self, finished: tuple[PlannedTask, Outcome], environment: tuple[str, str]) -> None:
         planned, outcome = finished
-        producer = planned.task.producer
+        host, environment_sha256 = environment
         row = {
             **_facts(planned),
             **_ending(outcome),
-            "solution_sha256": _stored(self._store.solutions, outcome.solution, producer),
-            "certificate_sha256": _stored(self._store.certificates, outcome.certificate, producer),
-            "host": outcome.environment["host"],
+            "solution_sha256": _stored(self._store.solutions, outcome.stored_solution()),
+            "certificate_sha256": _stored(self._store.certificates, outcome.stored_certificate()),
+            "host": host,
             "environment_sha256": environment_sha256,
         }
         self._store.append(row, _trace(outcome))
 
-    def _environment(self, record: Mapping[str, Any]) -> str:
+    def _environment(self, outcome: Outcome) -> tuple[str, str]:
+        """Return host and hash of the environment that ran a task, and store its record."""
+        record = outcome.environment or describe_environment()
         digest = environment_sha256(record)
         if digest not in self._environments:
             store_environment(self._store, record)
             self._environments.add(digest)
-        return digest
+        return record["host"], digest
+
+
+def _stored(folder: Path, document: Mapping[str, Any] | None) -> str | None:
+    return None if document is None else write_document(folder, document)
 
 
 def environment_sha256(record: Mapping[str, Any]) -> str:
@@ -136,17 +143,6 @@ def _trace(outcome: Outcome) -> list[dict[str, Any]]:
         }
         for event in outcome.events
     ]
-
-
-def _stored(folder: Path, document: bytes | None, producer: str) -> str | None:
-    """Store a verified document under the name of its task's method, whatever it says itself.
-
-    Methods run others, whose certificates come under their own names; and nothing that a method
-    says of who found something is believed.
-    """
-    if document is None:
-        return None
-    return write_document(folder, {**json.loads(document), "producer": producer})
 
 
 def store_instance(store: ResultStore, instance: Instance) -> None:

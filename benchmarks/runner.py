@@ -11,7 +11,6 @@ from pathlib import Path
 
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
-from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
@@ -23,11 +22,9 @@ from boundmark.benchmarks.rows import (
     store_labels,
 )
 from boundmark.benchmarks.suite import NamedInstance
-from boundmark.problems import catalog
-from boundmark.problems.errors import InvalidInputError, StoreError, find
+from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.files import open_regular
 from boundmark.problems.json_documents import canonical_json
-from boundmark.problems.problem import Instance
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore
 
@@ -180,27 +177,24 @@ class InstanceRun:
     def __init__(
         self,
         store: ResultStore,
-        instance: Instance,
         on_finish: Callable[[PlannedTask, Outcome], None],
         amended: Callable[[Outcome], Outcome],
     ) -> None:
         self._store = store
-        self._instance = instance
         self._on_finish = on_finish
         self._amended = amended
         self._writer = RowWriter(store)
 
-    def here(self, planned: Iterable[PlannedTask]) -> None:
-        """Run tasks in this process, one after the other, and store them.
+    def store(self, ended: Sequence[tuple[PlannedTask, Outcome]]) -> None:
+        """Store tasks that have been run elsewhere.
 
         Raises
         ------
         StoreError
             If an outcome cannot be stored.
         """
-        for item in planned:
-            method = find("method", item.task.method, catalog.methods(item.task.problem))
-            self._keep([(item, run_here(item.task, method, self._instance))])
+        for item in ended:
+            self._writer.write([item])
 
     def on_engine(
         self, engine: Engine, planned: Iterable[PlannedTask], on_error: Callable[[], None]
@@ -260,7 +254,7 @@ def storing(
         store.remove_partial_files()
         _store_beforehand(store, [source])
         try:
-            yield InstanceRun(store, source.instance, on_finish, amended)
+            yield InstanceRun(store, on_finish, amended)
         finally:
             store.compact()
 

@@ -256,6 +256,7 @@ def search(
             given=given,
             known=known,
             console=request.console(),
+            is_kept=is_kept,
         )
         is_kept = is_kept or found.interrupted
         if grade is not None:

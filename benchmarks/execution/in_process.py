@@ -21,9 +21,9 @@ from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL, describ
 from boundmark.benchmarks.execution.ending import Ending
 from boundmark.benchmarks.execution.frames import Frame, printable
 from boundmark.benchmarks.execution.method_job import StreamedProgress, check_method
-from boundmark.benchmarks.execution.reports import Reports
-from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS, outcome_of
+from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS
 from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.benchmarks.execution.verification import Reports, outcome_of
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.json_documents import canonical_json, sha256_hex

@@ -9,18 +9,14 @@ from types import TracebackType
 
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution import verification
-from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL
-from boundmark.benchmarks.execution.ending import Ending, Limits
+from boundmark.benchmarks.execution.ending import Limits
 from boundmark.benchmarks.execution.fork_server import (
     ForkServer,
     ServerDiedError,
     ServerStoppedError,
 )
-from boundmark.benchmarks.execution.frames import printable
-from boundmark.benchmarks.execution.reports import Reports
-from boundmark.benchmarks.execution.task import Event, Outcome, Task
-from boundmark.benchmarks.execution.verification import Verified
-from boundmark.reports.stored.statuses import ACCEPTED_BY
+from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.benchmarks.execution.verification import Reports, outcome_of
 
 # Between a method's soft budget and its death: enough to notice, too little to profit.
 GRACE_SECONDS = 1.0
@@ -112,7 +108,7 @@ class Supervisor:
             task.instance_sha256,
             reports.candidates(),
         )
-        return outcome_of(task, started_at, ending, reports, verified)
+        return outcome_of(task, started_at, ending, reports, verified, describe_environment())
 
     def pids(self) -> dict[str, tuple[int, ...]]:
         """Return the numbers of guard and warm process, of ``"methods"`` and ``"checker"``."""
@@ -175,65 +171,3 @@ class Supervisor:
         server = self._server(name)
         server.wait_until_ready()
         return server
-
-
-def outcome_of(
-    task: Task,
-    started_at: str,
-    ending: Ending,
-    reports: Reports,
-    verified: Verified,
-) -> Outcome:
-    """Return the outcome of a task, from how it ended and what of its reports was accepted."""
-    objective = verified.solution.value if verified.solution else None
-    bound = verified.certificate.value if verified.certificate else None
-    status, detail = ending.status, ending.detail
-    if verified.rejections:
-        status = "error"
-        detail = printable("rejected: " + "; ".join(verified.rejections), LONGEST_DETAIL)
-
-    events = reports.events(ending.started, ending.seconds)
-
-    def stands(event: Event) -> bool:
-        if event.kind == "solution":
-            return objective is not None and event.value >= objective
-        if event.kind == "bound_certified":
-            return bound is not None and event.value <= bound
-        return True
-
-    claim = reports.claim
-    claimed_now: list[Event] = []
-    if verified.accepted and (claim is None or verified.accepted.bound > claim[0]):
-        marked = f"{verified.accepted.kind}{ACCEPTED_BY}{verified.accepted.package}"
-        claim = (float(verified.accepted.bound), marked)
-        arrivals = (
-            event.seconds
-            for event in events
-            if event.kind == "bound_certified" and event.value == claim[0]
-        )
-        at = next(arrivals, ending.seconds)
-        claimed_now = [Event(at, "bound_claimed", claim[0])]
-    kind = claim[1] if claim else None
-    if verified.certificate:
-        kind = json.loads(verified.certificate.document)["kind"]
-    return Outcome(
-        task=task,
-        status=status,
-        status_detail=detail,
-        exit_code=ending.exit_code,
-        exit_signal=ending.exit_signal,
-        stderr_tail=ending.output_tail,
-        wall_seconds=ending.seconds,
-        cpu_seconds=ending.cpu_seconds,
-        peak_rss_bytes=ending.peak_rss_bytes,
-        started_at=started_at,
-        events=(*filter(stands, events), *claimed_now),
-        solution=verified.solution.document if verified.solution else None,
-        objective=objective,
-        certificate=verified.certificate.document if verified.certificate else None,
-        bound_certified=bound,
-        bound_claimed=claim[0] if claim else None,
-        bound_kind=kind,
-        verify_seconds=verified.seconds,
-        environment=describe_environment(),
-    )

@@ -1,5 +1,6 @@
 """A task, and what came of it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -119,7 +120,8 @@ class Outcome:
     verify_seconds
         Wall time of the verification.
     environment
-        Machine and software that ran the task, see `environment.describe_environment`.
+        Machine and software that ran the task, see `environment.describe_environment`; None for
+        those of the process that stores the outcome.
     """
 
     task: Task
@@ -140,4 +142,19 @@ class Outcome:
     bound_claimed: float | None
     bound_kind: str | None
     verify_seconds: float
-    environment: Mapping[str, Any]
+    environment: Mapping[str, Any] | None
+
+    def stored_solution(self) -> dict[str, Any] | None:
+        """Return the solution as it is stored: under the name of the task's method."""
+        return self._stored(self.solution)
+
+    def stored_certificate(self) -> dict[str, Any] | None:
+        """Return the certificate as it is stored: under the name of the task's method."""
+        return self._stored(self.certificate)
+
+    def _stored(self, document: bytes | None) -> dict[str, Any] | None:
+        # Methods run others, whose certificates come under their own names; and nothing that a
+        # method says of who found something is believed.
+        if document is None:
+            return None
+        return {**json.loads(document), "producer": self.task.producer}

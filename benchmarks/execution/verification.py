@@ -1,15 +1,24 @@
-"""Verification of what a task reported, in a process that shares nothing with the method."""
+"""Take in what a method reports, verify it away from the method, and make the task's outcome.
+
+Of reports, nothing is believed but their form until the checker has accepted them, in a process
+that shares nothing with the method.
+"""
 
 import json
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from boundmark.benchmarks.execution import frames
 from boundmark.benchmarks.execution.accepted_kinds import may_be_accepted
-from boundmark.benchmarks.execution.ending import Limits
+from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL
+from boundmark.benchmarks.execution.ending import Ending, Limits
 from boundmark.benchmarks.execution.fork_server import ForkServer
+from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, Frame, printable
+from boundmark.benchmarks.execution.task import Event, Outcome, Task
+from boundmark.reports.stored.statuses import ACCEPTED_BY, TraceKind
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
 
@@ -178,3 +187,181 @@ def _refusals(
     if len(found) < len(candidates):
         found.append(f"the check did not end well: {ending.detail}")
     return found
+
+
+# If the best one is refused the next may count; a method that errs thrice has had its chance.
+KEPT_CANDIDATES = 3
+
+# Of those that are kept beside the best one.
+MOST_KEPT_BYTES = LARGEST_BODY
+
+LONGEST_BOUND_KIND = 100
+
+
+@dataclass(frozen=True)
+class _Arrival:
+    """An event by the receiver's clock, `time.monotonic()`."""
+
+    at: float
+    kind: TraceKind
+    value: float | int
+
+
+class Reports:
+    """The reports of a task, as far as they are still of interest."""
+
+    def __init__(self) -> None:
+        self.claim: tuple[float, str] | None = None
+        self._arrivals: list[_Arrival] = []
+        self._best: dict[CandidateKind, list[Candidate]] = {"solution": [], "certificate": []}
+
+    def take(self, frame: Frame) -> None:
+        """Take in one report, unless one of its kind was better.
+
+        Raises
+        ------
+        BadReportError
+            If it has not the form of a report.
+        """
+        match frame.kind:
+            case "solution":
+                self._keep(Candidate("solution", _integer(frame), frame.body), frame.kind)
+            case "bound_certified":
+                self._keep(Candidate("certificate", _integer(frame), frame.body), frame.kind)
+            case "bound_claimed":
+                value, kind = _number(frame), _bound_kind(frame)
+                if self.claim is None or value > self.claim[0]:
+                    self.claim = (value, kind)
+                    self._note("bound_claimed", value)
+            case kind:
+                raise BadReportError(f"one has the kind {kind!r:.80}, which no report has")
+
+    def candidates(self) -> list[Candidate]:
+        """Return the solutions and certificates to verify, best first."""
+        return [*self._best["solution"], *self._best["certificate"]]
+
+    def events(self, started: float, seconds: float) -> list[Event]:
+        """Return improvements in the order in which they came.
+
+        Parameters
+        ----------
+        started, seconds
+            When the method started, by `time.monotonic()`, and how long it ran. What it sent at its
+            very end arrives a little later.
+        """
+        return [
+            Event(min(max(0.0, one.at - started), seconds), one.kind, one.value)
+            for one in self._arrivals
+        ]
+
+    def _keep(self, candidate: Candidate, kind: TraceKind) -> None:
+        best = self._best[candidate.kind]
+        change = candidate.value - best[0].value if best else 0
+        if change > 0 if kind == "solution" else change < 0:
+            return
+        if not best or change:
+            # Traces tell when a value was first reached.
+            self._note(kind, candidate.value)
+        best.insert(0, candidate)
+        del best[KEPT_CANDIDATES:]
+        while len(best) > 1 and sum(len(one.document) for one in best[1:]) > MOST_KEPT_BYTES:
+            best.pop()
+
+    def _note(self, kind: TraceKind, value: float | int) -> None:
+        self._arrivals.append(_Arrival(time.monotonic(), kind, value))
+
+
+def _integer(frame: Frame) -> int:
+    value: Any = frame.header.get("value")
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise BadReportError(
+            f"one of kind {frame.kind!r} has the value {value!r:.80}; expected a 64-bit integer"
+        )
+    return value
+
+
+def _number(frame: Frame) -> float:
+    value: Any = frame.header.get("value")
+    # JSON gives what claims hold as floating-point numbers.
+    if type(value) is not float or not math.isfinite(value):
+        raise BadReportError(
+            f"one of kind {frame.kind!r} has the value {value!r:.80}; expected a finite number"
+        )
+    return value
+
+
+def _bound_kind(frame: Frame) -> str:
+    kind = frame.header.get("bound_kind")
+    if (
+        not isinstance(kind, str)
+        or not 0 < len(kind) <= LONGEST_BOUND_KIND
+        or not kind.isprintable()
+    ):
+        raise BadReportError(
+            f"one has the bound_kind {kind!r:.80}; expected a printable text of at most "
+            f"{LONGEST_BOUND_KIND} characters"
+        )
+    return kind
+
+
+def outcome_of(
+    task: Task,
+    started_at: str,
+    ending: Ending,
+    reports: Reports,
+    verified: Verified,
+    environment: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Return the outcome of a task, from how it ended and what of its reports was accepted."""
+    objective = verified.solution.value if verified.solution else None
+    bound = verified.certificate.value if verified.certificate else None
+    status, detail = ending.status, ending.detail
+    if verified.rejections:
+        status = "error"
+        detail = printable("rejected: " + "; ".join(verified.rejections), LONGEST_DETAIL)
+
+    events = reports.events(ending.started, ending.seconds)
+
+    def stands(event: Event) -> bool:
+        if event.kind == "solution":
+            return objective is not None and event.value >= objective
+        if event.kind == "bound_certified":
+            return bound is not None and event.value <= bound
+        return True
+
+    claim = reports.claim
+    claimed_now: list[Event] = []
+    if verified.accepted and (claim is None or verified.accepted.bound > claim[0]):
+        marked = f"{verified.accepted.kind}{ACCEPTED_BY}{verified.accepted.package}"
+        claim = (float(verified.accepted.bound), marked)
+        arrivals = (
+            event.seconds
+            for event in events
+            if event.kind == "bound_certified" and event.value == claim[0]
+        )
+        at = next(arrivals, ending.seconds)
+        claimed_now = [Event(at, "bound_claimed", claim[0])]
+    kind = claim[1] if claim else None
+    if verified.certificate:
+        kind = json.loads(verified.certificate.document)["kind"]
+    return Outcome(
+        task=task,
+        status=status,
+        status_detail=detail,
+        exit_code=ending.exit_code,
+        exit_signal=ending.exit_signal,
+        stderr_tail=ending.output_tail,
+        wall_seconds=ending.seconds,
+        cpu_seconds=ending.cpu_seconds,
+        peak_rss_bytes=ending.peak_rss_bytes,
+        started_at=started_at,
+        events=(*filter(stands, events), *claimed_now),
+        solution=verified.solution.document if verified.solution else None,
+        objective=objective,
+        certificate=verified.certificate.document if verified.certificate else None,
+        bound_certified=bound,
+        bound_claimed=claim[0] if claim else None,
+        bound_kind=kind,
+        verify_seconds=verified.seconds,
+        environment=environment,
+    )

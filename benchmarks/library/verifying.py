@@ -1,6 +1,6 @@
 """Lets the checker see everything in the library, part by part, and goes on where it was stopped.
 
-What it accepts is remembered as for results folders, see `reports.stored.checked_results`: by the
+What it accepts is remembered as for results folders, see `reports.stored.accepted`: by the
 content of documents and that of the checker.
 """
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -275,6 +276,23 @@ def test_an_answer_comes_before_any_process(
     answer = json.loads(done.stdout)
     assert answer["certified_bound"] < answer["objective"]
     assert not any("down-sets" in sentence for sentence in answer["failures"])
+
+
+def test_what_is_not_kept_is_not_stored(tmp_path: Path) -> None:
+    """Where immediate methods prove the optimum, the answer is the same without a folder."""
+    chosen = ("balanced-work", "max-work", "ideal-dp")
+    options = SolvingOptions(
+        MethodPlan(tuple(map(MethodChoice.of, chosen)), ()),
+        RunSettings(5.0, 2**30),
+        WallClock(5.0),
+        workers=1,
+    )
+    source = NamedInstance("file", "chain", chain(20, 4))
+    with_folder = solve(source, options, tmp_path / "kept")
+    without = solve(source, options, tmp_path / "deleted", is_kept=False)
+    assert without.optimal
+    assert replace(without, seconds=0.0) == replace(with_folder, seconds=0.0)
+    assert not (tmp_path / "deleted").exists()
 
 
 def test_immediate_methods_alone_answer(tmp_path: Path) -> None:
