@@ -16,9 +16,6 @@ from boundmark.benchmarks.wall_clock import WallClock
 METHOD_JOB = "boundmark.benchmarks.execution.method_job"
 
 
-# After Ctrl-C, for checking what the methods have found.
-PATIENCE_SECONDS = 5.0
-
 # The reasons to stop, as they follow "because": the user's wish, the clock, and success.
 INTERRUPT = "of Ctrl-C"
 TIME_IS_UP = "the time was up"
@@ -30,20 +27,24 @@ class TimeIsUpError(Exception):
 
 
 @contextmanager
-def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock], None]]:
+def ending_gently(
+    stop: Callable[[str], None], patience_seconds: float = 5.0
+) -> Iterator[Callable[[WallClock], None]]:
     """End running methods at the first Ctrl-C or when their time is up; what they found counts.
 
     Yields a function that takes the clock when its time begins, and not before: until then there
     is no end. Any thread may call it.
 
     A second Ctrl-C raises `KeyboardInterrupt`, and the end of the time `TimeIsUpError`, which
-    after a Ctrl-C comes within `PATIENCE_SECONDS`. Does nothing in other threads than the main one,
+    after a Ctrl-C comes within the patience. Does nothing in other threads than the main one,
     where signals arrive.
 
     Parameters
     ----------
     stop
         Called with the reason, as a clause, before methods are ended.
+    patience_seconds
+        After Ctrl-C, for checking what the methods have found.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda clock: None
@@ -65,7 +66,7 @@ def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock],
         if INTERRUPT in stopped:
             raise KeyboardInterrupt
         end(INTERRUPT)
-        moment = min(end_at, time.monotonic() + PATIENCE_SECONDS)
+        moment = min(end_at, time.monotonic() + patience_seconds)
         signal.setitimer(signal.ITIMER_REAL, _until(moment))
 
     def on_alarm(number: int, frame: FrameType | None) -> None:

@@ -8,9 +8,6 @@ from boundmark.benchmarks.execution.task import Outcome
 from boundmark.reports.stored.machine import write_reference_seconds
 from boundmark.reports.stored.store import ResultStore
 
-# About a tenth of a second each: a percent of one CPU.
-SECONDS_BETWEEN = 10.0
-
 # Of the walk below: as long as it is, and wider than fast caches are.
 STEPS = 400_000
 ROOM = 1 << 22
@@ -38,10 +35,13 @@ class MachineSpeed:
     ----------
     store
         The folder of the run. Only tasks of this machine count: others say nothing about it.
+    seconds_between
+        Time between two measurements, of about a tenth of a second each: a percent of one CPU.
     """
 
-    def __init__(self, store: ResultStore) -> None:
+    def __init__(self, store: ResultStore, seconds_between: float = 10.0) -> None:
         self._store = store
+        self._seconds_between = seconds_between
         self._host = platform.node()
         self._file: Path | None = None
         self._seconds: list[float] = []
@@ -59,4 +59,4 @@ class MachineSpeed:
             return
         self._seconds.append(reference_seconds())
         self._file = write_reference_seconds(self._store, self._seconds, self._file)
-        self._due = time.monotonic() + SECONDS_BETWEEN
+        self._due = time.monotonic() + self._seconds_between

@@ -22,17 +22,29 @@ from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Kind
 from boundmark.problems.problem import Problem
 
-# Of the time that is left, for a round that others follow.
-ROUND_FRACTION = 0.5
 
-# What a method gets that runs in the command's own process.
-IMMEDIATE_SECONDS = 1.0
+@dataclass(frozen=True)
+class TimeShares:
+    """Settings of how methods share the time of a search.
 
-# What a method gets at least, if there is any time: quick ones need less.
-SHORTEST_SECONDS = 0.2
+    Attributes
+    ----------
+    round_fraction
+        Largest fraction of the time left that a round gets if others follow it.
+    immediate_seconds
+        Time for each method that runs in the command's own process, and for all of them together
+        before the others begin.
+    shortest_seconds
+        Least time for a method while any is left: quick ones need less.
+    similar_limit
+        Least limit of a stored result, as a fraction of the limit now, for which it counts as one
+        with the same limit.
+    """
 
-# A stored result counts as one with the same limit if its limit was not much shorter.
-SIMILAR_LIMIT = 0.75
+    round_fraction: float = 0.5
+    immediate_seconds: float = 1.0
+    shortest_seconds: float = 0.2
+    similar_limit: float = 0.75
 
 
 @dataclass(frozen=True)
@@ -111,12 +123,15 @@ class SolvingOptions:
         Wall time of the search.
     workers
         Methods at a time.
+    shares
+        How they share the time.
     """
 
     plan: MethodPlan
     settings: RunSettings
     clock: WallClock
     workers: int
+    shares: TimeShares = TimeShares()
 
 
 class MethodRounds:
@@ -174,6 +189,7 @@ class MethodRounds:
         self.on_begin: Callable[[WallClock], None] = lambda clock: None
         self._stored = stored
         self._workers = options.workers
+        self._shares = options.shares
         self._on_change = on_change
         self._changed = threading.Condition(threading.RLock())
         self._waiting: list[MethodChoice] = []
@@ -206,10 +222,10 @@ class MethodRounds:
         those that were ended.
         """
         for choice in self._immediate:
-            limit = min(IMMEDIATE_SECONDS, self.clock.seconds)
+            limit = min(self._shares.immediate_seconds, self.clock.seconds)
             if self.is_proven or self.why_stopped:
                 return
-            if self._immediate_seconds >= IMMEDIATE_SECONDS:
+            if self._immediate_seconds >= self._shares.immediate_seconds:
                 self._postpone(choice)
             elif not self._is_known(choice, limit):
                 self.tried.append(choice.method.name)
@@ -298,10 +314,10 @@ class MethodRounds:
         """Return the seconds that the next method of this round may use."""
         left = self.clock.for_methods()
         if self.round < len(self._rounds):
-            left *= ROUND_FRACTION
+            left *= self._shares.round_fraction
         # As many run at a time as there are workers; the one in question is one of them.
         share = left / math.ceil((1 + len(self._waiting)) / self._workers)
-        return round(max(share, SHORTEST_SECONDS), 3)
+        return round(max(share, self._shares.shortest_seconds), 3)
 
     def _is_known(self, choice: MethodChoice, limit: float) -> bool:
         """Whether the folder has what a method would find; then it is taken from there."""
@@ -322,7 +338,7 @@ class MethodRounds:
             & (rows["status"] == "ok")
         ]
         ended_early = rows["wall_seconds"] < 0.9 * rows["time_limit_seconds"]
-        had_time = rows["time_limit_seconds"] >= SIMILAR_LIMIT * limit
+        had_time = rows["time_limit_seconds"] >= self._shares.similar_limit * limit
         rows = rows[ended_early | had_time]
         for _, row in rows.iterrows():
             found = [row["objective"], row["bound_certified"]]

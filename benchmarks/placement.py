@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from boundmark.benchmarks.answer import Answer
-from boundmark.benchmarks.presentation import Loss, Presentation
+from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
 from boundmark.bounds.checker import printable
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate, Claim
@@ -39,12 +39,6 @@ COMPLETION = (
 def objective_name(answer: Answer) -> str:
     """Return what the objective is called."""
     return "makespan"
-
-
-def unit(answer: Answer) -> str:
-    """Return what a tick of the graph is, e.g. nanoseconds."""
-    tick = _instance(answer).graph.tick
-    return "" if tick == "unit" else f" {tick}"
 
 
 def facts(answer: Answer) -> dict[str, Any]:
@@ -116,7 +110,8 @@ def print_solution(answer: Answer) -> None:
     if known:
         Console().print(
             f"{integer(instance.nodes)} operators, fused of {integer(known['unfused_operators'])}; "
-            f"run one by one, the makespan is {integer(known['unfused_objective'])}{unit(answer)}",
+            f"run one by one, the makespan is {integer(known['unfused_objective'])}"
+            f"{tick_unit(answer)}",
             soft_wrap=True,
         )
 
@@ -215,10 +210,9 @@ def unfused(
 PRESENTATION = Presentation(
     "placement",
     objective_name,
-    unit,
-    facts,
-    print_solution,
-    losses,
+    facts=facts,
+    print_solution=print_solution,
+    losses=losses,
     plot=plot,
     completed=with_times,
     completion=COMPLETION,

@@ -43,6 +43,13 @@ def stored_solution(answer: Answer) -> Any:
     return problems()[answer.source.instance.problem].solution_from_json(answer.solution or {})
 
 
+def tick_unit(answer: Answer) -> str:
+    """Return what follows a number of ticks, e.g. ``" ns"``; nothing if a tick is no time."""
+    naming = problems()[answer.source.instance.problem].naming
+    tick = naming.tick(answer.source.instance) if naming else "unit"
+    return "" if tick == "unit" else f" {tick}"
+
+
 @dataclass(frozen=True)
 class Loss:
     """A part of a solution's cost.
@@ -103,7 +110,7 @@ class Presentation:
 
     problem: str
     objective_name: "Callable[[Answer], str]" = lambda answer: "objective"
-    unit: "Callable[[Answer], str]" = lambda answer: ""
+    unit: "Callable[[Answer], str]" = tick_unit
     facts: "Callable[[Answer], dict[str, Any]]" = lambda answer: {}
     print_solution: "Callable[[Answer], None]" = print_fields
     losses: "Callable[[Answer], Sequence[Loss]]" = lambda answer: ()

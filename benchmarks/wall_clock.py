@@ -5,19 +5,28 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-# Of the time, for checking what methods have found: a share of it, and no more than some seconds.
-CHECKING_FRACTION = 0.15
-MOST_CHECKING_SECONDS = 10.0
-
-# Methods that are asked to return may take so long to do it.
-GRACE_SECONDS = 1.2
-
-# Checks that are nearly done when the time is up may end.
-PATIENCE_SECONDS = 1.0
-
-
 # Whether this process is the command; a program that calls it has begun long before.
 is_whole_process = False
+
+
+@dataclass(frozen=True)
+class Reserves:
+    """Settings of what a command keeps of its time, and what it allows beyond.
+
+    Attributes
+    ----------
+    checking_fraction, most_checking_seconds
+        Time kept for checking what methods have found: a fraction of all, and at most so much.
+    grace_seconds
+        Longest time that methods take to return when they are asked to.
+    patience_seconds
+        Time by which checks that are nearly done may end late.
+    """
+
+    checking_fraction: float = 0.15
+    most_checking_seconds: float = 10.0
+    grace_seconds: float = 1.2
+    patience_seconds: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -30,10 +39,13 @@ class WallClock:
         How long it may take.
     started
         By `time.monotonic()`.
+    reserves
+        What is kept for checking.
     """
 
     seconds: float
     started: float = field(default_factory=time.monotonic)
+    reserves: Reserves = Reserves()
 
     @classmethod
     def of_command(cls, seconds: float) -> "WallClock":
@@ -45,17 +57,19 @@ class WallClock:
     @property
     def checking_seconds(self) -> float:
         """Seconds that are kept for checking at the end."""
-        return min(CHECKING_FRACTION * self.seconds, MOST_CHECKING_SECONDS)
+        return min(
+            self.reserves.checking_fraction * self.seconds, self.reserves.most_checking_seconds
+        )
 
     @property
     def kill_at(self) -> float:
         """When methods that still run are ended, by `time.monotonic()`."""
-        return self.started + self.seconds - self.checking_seconds + GRACE_SECONDS
+        return self.started + self.seconds - self.checking_seconds + self.reserves.grace_seconds
 
     @property
     def end_at(self) -> float:
         """When the command ends whatever is still to be checked, by `time.monotonic()`."""
-        return self.started + self.seconds + PATIENCE_SECONDS
+        return self.started + self.seconds + self.reserves.patience_seconds
 
     def begun_anew(self) -> "WallClock":
         """Return the clock with all its time, from now on."""

@@ -32,7 +32,14 @@ from boundmark.problems.problem import Instance
 from boundmark.reports.stored.statuses import Status
 
 
-def run_here(task: Task, method: Method, instance: Instance, *, is_limited: bool = True) -> Outcome:
+def run_here(
+    task: Task,
+    method: Method,
+    instance: Instance,
+    *,
+    is_limited: bool = True,
+    grace_seconds: float = GRACE_SECONDS,
+) -> Outcome:
     """Run a task in this process and verify what it reports.
 
     Parameters
@@ -40,14 +47,17 @@ def run_here(task: Task, method: Method, instance: Instance, *, is_limited: bool
     method, instance
         Those that the task names.
     is_limited
-        Whether the method is ended a second after its limit. That takes the signals of the main
+        Whether the method is ended some time after its limit. That takes the signals of the main
         thread; in others nothing ends it.
+    grace_seconds
+        How long after.
     """
     reports = Reports()
     started_at = datetime.now(UTC).isoformat()
     # Before the method runs: it may change the instance, but not what it is judged by.
     document = instance.to_json()
-    ending = _run(task, method, instance, document, reports, is_limited)
+    longest = task.time_limit_seconds + grace_seconds if is_limited else None
+    ending = _run(task, method, instance, document, reports, longest)
 
     def refusals(candidates: Sequence[verification.Candidate]) -> list[str | None]:
         return [
@@ -88,12 +98,11 @@ def _run(
     instance: Instance,
     document: dict[str, Any],
     reports: Reports,
-    is_limited: bool,
+    longest: float | None,
 ) -> Ending:
-    """Run the method and return how it ended."""
+    """Run the method, for so many seconds at most, and return how it ended."""
     progress = StreamedProgress(instance, _Receiver(reports))
-    longest = task.time_limit_seconds + GRACE_SECONDS
-    limit: AbstractContextManager[None] = _limit(longest) if is_limited else nullcontext()
+    limit: AbstractContextManager[None] = nullcontext() if longest is None else _limit(longest)
     status: Status = "ok"
     detail = ""
     began, cpu_began = time.monotonic(), time.process_time()

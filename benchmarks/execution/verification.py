@@ -192,9 +192,6 @@ def _refusals(
 # If the best one is refused the next may count; a method that errs thrice has had its chance.
 KEPT_CANDIDATES = 3
 
-# Of those that are kept beside the best one.
-MOST_KEPT_BYTES = LARGEST_BODY
-
 LONGEST_BOUND_KIND = 100
 
 
@@ -208,9 +205,16 @@ class _Arrival:
 
 
 class Reports:
-    """The reports of a task, as far as they are still of interest."""
+    """The reports of a task, as far as they are still of interest.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    most_kept_bytes
+        Largest size of the candidates that are kept beside the best one of their kind.
+    """
+
+    def __init__(self, most_kept_bytes: int = LARGEST_BODY) -> None:
+        self._most_kept_bytes = most_kept_bytes
         self.claim: tuple[float, str] | None = None
         self._arrivals: list[_Arrival] = []
         self._best: dict[CandidateKind, list[Candidate]] = {"solution": [], "certificate": []}
@@ -264,7 +268,7 @@ class Reports:
             self._note(kind, candidate.value)
         best.insert(0, candidate)
         del best[KEPT_CANDIDATES:]
-        while len(best) > 1 and sum(len(one.document) for one in best[1:]) > MOST_KEPT_BYTES:
+        while len(best) > 1 and sum(len(one.document) for one in best[1:]) > self._most_kept_bytes:
             best.pop()
 
     def _note(self, kind: TraceKind, value: float | int) -> None:

@@ -17,12 +17,6 @@ def objective_name(answer: Answer) -> str:
     return _instance(answer).goal
 
 
-def unit(answer: Answer) -> str:
-    """Return what a tick is, e.g. nanoseconds."""
-    tick = _instance(answer).chain.tick
-    return "" if tick == "unit" else f" {tick}"
-
-
 def facts(answer: Answer) -> dict[str, Any]:
     """Return what each stage is, does and holds."""
     if answer.solution is None:
@@ -101,6 +95,11 @@ def _instance(answer: Answer) -> LayersInstance:
 
 
 PRESENTATION = Presentation(
-    "layers", objective_name, unit, facts, print_solution, losses,
-    tools=tuple(TOOLS), as_tool=as_tool,
-)  # fmt: skip
+    "layers",
+    objective_name,
+    facts=facts,
+    print_solution=print_solution,
+    losses=losses,
+    tools=tuple(TOOLS),
+    as_tool=as_tool,
+)

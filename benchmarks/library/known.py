@@ -14,11 +14,21 @@ from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.accepted import Accepted
 
-# Of the time limit, that checks of the library's documents may take.
-CHECK_FRACTION = 0.25
 
-# What other machines may take for a check, by what the library says of it.
-SLOWER = 2.0
+@dataclass(frozen=True)
+class CheckTime:
+    """Settings of which certificates of the library are checked before a search.
+
+    Attributes
+    ----------
+    fraction
+        Largest fraction of the time limit that a check may take.
+    slower
+        Factor by which this machine may be slower than the one that the library's times are of.
+    """
+
+    fraction: float = 0.25
+    slower: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,10 @@ class KnownResults:
 
 
 def known_results(
-    library: Library | None, instance: Instance, seconds: float
+    library: Library | None,
+    instance: Instance,
+    seconds: float,
+    check_time: CheckTime = CheckTime(),
 ) -> KnownResults | None:
     """Return what a library knows of an instance; None if it knows nothing.
 
@@ -78,18 +91,26 @@ def known_results(
     seconds
         Time limit of the search that begins with it. Certificates whose check took a large part of
         that, where they were found, are left out.
+    check_time
+        How large a part that is.
     """
     if library is None:
         return None
     try:
         entry = library.find(instance.problem, instance.sha256)
-        return None if entry is None else _checked(library, entry, instance, seconds)
+        return (
+            None
+            if entry is None
+            else _checked(
+                library, entry, instance, seconds * check_time.fraction / check_time.slower
+            )
+        )
     except (BoundmarkError, checker.Rejected) as error:
         return KnownResults(None, None, None, None, f"nothing, because of an error: {error}")
 
 
 def _checked(
-    library: Library, entry: Entry, instance: Instance, seconds: float
+    library: Library, entry: Entry, instance: Instance, most_seconds: float
 ) -> KnownResults | None:
     documents = library.documents(entry)
     accepted = Accepted()
@@ -101,7 +122,7 @@ def _checked(
         words.append(f"a solution of {entry.solution.words}")
     bound = entry.bound
     if bound is not None:
-        if SLOWER * bound.check_seconds > CHECK_FRACTION * seconds and not accepted.has(
+        if bound.check_seconds > most_seconds and not accepted.has(
             instance.sha256, f"certificates/{bound.sha256}.json"
         ):
             words.append(f"not its bound of {bound.value:,}, which takes long to check")

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boundmark.benchmarks.answer import GIVEN, Answer
-from boundmark.benchmarks.presentation import Loss, Presentation
+from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
 from boundmark.benchmarks.terminal import print_table
 from boundmark.bounds.checker import printable
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -30,12 +30,6 @@ MOST_EMPTY = 8
 def objective_name(answer: Answer) -> str:
     """Return what the objective is called."""
     return "cost"
-
-
-def unit(answer: Answer) -> str:
-    """Return what a tick of the graph is, e.g. nanoseconds."""
-    tick = _instance(answer).graph.tick
-    return "" if tick == "unit" else f" {tick}"
 
 
 NS_PER_S = 10**9
@@ -81,8 +75,8 @@ def remarks(answer: Answer) -> list[tuple[str, str]]:
     ]
     if not graph.is_cached:
         cached = (
-            f"parameters of {graph.cache:,}{unit(answer)} in each stage, however much room its "
-            "tensors take; what is beyond is overflow"
+            f"parameters of {graph.cache:,}{tick_unit(answer)} in each stage, however much room "
+            "its tensors take; what is beyond is overflow"
         )
         lines.append(("cache", cached))
     return lines
@@ -190,7 +184,6 @@ def _instance(answer: Answer) -> PipelineInstance:
 PRESENTATION = Presentation(
     "pipeline",
     objective_name,
-    unit,
     facts=facts,
     remarks=remarks,
     print_solution=print_solution,

@@ -22,12 +22,6 @@ def objective_name(answer: Answer) -> str:
     return "latency"
 
 
-def unit(answer: Answer) -> str:
-    """Return what a tick of the graph is, e.g. nanoseconds."""
-    tick = _instance(answer).graph.tick
-    return "" if tick == "unit" else f" {tick}"
-
-
 def facts(answer: Answer) -> dict[str, Any]:
     """Return what each device does and holds, and the operators by number of parts."""
     if answer.solution is None:
@@ -130,5 +124,11 @@ def _instance(answer: Answer) -> SlicingInstance:
 
 
 PRESENTATION = Presentation(
-    "slicing", objective_name, unit, facts, print_solution, losses, plot=plot, in_order=in_order
+    "slicing",
+    objective_name,
+    facts=facts,
+    print_solution=print_solution,
+    losses=losses,
+    plot=plot,
+    in_order=in_order,
 )

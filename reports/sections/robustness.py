@@ -11,8 +11,6 @@ from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.tables.rows import rows
 from boundmark.reports.text import MISSING, integer, natural_order, percent
 
-TITLE = "Robustness of solutions"
-
 
 def _mean(leads: "pd.Series[Any]") -> float:
     """Return 1 - the geometric mean of costs over the baseline's."""

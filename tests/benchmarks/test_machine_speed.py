@@ -31,11 +31,10 @@ def test_only_tasks_of_this_machine_are_followed(tmp_path: Path) -> None:
 
 def test_measurements_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the time between them has passed, there is one more, after those before."""
-    monkeypatch.setattr(machine_speed, "SECONDS_BETWEEN", 0.0)
     times = iter([0.25, 0.5])
     monkeypatch.setattr(machine_speed, "reference_seconds", lambda: next(times))
     store = ResultStore.create_or_open(tmp_path)
-    speed = MachineSpeed(store)
+    speed = MachineSpeed(store, seconds_between=0.0)
     for _ in range(2):
         speed.after(outcome(platform.node()))
     assert reference_seconds(store) == (0.25, 0.5)

@@ -68,9 +68,3 @@ def _grouped(nodes: int, edges: IntArray, scores: Scores, kept: IntArray) -> Par
     rank = np.empty(count, dtype=np.int64)
     rank[np.argsort(-highest, kind="stable")] = np.arange(count)
     return Parse(rank[label].astype(np.int64), kept)
-
-
-def pooled_edges(edges: IntArray, group_of: IntArray) -> IntArray:
-    """Return the edges between groups, without repetition, shape (m', 2) (Equation 11)."""
-    ends = group_of[edges].reshape(-1, 2)
-    return np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from chains import chain
 
-from boundmark.benchmarks.execution import in_process
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.certificate import Certificate, Claim
@@ -113,11 +112,8 @@ def test_what_came_before_an_error_counts(
     assert outcome.bound_certified == 6
 
 
-def test_a_method_that_never_returns_is_ended(
-    make_task: MakeTask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_method_that_never_returns_is_ended(make_task: MakeTask) -> None:
     """What it reported counts, and the signals of the process are as they were."""
-    monkeypatch.setattr(in_process, "GRACE_SECONDS", 0.1)
     before = signal.getsignal(signal.SIGALRM)
 
     def never(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
@@ -129,7 +125,8 @@ def test_a_method_that_never_returns_is_ended(
                 continue
 
     about = Method("act", "pipeline", "bound", "Never ends.", never)
-    outcome = run_here(replace(make_task("act"), time_limit_seconds=0.1), about, chain(6, 2))
+    task = replace(make_task("act"), time_limit_seconds=0.1)
+    outcome = run_here(task, about, chain(6, 2), grace_seconds=0.1)
     assert (outcome.status, outcome.exit_code, outcome.exit_signal) == ("timeout", None, None)
     assert outcome.status_detail == "ended after 0.2 s"
     assert outcome.bound_certified == 6

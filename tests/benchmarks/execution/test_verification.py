@@ -259,10 +259,9 @@ def test_the_best_come_first_and_events_improve(sent: list[tuple[str, int]]) -> 
         assert events[-1:] == kept[:1]
 
 
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_is_bounded() -> None:
     """Large documents are kept for the best value only."""
-    monkeypatch.setattr(verification, "MOST_KEPT_BYTES", 15)
-    reports = Reports()
+    reports = Reports(most_kept_bytes=15)
     for value in (9, 8, 7):
         reports.take(frame("solution", value, b"x" * 10))
     assert [one.value for one in reports.candidates()] == [7, 8]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.heuristics.placement.learned.parsing import parse, pooled_edges
+from boundmark.heuristics.placement.learned.parsing import parse
 from boundmark.problems.arrays import IntArray
 
 
@@ -89,14 +89,3 @@ def test_groups_by_hand(
     found = parse(nodes, as_edges(edges), np.array(scores, dtype=np.float32))
     assert found.group_of.tolist() == groups
     assert found.groups == max(groups) + 1
-
-
-def test_pooled_edges_are_a_matrix_product() -> None:
-    """Between groups, X^T A X is positive where there is an edge (Equation 11)."""
-    edges = as_edges([(0, 1), (1, 2), (2, 3), (0, 3)])
-    group_of = np.array([1, 1, 0, 0])
-    matrix, one_hot = np.zeros((4, 4)), np.eye(2)[group_of]
-    matrix[edges[:, 0], edges[:, 1]] = 1
-    product = one_hot.T @ matrix @ one_hot
-    expected = [list(at) for at in np.argwhere(product) if at[0] != at[1]]
-    assert pooled_edges(edges, group_of).tolist() == [[int(a) for a in at] for at in expected]
