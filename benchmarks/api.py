@@ -138,7 +138,7 @@ def evaluate(
     quiet: bool = False,
     **parameters: Any,
 ) -> ModelAnswer:
-    """Grade a solution of your own: what it costs, and how far above the optimum at most.
+    """Grade a solution of your own: its cost, and a bound on how far that is above the optimum.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether a registered method does what is asked of one: on tiny instances with known optima.
+"""Test a registered method against the contract of methods, on tiny instances of known optima.
 
 Tasks run as in any suite: in processes of their own, under limits, and the checker judges what they
 report. `docs/extending.md` says what is asked.

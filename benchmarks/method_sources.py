@@ -1,4 +1,4 @@
-"""Which source files a method consists of, as far as they are its package's, and their hash.
+"""Find the source files of a method within its own package, and hash them.
 
 A stored result is taken for that of a method of the same name, version and parameters. A method
 whose files changed and whose version did not is told by this hash.

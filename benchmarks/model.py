@@ -59,7 +59,7 @@ class Model:
         return None if dag is None else dag.edges
 
     def facts(self) -> dict[str, str]:
-        """Return what there is to say of the model, in words."""
+        """Return properties of the model, in words."""
         found = {"model": f"{self.dataset}/{self.member}", "kind": _kind(self.source)}
         if self.nodes is not None and self.edges is not None:
             found |= {"operators": f"{self.nodes:,}", "edges": f"{self.edges:,}"}
@@ -316,7 +316,7 @@ def choose(
 def _with_fusion(
     problem: Problem, source: object, given: Mapping[str, str], device: Device | Cluster | None
 ) -> tuple[Mapping[str, str], Device | Cluster | None]:
-    """Return the parameters without what they say of the device, and the device.
+    """Return the parameters without `fusion`, and the device that fuses as asked.
 
     Raises
     ------

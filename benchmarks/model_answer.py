@@ -110,7 +110,7 @@ class ModelAnswer:
 
     @property
     def gap(self) -> float | None:
-        """How far the cost is above the bound at most, ``cost / bound - 1``; None without both."""
+        """The optimality gap, ``cost / bound - 1``; None unless both are known."""
         return 0.0 if self.is_optimal else self.record.gap
 
     @property

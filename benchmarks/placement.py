@@ -153,7 +153,7 @@ def _instance(answer: Answer) -> PlacementInstance:
 
 
 class _Nobody:
-    """Ignores what is found."""
+    """A progress that ignores reports."""
 
     def solution(self, solution: Solution) -> None:
         pass

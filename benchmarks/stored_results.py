@@ -95,7 +95,7 @@ class Results:
         return self.record.unsupported
 
     def facts(self) -> dict[str, str]:
-        """Return what there is, in words."""
+        """Return a summary of the results, in words."""
         best = self.best
         return {
             "results": str(self.folder),
@@ -225,7 +225,7 @@ def run_collection(
 
 
 class Planning:
-    """Loads the instances of suites, and keeps account of what there is to note of them.
+    """Loads the instances of suites, and collects the notes on them.
 
     Parameters
     ----------

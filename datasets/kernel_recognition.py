@@ -252,7 +252,7 @@ class _Recognition:
         return None
 
     def _above(self, node: int) -> Iterator[int]:
-        """Yield the tensors above an operator, nearest first, as far as steps go one by one."""
+        """Yield the tensors above an operator, nearest first, through elementwise steps and means."""
         pending, seen = list(self._computed(node)), set[int]()
         for _ in range(LONGEST):
             if not pending:
@@ -309,7 +309,7 @@ class _Recognition:
         return found
 
     def _is_closed(self, found: Collection[int], left: int) -> bool:
-        """Whether nobody else reads what the operators write, but for one tensor."""
+        """Whether no other operator reads what these write, except for one tensor."""
         inner = {x for node in found for x in self.graph.operators[node].writes} - {left}
         readers = {node for number in inner for node in self.readers[number]}
         return self.results.isdisjoint(inner) and readers.issubset(found)
@@ -343,7 +343,7 @@ class _Recognition:
         return len(types) == 1
 
     def _is_scale(self, node: int) -> bool:
-        """Whether an operator multiplies what is computed by one number."""
+        """Whether an operator multiplies a computed tensor by a single number."""
         if self.types[node] not in ("Div", "Mul") or len(self._computed(node)) != 1:
             return False
         reads = self.graph.operators[node].reads

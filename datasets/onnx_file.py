@@ -58,7 +58,7 @@ def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGrap
 
 
 def of_model(model: ModelProto, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
-    """Return the graph of a model that is in memory and stays as it is; see `load`."""
+    """Return the graph of a model in memory, which is not changed; see `load`."""
     return _of_inferred(*inferred_model(model, dims))
 
 

@@ -31,7 +31,7 @@ LONGEST_VECTOR = 2**20
 def inferred_model(
     source: Path | ModelProto, dims: Mapping[str, int]
 ) -> tuple[ModelProto, tuple[str, ...], set[str]]:
-    """Return a model as it is, with all functions inlined and all shapes that follow.
+    """Read a model, inline its functions and infer the shapes of its tensors.
 
     Parameters
     ----------

@@ -218,7 +218,7 @@ def attributes(layer: Layer, inputs: Sequence[Shape], weights: Shape) -> dict[st
 def operations(
     layer: Layer, inputs: Sequence[Shape], outputs: Sequence[Shape], set_to: Mapping[str, object]
 ) -> int | None:
-    """Return the number of arithmetic operations; None if nothing is known of the type.
+    """Return the number of arithmetic operations; None if the type is unknown.
 
     Raises
     ------
@@ -287,7 +287,7 @@ def _per_group(layer: Layer) -> int:
 
 
 def _is_linear(layer: Layer) -> bool:
-    """Whether a product is with a matrix whose rows belong to outputs."""
+    """Whether a product's second matrix has a row for each output."""
     shapes = [shape for shape, _ in layer.inputs.values()]
     return (
         layer.kind == "MatMul"

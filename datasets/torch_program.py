@@ -109,7 +109,7 @@ class _Graph:
 
 @dataclass(frozen=True)
 class _Signature:
-    """Names in the model of what a program is given besides its inputs, by placeholder."""
+    """The model's names of parameters, buffers and constants, by placeholder."""
 
     inputs_to_parameters: Mapping[str, str]
     inputs_to_buffers: Mapping[str, str]
@@ -118,7 +118,7 @@ class _Signature:
 
 @dataclass(frozen=True)
 class StoredProgram:
-    """A program in which nothing is written in place, as `graph_module.to_graph` asks for it."""
+    """A program without in-place writes, in the form that `graph_module.to_graph` reads."""
 
     graph: _Graph
     graph_signature: _Signature
@@ -307,7 +307,7 @@ _OPERATORS = "torch.ops."
 
 
 def _packet(target: str) -> str:
-    """Return the name of an operator of ATen, such as ``add``; that of others as it is."""
+    """Return the short name of an ATen operator, such as ``add``; other names unchanged."""
     text = target.removeprefix(_OPERATORS)
     return text.removeprefix("aten.").partition(".")[0] if text.startswith("aten.") else text
 

@@ -90,7 +90,7 @@ PLAIN: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
 
 
 def module_stack(call: Mapping[str, Any]) -> Mapping[str, tuple[str, str]]:
-    """Return the modules in which a call stands, the innermost last: by key, path and type."""
+    """Return the modules around a call, the innermost last: by key, path and type."""
     metadata = object_in(call, "metadata")
     stack = metadata.get("nn_module_stack")
     if not stack:

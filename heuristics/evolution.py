@@ -72,7 +72,7 @@ def evolve(
     budget: Budget,
     initial: Sequence[Keys] = (),
 ) -> None:
-    """Minimise a cost over vectors of keys; the cost function keeps what it finds.
+    """Minimise a cost over vectors of keys; the cost function keeps the best.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Graphs whose nodes come with costs, as attributes or columns: what a problem takes of them."""
+"""Costs that nodes of a graph come with, as attributes or columns."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from boundmark.problems.dag import Dag
 
 @dataclass(frozen=True)
 class NodeCosts:
-    """The costs of a node that a problem asks for, and what it makes of them.
+    """The costs of nodes that a problem reads, and the graph that it makes of them.
 
     Attributes
     ----------

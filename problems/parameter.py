@@ -68,7 +68,7 @@ class Parameter(Protocol):
         """
 
     def check(self, value: object) -> int | str:
-        """Return the value if it is one.
+        """Return the value if it is an integer in range.
 
         Raises
         ------

@@ -170,5 +170,5 @@ def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
 
 
 def _plain(given: pa.DataType) -> pa.DataType:
-    """Return the type of a column whose type is that of the data: text is text, of any length."""
+    """Return the type of a column that takes it from the data, without sizes of texts."""
     return pa.string() if pa.types.is_large_string(given) or pa.types.is_null(given) else given

@@ -66,7 +66,7 @@ def gaps(best: pd.DataFrame, ax: "Axes | None" = None, by: str | None = None) ->
 
 
 def gap_distribution(best: pd.DataFrame, ax: "Axes | None" = None, by: str | None = None) -> "Axes":
-    """Draw the fraction of instances whose gap is at most a value, for each value of a parameter.
+    """Draw the cumulative distribution of gaps, a line for each value of a parameter.
 
     See `gaps` for the parameters and errors.
     """

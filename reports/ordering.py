@@ -90,7 +90,7 @@ def best_orders(savings: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_savings(savings: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over instances of what each method saves, by metric and treatment.
+    """Return each method's mean saving over instances, by metric and treatment.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`boundmark conformance`: whether an installed method does what is asked of methods."""
+"""`boundmark conformance`: test an installed method against the contract of methods."""
 
 import json
 import sys

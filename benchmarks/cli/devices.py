@@ -25,7 +25,7 @@ LABEL_WIDTH = 10
 @wide
 @click.argument("name", metavar="[NAME|FILE]", required=False)
 def devices(name: str | None, as_json: bool, wide: bool) -> None:
-    """List devices and clusters, or show what there is to know of one.
+    """List devices and clusters, or show all properties of one.
 
     NAME is that of a device or cluster. A FILE ends in .toml; docs/devices.md describes the format.
     """

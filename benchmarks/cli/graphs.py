@@ -40,7 +40,7 @@ def show(
     solution: Path | None,
     problem: str | None,
 ) -> None:
-    """Print what there is to say about a graph, and draw it.
+    """Print properties of a graph, and draw it.
 
     NAME is a data set's member, e.g. zoo/bert-base; a FILE is one that `solve` reads.
     """

@@ -40,7 +40,7 @@ class _Group(click.Group):
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Be the command of a process, whose time includes that of starting Python."""
+        """Run as the command of a process: its time includes that of starting Python."""
         wall_clock.is_whole_process = True
         return super().__call__(*args, **kwargs)
 
@@ -112,7 +112,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
 )
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
-    help="Print the versions of boundmark, Python, and what decides what methods find.",
+    help="Print the versions of boundmark, Python, and the packages that results depend on.",
 )  # fmt: skip
 def main() -> None:
     """Benchmarks for running one DNN on many devices, with a certificate for every lower bound."""

@@ -1,4 +1,4 @@
-"""`boundmark library`: best-known solutions and certificates, for anybody to check and better."""
+"""`boundmark library`: list, check and extend the best-known solutions and certificates."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -53,10 +53,8 @@ def _counting(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 @library.command()
 @click.option("--part", default="1/1", metavar="I/N", help="Check the I-th of N parts only.")
-@click.option("--afresh", is_flag=True, help="Check also what was accepted in earlier runs.")
-@click.option(
-    "--sources", is_flag=True, help="Also make every instance again from where it comes from."
-)
+@click.option("--afresh", is_flag=True, help="Check again what earlier runs have accepted.")
+@click.option("--sources", is_flag=True, help="Also build every instance again from its data set.")
 @click.option("--quiet", is_flag=True, help="Print only what was rejected, and the counts.")
 @click.pass_obj
 def verify(directory: Path | None, part: str, afresh: bool, sources: bool, quiet: bool) -> None:
@@ -146,7 +144,7 @@ def show(directory: Path | None, name: str, out: Path | None) -> None:
 @click.argument("name")
 @click.option(
     "--of", "what", type=click.Choice(("beyond", "bound", "solution")),
-    help="What to make again.  [default: the bound beyond the one that is kept, if any]",
+    help="Which result to reproduce.  [default: the bound beyond the one that is kept, if any]",
 )  # fmt: skip
 @click.pass_obj
 def recipe(directory: Path | None, name: str, what: str | None) -> None:

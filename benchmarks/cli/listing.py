@@ -1,4 +1,4 @@
-"""`boundmark problems | methods | datasets | suites`: what there is to choose from."""
+"""`boundmark problems | methods | datasets | suites`: list what is installed."""
 
 import json
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
 
 
 def _number_of_members(dataset: "Dataset") -> int | None:
-    """Return how many members there are, None where the data set fails to say."""
+    """Return the number of members, None if listing them fails."""
     try:
         return len(_members(dataset))
     except BoundmarkError as error:

@@ -14,7 +14,7 @@ import click
     help="Folder to make; it must be empty or not there.",
 )  # fmt: skip
 def merge(folders: tuple[Path, ...], out: Path) -> None:
-    """Make one results folder of several, e.g. of several hosts, which stay as they are.
+    """Merge results folders, e.g. of several hosts, into a new one; they are not changed.
 
     Of a task that several folders have, the row is kept whose documents are there, that
     ended ok, and of those the latest.

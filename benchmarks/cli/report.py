@@ -37,7 +37,7 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 )
 @click.option(
     "--noise", callback=read_deviations, metavar="FRACTIONS",
-    help="Add what is left of leads over a baseline if times are drawn around their values with "
+    help="Add how leads over a baseline hold up if times are drawn around their values with "
     "these standard deviations, e.g. 0.1,0.2,0.5.",
 )  # fmt: skip
 @click.option(

@@ -176,7 +176,7 @@ def _duration(seconds: float) -> str:
 
 
 def _print_how_to_resume(out: Path, rerun: tuple[str, ...]) -> None:
-    """Print what is stored, and that the same command goes on."""
+    """Print how many tasks are stored, and that the same command resumes the run."""
     from boundmark.problems.errors import BoundmarkError
     from boundmark.reports.stored.store import ResultStore
 
@@ -188,7 +188,7 @@ def _print_how_to_resume(out: Path, rerun: tuple[str, ...]) -> None:
 
 
 def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:
-    """Return what there is to say about best known results, and update a file of them if asked.
+    """Return sentences about best-known results, and update a file of them if asked.
 
     Only what the checker accepts is recorded, whatever the folder held before this run.
     """

@@ -121,7 +121,7 @@ def _in_order(
 
 
 def _check_tool(tool: str, problem: str) -> None:
-    """Refuse a tool in whose words no solution of the problem can be written."""
+    """Refuse a tool that solutions of the problem cannot be written for."""
     from boundmark.benchmarks.presentation import presentation_of
 
     known = presentation_of(problem).tools

@@ -184,7 +184,7 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Keep instance, solutions and certificates in this results folder.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option("--quiet", is_flag=True, help="No progress, and no table cut for it."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
         click.option("--wide", is_flag=True, help="Do not fit tables to the terminal's width."),
     )  # fmt: skip
     shared = {field.name for field in fields(SolvingRequest)} - {"parameters"}

@@ -98,7 +98,7 @@ Job: TypeAlias = Callable[[Mapping[str, Any], Channel], None]
 
 @runtime_checkable
 class WarmingJob(Protocol):
-    """A job whose warm process can do something for a request before the child is forked."""
+    """A job that prepares for a request in the warm process, before the child is forked."""
 
     def warm_up(self, job: Mapping[str, Any]) -> bool:
         """Import what the request needs; return whether anything was imported."""

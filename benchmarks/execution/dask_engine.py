@@ -92,7 +92,7 @@ class DaskEngine:
 
 
 class _Run:
-    """The tasks of one run, as far as they are at the scheduler."""
+    """The tasks of one run that are at the scheduler."""
 
     def __init__(self, client: Client, methods: str, read_instance: ReadInstance) -> None:
         self._client = client
@@ -136,7 +136,7 @@ class _Run:
                     on_outcomes(outcomes)
 
     def _after_error(self, future: "Future[Outcome]", task: Task) -> list[Outcome]:
-        """Return the outcome of a task that no worker finished, none if it runs again."""
+        """Return the outcome of a task that no worker finished, nothing if it is run again."""
         if future.status == "cancelled":
             raise CancelledError
         error = future.exception()

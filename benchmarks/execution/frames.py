@@ -1,4 +1,4 @@
-"""The stream in which a child reports: frames of a JSON header and a body that stays as it is.
+"""The stream of a child's reports: frames of a JSON header and a body of raw bytes.
 
 The receiver can thus forward or drop a document without decoding it. A frame that was cut short,
 because its writer died, is dropped. A receiver trusts nothing: what is no frame, too large, or too

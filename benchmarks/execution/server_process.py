@@ -34,7 +34,7 @@ KILL = b"kill"
 
 
 class _ClientGoneError(Exception):
-    """Nobody is left to report to."""
+    """The process that this one reports to has ended."""
 
 
 def main(control_descriptor: str, lifeline_descriptor: str, job_module: str, argument: str) -> int:

@@ -67,7 +67,7 @@ class Task:
 
 
 def producer_of(method: str, version: int) -> str:
-    """Return the producer of what a method reports, e.g. ``"certify 12"``.
+    """Return the name under which a method's reports are stored, e.g. ``"certify 12"``.
 
     That is the method that a task names, whatever others it runs.
     """
@@ -145,11 +145,11 @@ class Outcome:
     environment: Mapping[str, Any] | None
 
     def stored_solution(self) -> dict[str, Any] | None:
-        """Return the solution as it is stored: under the name of the task's method."""
+        """Return the solution with the task's method as its producer, as it is stored."""
         return self._stored(self.solution)
 
     def stored_certificate(self) -> dict[str, Any] | None:
-        """Return the certificate as it is stored: under the name of the task's method."""
+        """Return the certificate with the task's method as its producer, as it is stored."""
         return self._stored(self.certificate)
 
     def _stored(self, document: bytes | None) -> dict[str, Any] | None:

@@ -205,7 +205,7 @@ class _Arrival:
 
 
 class Reports:
-    """The reports of a task, as far as they are still of interest.
+    """The best reports of a task so far.
 
     Parameters
     ----------

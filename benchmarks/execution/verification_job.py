@@ -52,7 +52,7 @@ def prepare(checker: str) -> Job:
 
 
 def accepted(instance: dict[str, Any], item: Frame) -> tuple[str, str]:
-    """Return which package accepts a certificate, or an empty text and why none does."""
+    """Return the package that accepts a certificate, or an empty text and why all refuse it."""
     from boundmark.benchmarks.execution.accepted_kinds import acceptance
 
     document = json.loads(item.body)
@@ -64,7 +64,7 @@ def accepted(instance: dict[str, Any], item: Frame) -> tuple[str, str]:
 def refusal(
     checker: Checker | Any, instance: dict[str, Any], instance_sha256: str, item: Frame
 ) -> str | None:
-    """Return why a document is not what was reported, None if it is."""
+    """Return why a document is refused, None if it is accepted and states what was reported."""
     try:
         document = json.loads(item.body)
         if canonical_json(document).encode() != item.body:

@@ -55,7 +55,7 @@ class CheckedInstance:
 
 @dataclass(frozen=True)
 class CheckedSolution:
-    """An accepted solution: whose it is, its recomputed cost, and who found it, if it says so."""
+    """An accepted solution: its instance, recomputed cost, and producer if it names one."""
 
     instance_sha256: str
     objective: int
@@ -64,7 +64,7 @@ class CheckedSolution:
 
 @dataclass(frozen=True)
 class CheckedCertificate:
-    """An accepted certificate: whose it is, the bound that it states and proves, and by whom."""
+    """An accepted certificate: its instance, the bound that it proves, and its producer."""
 
     instance_sha256: str
     kind: str

@@ -119,7 +119,7 @@ def _maker(problem: str, dataset: str, member: str, device: str) -> Make:
 
 
 def _fault(make: Make, params: Any, digest: Any) -> str | None:
-    """Return why an instance is not what its rows say; None if it is."""
+    """Return why an instance contradicts its rows; None if it agrees with them."""
     try:
         made = make(json.loads(params))
         found = made.sha256

@@ -78,7 +78,7 @@ def instance_and_solution(
 
 
 def _of_text(path: Path, chosen: Choice) -> GivenSolution | None:
-    """Return the solution that is written in the words of another tool, in a file or as it is."""
+    """Return the solution in another tool's format, from a file or from the text itself."""
     table = chosen.problem.table
     if table is None or table.of_text is None or path.suffix.lower() == ".csv":
         return None

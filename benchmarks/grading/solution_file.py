@@ -268,7 +268,7 @@ def _numbers(names: Sequence[str]) -> dict[str, int]:
 
 
 def _value(cell: object, column: str, name: str, largest: int, known: Sequence[str]) -> int:
-    """Return the number that a cell means: one of those that have names, or any integer."""
+    """Return the number that a cell stands for: by its name, or as an integer."""
     if not known:
         return _integer(cell, column, name, largest)
     number = _node(cell, _numbers(known), len(known))

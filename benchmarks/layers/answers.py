@@ -1,4 +1,4 @@
-"""An assignment of layers: a line for each stage, and what it waits for."""
+"""Print an assignment of layers: a line for each stage, with what it waits for."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Takes from a results folder what is better than the library, and nothing else."""
+"""Add to the library the results of a folder that are better than its own."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -154,7 +154,7 @@ class _Adding:
         self.changes: dict[str, _Change] = {}
 
     def consider(self, what: What, row: Mapping[Any, Any]) -> bool:
-        """Take the solution or bound of a row if it is better than what is known.
+        """Take the solution or bound of a row if it is better than the known one.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""An entry of the library: what is known of one instance, and who found it."""
+"""An entry of the library: the best-known results of one instance, and who found them."""
 
 import json
 import re
@@ -20,7 +20,7 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Find:
-    """A best-known solution or bound: what it is worth, and how it was found.
+    """A best-known solution or bound: its value, and how it was found.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Past:
 
     @classmethod
     def of(cls, what: What, find: Find) -> "Past":
-        """Return what is left of a solution or bound that is replaced."""
+        """Return the note kept of a solution or bound that was replaced."""
         return cls(what, find.value, find.method, find.method_version, find.date, find.by)
 
 
@@ -271,7 +271,7 @@ _TYPES: Mapping[Any, tuple[type, ...]] = {
 
 
 def _made(kind: Any, record: Mapping[str, Any]) -> Any:
-    """Return a dataclass of values whose types are those declared."""
+    """Make a dataclass of values, and check their types against its declaration."""
     for field in fields(kind):
         value, expected = record[field.name], _TYPES.get(field.type)
         is_odd_bool = isinstance(value, bool) and field.type is not bool

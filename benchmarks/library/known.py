@@ -82,7 +82,7 @@ def known_results(
     seconds: float,
     check_time: CheckTime = CheckTime(),
 ) -> KnownResults | None:
-    """Return what a library knows of an instance; None if it knows nothing.
+    """Return a library's checked results of an instance; None if it has none.
 
     A library that is damaged does no harm: what the checker rejects is left out, and said.
 

@@ -65,7 +65,7 @@ class Part:
 
 @dataclass
 class Verified:
-    """Counts of what was seen.
+    """Counts of entries and documents that were checked.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Verified:
 
     @property
     def sentence(self) -> str:
-        """All of that in words, but for what is rejected."""
+        """A sentence with the counts, without rejections."""
         by_recipe = f"; {count(self.recipes, 'better bound')} by recipe, not checked"
         return (
             f"{count(self.instances, 'instance')}, {self.optimal:,} proven optimal: "

@@ -24,10 +24,15 @@ BUSY = 0.5
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("solution", type=click.Path(path_type=Path))
-@click.option("-k", "--k", metavar="INTEGER", help="Number of stages, if not as many as it uses.")
+@click.option(
+    "-k",
+    "--k",
+    metavar="INTEGER",
+    help="Number of stages; by default, as many as the partition uses.",
+)
 @click.option(
     "--device", metavar="NAME|FILE",
-    help="Whose costs are compared, e.g. the times that `boundmark profile` stored.",
+    help="Device or file of times whose predicted costs are compared, e.g. of `boundmark profile`.",
 )  # fmt: skip
 @dim_option
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,

@@ -16,13 +16,18 @@ from boundmark.benchmarks.cli.options import dim_option
 )  # fmt: skip
 @click.option(
     "--problem", type=click.Choice(["pipeline", "placement"]), default="pipeline",
-    show_default=True, help="What the solution is of.",
+    show_default=True, help="Problem that the solution is for.",
 )  # fmt: skip
 @click.option(
     "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the parts' models.",
 )  # fmt: skip
-@click.option("-k", "--k", metavar="INTEGER", help="Number of stages, if not as many as it uses.")
+@click.option(
+    "-k",
+    "--k",
+    metavar="INTEGER",
+    help="Number of stages; by default, as many as the partition uses.",
+)
 @click.option("--device", metavar="NAME|FILE", help="Device or cluster of the solution.")
 @dim_option
 @click.option(

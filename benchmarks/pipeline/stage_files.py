@@ -148,7 +148,7 @@ def written(cut: CutModel | CutPlacement, folder: Path) -> list[Path]:
 
 
 def _refuse_others(folder: Path, stages: list[int]) -> None:
-    """Refuse a folder in which more stages would lie than there are now."""
+    """Refuse a folder with files of stages that this solution does not have."""
     from boundmark.problems.errors import StoreError
 
     ours = {f"stage-{stage}.onnx" for stage in stages}

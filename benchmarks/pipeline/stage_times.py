@@ -171,7 +171,7 @@ def _median(values: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class _Pipeline:
-    """The processes as whoever runs the model sees them.
+    """The processes of a pipeline, as the caller uses them: inputs go in, outputs come out.
 
     Attributes
     ----------
@@ -292,7 +292,7 @@ def _needed_behind(stages: Sequence[Path]) -> list[frozenset[str]]:
 
 @dataclass(frozen=True)
 class _Stage:
-    """What a stage's process is told: paths, processors, and which tensors it hands on."""
+    """The arguments of a stage's process: paths, processors, and the tensors that it hands on."""
 
     path: Path
     processors: tuple[int, ...]

@@ -37,7 +37,7 @@ def facts(answer: Answer) -> dict[str, Any]:
 
 
 def names_in_order(instance: SlicingInstance, plan: SlicingPlan) -> list[str] | None:
-    """Return the operators as they run; None if that is the order of the instance."""
+    """Return the operators in execution order; None if that is the instance's own order."""
     if plan.order is None:
         return None
     return [instance.graph.names[operator] for operator in plan.order.tolist()]

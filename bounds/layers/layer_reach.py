@@ -286,7 +286,7 @@ def traced(rest: Rest, found: Reached) -> LayerAssignment:
 
 
 def assignment(step: Step) -> LayerAssignment:
-    """Return the assignment whose first stage a step is."""
+    """Return the assignment that begins with a step's stage."""
     devices: list[int] = []
     at: Step | None = step
     while at is not None and at.after is not None:

@@ -203,7 +203,7 @@ class DownsetSearch:
                 section.learn(least_memory(section.part, is_spent))
 
     def _report_bound(self) -> None:
-        """Report the bound, as a certificate as far as the checker can repeat the searches."""
+        """Report the bound, with a certificate if the checker can repeat the searches."""
         prices: dict[int, Rows] = {}
         searches = []
         steps_left = limits.MOST_SEARCH_STEPS

@@ -1,4 +1,4 @@
-"""`operator-memory`: what is in memory while an operator runs, whatever the order.
+"""`operator-memory`: the memory that an operator needs while it runs, in any order.
 
 Its inputs and its output are, and every tensor between what must come before it and what must come
 after it. It is `live-cut` without cuts, which the checker computes by itself.

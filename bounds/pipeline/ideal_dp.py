@@ -333,7 +333,7 @@ class PlainIdealSearch:
                     yield cost, after
 
     def _before(self, k: int, threshold: int) -> dict[int, int] | None:
-        """Return the down-set before each that k stages reach, None if they do not reach the end.
+        """Return each reached down-set's predecessor, None if k stages do not reach the end.
 
         Breadth first, so that each is reached with the fewest stages.
         """

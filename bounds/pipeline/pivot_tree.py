@@ -363,7 +363,7 @@ def run(
 
 
 def widest_span(graph: PipelineGraph, settings: PivotSettings = PivotSettings()) -> int | None:
-    """Return the node that tensors of most transfer lead past; None if there are none.
+    """Return the node that edges of most transfer span; None if no edge spans a node.
 
     Much comes before it and much after: beside a single large tensor there is little to say.
     """

@@ -157,7 +157,7 @@ class ShareTable:
 
 
 def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | None:
-    """Return positions whose io bounds refute a threshold, or None if all of them do not.
+    """Return positions whose io bounds refute a threshold, None if all together do not.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ class Block:
 
     @property
     def common_parameters(self) -> int:
-        """Parameters of what chooses experts, and of the network beside them."""
+        """Parameters of the router and of the shared experts."""
         return self.width * self.experts + (3 if self.is_gated else 2) * self.width * self.common
 
     @property
@@ -226,7 +226,7 @@ class Transformer(LayerModel):
         return round(self._read(number, parameters, workload))
 
     def _read(self, number: int, parameters: float, workload: Workload) -> float:
-        """Return the bytes of a layer's parameters as they are read."""
+        """Return the bytes of a layer's parameters that a pass reads."""
         if workload.phase == TRAINING:
             return parameters * ACTIVATION_BYTES
         if not workload.weight_bits and number in self.sizes:

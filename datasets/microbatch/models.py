@@ -558,7 +558,7 @@ def _slowest(stages: Sequence[_Stage]) -> float:
 
 
 def _quickest(costs: Costs, group: int, others: int, memory: float) -> list[_Stage]:
-    """Return stages of which the slowest is as quick as can be, with what fits.
+    """Return the stages that fit and whose slowest is quickest.
 
     Parameters
     ----------

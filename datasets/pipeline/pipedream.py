@@ -61,7 +61,7 @@ def is_profile(content: bytes) -> bool:
 
 
 def load_profile(path: str | Path) -> PipelineGraph:
-    """Read a graph; a tick is a nanosecond, and nodes are numbered as they are listed.
+    """Read a graph; ticks are nanoseconds, and nodes keep the order of the file.
 
     Work is the forward time. If the backward pass is folded, it is the time of both, tensors pass
     both ways, and a stage keeps gradients and activations of one micro-batch. A tensor takes its

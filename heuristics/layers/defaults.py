@@ -219,7 +219,7 @@ def megatron_outer(
 
 
 def uniform_counts(layers: int, stages: int) -> list[int]:
-    """Return equal counts, of which the first ones are larger by one if need be."""
+    """Return equal counts; the first ones are larger by one if there is a remainder."""
     return [layers // stages + (at < layers % stages) for at in range(stages)]
 
 

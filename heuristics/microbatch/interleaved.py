@@ -97,7 +97,7 @@ def published_orders(
 def _alternating(
     forward: list[tuple[int, int]], backward: list[tuple[int, int]], ahead: int
 ) -> list[tuple[int, int]]:
-    """Return `ahead` forward turns, then forward and backward alternately, then what is left."""
+    """Return `ahead` forward turns, then forward and backward in turn, then the remaining ones."""
     if not backward:
         return forward
     pairs = list(zip(forward[ahead:], backward, strict=False))

@@ -80,7 +80,7 @@ def _order_what_is_forced(
     old: IntArray,
     used: IntArray,
 ) -> int:
-    """Order the pairs on a device of which only one order is left."""
+    """Fix each pair on a device that has only one possible order left."""
     has_changed = True
     while has_changed:
         has_changed = False

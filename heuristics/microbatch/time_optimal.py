@@ -15,7 +15,7 @@ from boundmark.problems.microbatch.measures import peak_memory
 def run(
     instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, *, memory: str
 ) -> None:
-    """Bisect over makespans; report what Z3 finds, and claim what it refutes.
+    """Bisect over makespans: report schedules that Z3 finds, and claim bounds that it refutes.
 
     Parameters
     ----------

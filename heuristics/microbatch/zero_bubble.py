@@ -53,7 +53,7 @@ def _turns(stage: Stage, in_flight: int, delay: int) -> list[tuple[int, int]]:
 
 
 def _fits(instance: MicrobatchInstance, stage: Stage, in_flight: int, delay: int) -> bool:
-    """Whether the device can hold what is in flight and what waits for its weight block."""
+    """Whether the device has memory for micro-batches in flight or waiting for a weight block."""
     turns = _turns(stage, in_flight, delay)
     alone = Pattern((tuple(turns),))
     order = alone.orders(alone.micro_batches)[0]

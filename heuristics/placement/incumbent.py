@@ -77,7 +77,7 @@ class PlacementIncumbent(Incumbent[PlacementSchedule]):
         return PlacementSchedule(devices, self._starts, rows[by_key])
 
     def _has_room(self, devices: IntArray) -> bool:
-        """Whether devices have room for what is live in the schedule that was simulated last."""
+        """Whether devices have room for the live tensors of the schedule simulated last."""
         graph = self._checked.graph
         if not graph.is_live or (memory_held(graph, devices) + self._live <= graph.capacity).all():
             return True

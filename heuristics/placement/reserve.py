@@ -29,7 +29,7 @@ Run = Callable[..., None]
 
 @dataclass(frozen=True, eq=False)
 class ReservedInstance(PlacementInstance):
-    """An instance of which the devices show less memory than they have.
+    """An instance whose devices state less memory than they have.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ def run(
 
 
 def least_memory_order(graph: SlicingGraph, budget: Budget) -> IntArray:
-    """Return the best order that `btsearch` finds, shape (N,); that of the graph if none."""
+    """Return the best order that `btsearch` finds, or else that of the graph, shape (N,)."""
     found = _Last(frozen(np.arange(graph.nodes)))
     search = methods("ordering")["btsearch"]
     search.run(ordering_instance(graph), budget, 1, found, **search.params)

@@ -44,7 +44,7 @@ class TextParameter:
         return self.check(text)
 
     def check(self, value: object) -> str:
-        """Return the value if it is a text; what it says is read with the model."""
+        """Return the value if it is a text; its content is checked when the model is read."""
         if not isinstance(value, str) or len(value) > 1000:
             raise InvalidInputError(f"{self.name} is {quoted(value)}; expected {self.expected}.")
         return value
@@ -59,7 +59,7 @@ def _instance(
     devices: str, memory_percent: int, phase: str, batch: int, context: int, weight_bits: int,
     cache_bits: int, costs: str, layers: str,
 ) -> LayersInstance:  # fmt: skip
-    """Return an instance; what the chain was made of is kept with it, as far as it was given."""
+    """Return an instance, together with the given options that its chain was made with."""
     given: dict[str, int | str] = {
         "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
         "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits, "costs": costs,

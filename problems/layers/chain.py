@@ -126,7 +126,7 @@ class LayerChain:
         return kept + in_flight * int(self.held[first:end].sum())
 
     def check_memory(self) -> None:
-        """Refuse a chain of which a layer fits nowhere, or that is larger than all memory.
+        """Refuse a chain with a layer that fits on no device, or larger than all memory.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class LayerChain:
             seen |= {i, j}
 
     def _check_total(self) -> None:
-        """Refuse costs of which sums would not stay exact everywhere."""
+        """Refuse costs so large that sums of them could be inexact."""
         slowest = int(self.time.max(axis=0).astype(object).sum())
         moved = int(self.transfer.max(axis=0).astype(object).sum()) if self.layers > 1 else 0
         if slowest + moved > LARGEST_TOTAL:

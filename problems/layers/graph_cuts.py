@@ -23,7 +23,7 @@ class GraphLayers(LayerModel):
 
     @property
     def dtype(self) -> str:  # type: ignore[override]
-        """In which the graph computes."""
+        """The graph's main element type."""
         return self.graph.dtype
 
     @property

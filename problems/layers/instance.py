@@ -1,4 +1,4 @@
-"""An instance of `layers`: a chain, devices, and what is minimised."""
+"""An instance of `layers`: a chain, devices, and the objective."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -105,7 +105,7 @@ class LayersInstance(StoredInstance):
 
     @property
     def parameters(self) -> dict[str, int | str]:
-        """What is minimised, how devices may be ordered, and what the chain was made of."""
+        """The objective, the order of devices, and the options that the chain was made with."""
         return {
             "goal": self.goal,
             "device_order": self.device_order,

@@ -17,7 +17,7 @@ TRAINING_FACTOR = 3
 
 @dataclass(frozen=True)
 class Workload:
-    """What a model does, as far as the user has said so.
+    """The workload of a model: those of its options that the user has given.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class LayerFacts:
 
 
 class LayerModel(ABC):
-    """A model whose layers depend on what it does; what files of models are read as.
+    """A model, as read from a file, whose layers depend on the workload.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class LayerModel(ABC):
 
     @property
     def outer(self) -> tuple[int, int]:
-        """How many layers at both ends are none of the repeated ones."""
+        """The number of layers before and after the repeated ones."""
         return (0, 0)
 
     @abstractmethod

@@ -294,7 +294,7 @@ _READERS: tuple[tuple[str, Callable[[str, LayersInstance], list[int]]], ...] = (
 
 
 def _from_names(text: str, instance: LayersInstance) -> LayerAssignment | None:
-    """Return what a device map means, or lists of names by device; None for other objects."""
+    """Read a device map, or lists of names by device; return None for other objects."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -4,7 +4,7 @@ from boundmark.problems.microbatch.layout import BlockLayout
 
 
 def forward_partners(layout: BlockLayout) -> dict[int, int]:
-    """Return the forward block of each backward block, as far as they pair up.
+    """Return the forward block of each backward block that has one.
 
     A backward block belongs to a forward block on the same devices whose result it needs. What is
     left on the same devices is paired from the outside in: the last backward block with the first
@@ -31,7 +31,7 @@ def forward_partners(layout: BlockLayout) -> dict[int, int]:
 
 
 def backward_partners(layout: BlockLayout) -> dict[int, int]:
-    """Return the backward block of each block of kind weight, as far as they pair up.
+    """Return the backward block of each block of kind weight that has one.
 
     It is the one on the same devices whose result the block needs.
     """

@@ -191,7 +191,7 @@ def _homes_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
 
 
 def _gradients_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
-    """Return how long the gradient of each node's output takes: of those that come back, the most.
+    """Return the transfer of the gradient of each node's output: the largest that comes back.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def grouped(graph: PipelineGraph, groups: Sequence[int]) -> PipelineGraph:
 def within_memory(
     graph: PipelineGraph, sizes: npt.NDArray[np.int64], capacity: int
 ) -> PipelineGraph:
-    """Return the graph of which a stage holds so many bytes: more never pays, however fast it is.
+    """Return the graph for stages whose memory holds so many bytes of parameters.
 
     What does not fit is streamed, as parameters are, and a unit of it takes longer than all work
     and all transfers. The unit is the smallest power of two bytes for which costs stay within

@@ -83,7 +83,7 @@ WIDER = {
 
 
 def _substitute(device: Device, dtype: str) -> str:
-    """Return the type in which a device computes in place of one that it has no rate for.
+    """Return the element type that a device uses instead of one that it has no rate for.
 
     That is the next wider one that it has a rate for; the same type where it has that or none.
     """

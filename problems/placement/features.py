@@ -40,7 +40,7 @@ def to_json(graph: PlacementGraph) -> dict[str, Any]:
 
 
 def from_json(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return types and shapes as arguments of `PlacementGraph`, as far as the instance has them.
+    """Return the stored types and shapes, if any, as arguments of `PlacementGraph`.
 
     Raises
     ------

@@ -198,7 +198,7 @@ class PlacementGraph:
 
 
 def with_kept_outputs(graph: PlacementGraph) -> PlacementGraph:
-    """Return a graph of which operators take memory for all that they write, all the time.
+    """Return a graph whose operators hold memory for their outputs all the time.
 
     That is model `parameters+outputs` ([MOIRAI24], Equation 5).
     """

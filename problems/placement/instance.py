@@ -127,7 +127,7 @@ class PlacementInstance(StoredInstance):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Whether consumers share transfers, and what is not as usual.
+        """The sharing of transfers, and all other parameters that differ from their defaults.
 
         That is which operators were fused, that tensors take memory while they are live, and
         features.
@@ -279,7 +279,7 @@ class PlacementInstance(StoredInstance):
 
 
 def _with_room(graph: PlacementGraph) -> PlacementGraph:
-    """Return a graph whose operators are not supported where what they read and write has no room.
+    """Return a graph without support for operators where their inputs and outputs do not fit.
 
     That changes no schedule that keeps to the memory.
     """

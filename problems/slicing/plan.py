@@ -74,7 +74,7 @@ LARGEST_PART = 2**31
 
 
 def _plan(rows: Sequence[Row], instance: "SlicingInstance") -> SlicingPlan:
-    """Return the plan in which devices take so many indices, in the order of the devices.
+    """Return the plan that gives devices, in their order, these numbers of indices.
 
     Devices that an operator has no row for compute nothing of it.
     """

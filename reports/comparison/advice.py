@@ -152,7 +152,7 @@ def clock_ratios(pairs: Pairs) -> list[PairedRatio]:
 
 
 def version_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
-    """Yield how the results of each method changed whose version did, in the mean of its tasks.
+    """Yield the mean change of the results of each method with a new version.
 
     Single tasks of such a method decide nothing. It is worse if the geometric mean of its
     repeatable costs or bounds is, beyond the 95 % interval over instances and the tolerance.

@@ -22,7 +22,7 @@ NAME = ["problem", "dataset", "instance", "device", "parameters", "method", "see
 
 @dataclass(frozen=True)
 class Pairs:
-    """The tasks of two runs, as far as both have them.
+    """The tasks that two runs have in common.
 
     Attributes
     ----------

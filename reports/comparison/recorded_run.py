@@ -30,7 +30,7 @@ from boundmark.reports.stored.supported import COLUMNS
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run as it is compared.
+    """A run to compare: its rows, and where they come from.
 
     Attributes
     ----------

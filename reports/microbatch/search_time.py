@@ -1,4 +1,4 @@
-"""Search time, and how often it is that of modulo scheduling (the form of [TESSEL24], Figure 9)."""
+"""Search time, and its ratio to that of modulo scheduling (the form of [TESSEL24], Figure 9)."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,4 +1,4 @@
-"""The report as Markdown whose lines stay the same where the results do."""
+"""Write the report as Markdown that changes only where results change."""
 
 from boundmark.reports.pages.page import Cell, Page, Section, Table
 from boundmark.reports.plots.plot import Plot

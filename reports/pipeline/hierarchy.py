@@ -81,7 +81,7 @@ def normalisers(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def ran_levels(tasks: pd.DataFrame) -> tuple[Level, ...]:
-    """Return the programs of which there are tasks."""
+    """Return the programs that have tasks."""
     return tuple(level for level in PROGRAMS if is_run_of(tasks["method"], level.methods).any())
 
 

@@ -26,7 +26,7 @@ LEFT_INCHES, RIGHT_INCHES = 0.6, 0.2
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot as it is stored and shown.
+    """A drawn plot, as SVG and perhaps as PNG.
 
     Attributes
     ----------

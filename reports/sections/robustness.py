@@ -1,4 +1,4 @@
-"""The section on what is left of leads over a baseline if times are not what they should be."""
+"""The section on leads over a baseline when times are perturbed."""
 
 from collections.abc import Callable
 from typing import Any

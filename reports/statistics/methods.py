@@ -153,7 +153,7 @@ def signed_rank_p(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
 
 
 def _exact_p(doubled: npt.NDArray[np.int64], above: int) -> float:
-    """Return the share of all signs whose rank sum is at least as far from the middle, at most 1.
+    """Return the exact two-sided p-value of a signed-rank sum.
 
     Parameters
     ----------

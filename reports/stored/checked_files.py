@@ -65,7 +65,7 @@ def file_state(status: os.stat_result) -> FileState:
 
 @dataclass(frozen=True)
 class Remembering:
-    """What is remembered of files.
+    """Settings of which files are remembered.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class CheckedFiles:
         return pd.concat([kept, as_frame(pa.Table.from_arrays(arrays, schema=COLUMNS))])
 
     def _places(self, names: "pd.Series[str]") -> npt.NDArray[np.intp]:
-        """Return the place of each file that is as it is remembered, -1 for others."""
+        """Return the place of each file that has not changed since, -1 for others."""
         places = places_in(names, self._known["name"])
         asked = np.unique(places[places >= 0])
         asked = asked[~self._asked[asked]]

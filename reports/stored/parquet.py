@@ -1,4 +1,4 @@
-"""Read Parquet files that anybody may have written within a known memory; write a report's own.
+"""Read untrusted Parquet files within a known memory, and write a report's own.
 
 A few kilobytes of Parquet can stand for any amount of memory: pages are compressed, and a long text
 that a million rows share is stored once. So the size that a file states is looked at first, texts

@@ -21,7 +21,7 @@ SHORT = 10
 
 @dataclass(frozen=True)
 class RunLabel:
-    """A label that tells a run from others, as far as it is known.
+    """The known parts of a label that tells a run from others.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ NO_TRACES = as_frame(TRACES.empty_table())
 
 @dataclass(frozen=True)
 class SupportedResults:
-    """A folder's rows and traces as far as documents support them.
+    """A folder's rows and traces, without values that no document supports.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ def _is_known(
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the documents of a folder, as far as that is needed."""
+    """Reads those documents of a folder that are not known to be unchanged."""
 
     root: str
     files: CheckedFiles

@@ -1,4 +1,4 @@
-"""What is left of solutions' leads over a baseline if times are drawn around their values."""
+"""Leads of solutions over a baseline when times are drawn around their values."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -65,7 +65,7 @@ if not TYPE_CHECKING:
     # Type checkers know the names from above, and others they refuse.
 
     def __getattr__(name: str) -> Any:
-        """Import what is used for the first time: importing the package takes next to no time."""
+        """Import the module of a name on first use, so that the package imports at once."""
         if name == "__version__":
             from importlib.metadata import version
 

@@ -71,7 +71,7 @@ def write(recipe: Recipe, out: Path) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of what the modules come from."""
+    """Return the versions of Python and of the packages that the models come from."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

@@ -20,7 +20,7 @@ IS_GRADIENT = "is_gradient"
 
 @runtime_checkable
 class RecordedTensor(Protocol):
-    """What is known of a tensor in a program: that of torch, or of `torch_program`."""
+    """The metadata of a tensor in a program of torch or of `torch_program`."""
 
     @property
     def shape(self) -> Iterable[Any]:
