@@ -252,7 +252,7 @@ class _Recognition:
         return None
 
     def _above(self, node: int) -> Iterator[int]:
-        """Yield the tensors above an operator, nearest first, through elementwise steps and means."""
+        """Yield the tensors above an operator, nearest first, through elementwise steps."""
         pending, seen = list(self._computed(node)), set[int]()
         for _ in range(LONGEST):
             if not pending:
