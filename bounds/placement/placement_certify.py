@@ -32,7 +32,7 @@ def _search_and_price(
     best = Best.before(instance, progress)
     closing = series.ClosingIn.of(instance, budget, best, "series")
     # Where memory is short or the chain leaves something out, prices need time, too.
-    series.search(closing, budget.part(1.0 if closing.sees_all else 0.5))
+    closing = series.search(closing, budget.part(1.0 if closing.sees_all else 0.5))
     if not (closing.sees_all or best.is_proven or budget.is_spent()):
         path_prices.report_with_modules(instance, closing, budget, best)
 

@@ -7,6 +7,9 @@ as a whole, which single moves cannot where transfers are expensive. Where the d
 some of its operators come back in exchange. A step is accepted if the makespan grows by no more
 than the temperature times a logarithm of a random number. Placements are scheduled with the
 priorities with which the best one was.
+
+Models repeat layers. Some steps are made in all copies of a layer at once, or give all copies the
+devices of one of them; see `repeats`.
 """
 
 import math
@@ -17,6 +20,7 @@ import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+from boundmark.heuristics.placement.repeats import Repeats
 from boundmark.heuristics.placement.reserve import leaving_room
 from boundmark.heuristics.placement.room import has_room
 from boundmark.heuristics.placement.starts import constructed
@@ -45,6 +49,10 @@ class PlacementSearchSettings:
     short, mean_length, longest
         Probability that a run is short, and its mean length then; the length of the longest runs,
         as a fraction of all operators.
+    repeated
+        Probability that a step is made in all layers like its own.
+    copied
+        Probability that a step gives all layers the devices that a run of operators has in one.
     """
 
     hottest: float = 0.005
@@ -55,6 +63,8 @@ class PlacementSearchSettings:
     short: float = 0.5
     mean_length: float = 4.0
     longest: float = 0.25
+    repeated: float = 0.5
+    copied: float = 0.1
 
 
 DEFAULTS = PlacementSearchSettings()
@@ -65,10 +75,19 @@ def moved(
     devices: IntArray,
     generator: np.random.Generator,
     settings: PlacementSearchSettings = DEFAULTS,
+    repeats: Repeats | None = None,
 ) -> IntArray | None:
-    """Return the placement after a random step, None if a device lacks support or room."""
+    """Return the placement after a random step, None if a device lacks support or room.
+
+    Parameters
+    ----------
+    repeats
+        Where layers are repeated; None to make each step in one place.
+    """
     graph = instance.graph
     changed = devices.copy()
+    if repeats is not None and generator.random() < settings.copied:
+        return _copied(instance, devices, generator, repeats)
     if graph.dag.edges and generator.random() < settings.to_neighbour:
         edge = int(generator.integers(graph.dag.edges))
         ends = int(graph.dag.sources[edge]), int(graph.dag.targets[edge])
@@ -84,6 +103,10 @@ def moved(
             changed[run] = devices[order[beside]]
         else:
             changed[run] = int(generator.integers(graph.devices))
+    if repeats is not None and generator.random() < settings.repeated:
+        twins = repeats.order[repeats.twins(int(repeats.place[run[0]]), len(run))]
+        changed[twins] = changed[run]
+        run = twins.ravel()
     if (changed == devices).all() or not graph.is_supported[run, changed[run]].all():
         return None
     if (memory_held(graph, changed) <= graph.capacity).all():
@@ -98,6 +121,22 @@ def moved(
     enough = 1 + int(np.searchsorted(np.cumsum(graph.memory[others]), excess))
     changed[others[:enough]] = devices[run[0]]
     return changed if has_room(instance, changed) else None
+
+
+def _copied(
+    instance: PlacementInstance, devices: IntArray, generator: np.random.Generator, repeats: Repeats
+) -> IntArray | None:
+    """Return the placement after a run's devices are those of all runs like it."""
+    at = int(generator.integers(instance.nodes))
+    longest = max(1, min(int(repeats.period[at]), instance.nodes - at))
+    length = int(math.exp(generator.uniform(0.0, math.log(longest)))) if longest > 1 else 1
+    # Whole layers are most of what is worth copying.
+    length = longest if generator.random() < 0.5 else length
+    changed = devices.copy()
+    twins = repeats.order[repeats.twins(at, length)]
+    changed[twins] = devices[twins[0]]
+    is_same = (changed == devices).all()
+    return None if is_same or not has_room(instance, changed) else changed
 
 
 def _length(nodes: int, generator: np.random.Generator, settings: PlacementSearchSettings) -> int:
@@ -124,6 +163,8 @@ def anneal(
     """
     time = budget.remaining()
     done, current_round = 0, -1
+    layers = Repeats(instance.graph)
+    repeats = layers if layers.period.any() else None
     current, cost, priority = best.solution.devices, best.cost, best.priority
     while not budget.is_spent() and best.cost > 0 and (not evaluations or done < evaluations):
         spent = done / evaluations if evaluations else 1 - budget.remaining() / time
@@ -132,7 +173,7 @@ def anneal(
             current_round = int(new_round)
             current, cost, priority = best.solution.devices, best.cost, best.priority
         done += 1
-        changed = moved(instance, current, generator, settings)
+        changed = moved(instance, current, generator, settings, repeats)
         if changed is None:
             continue
         heat = settings.hottest * (settings.coldest / settings.hottest) ** progress

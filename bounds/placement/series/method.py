@@ -8,7 +8,7 @@ steps than the round before.
 import itertools
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -60,6 +60,9 @@ class SeriesSettings:
         Certificates of so few steps are worth a check even if the time is up.
     tried_below
         Lower thresholds tried once a search is cut off, each in the middle of what is open.
+    larger
+        Operators of well searched modules of further chains, where the first one leaves something
+        out and time is left. What lies beside short modules may be inside of longer ones.
     chain, certificate
         Those of the chain and of its certificate.
     """
@@ -70,6 +73,7 @@ class SeriesSettings:
     seconds_per_step: float = 0.6e-6
     least_steps: int = 2**20
     tried_below: int = 1
+    larger: tuple[int, ...] = (126,)
     chain: ChainSettings = field(default_factory=ChainSettings)
     certificate: CertificateSettings = field(default_factory=CertificateSettings)
 
@@ -285,7 +289,27 @@ def run(
     search(ClosingIn.of(instance, budget, best, "series"), budget)
 
 
-def search(closing: ClosingIn, budget: Budget) -> None:
-    """Search the modules for a part of the time, and report what they prove."""
+def search(closing: ClosingIn, budget: Budget) -> ClosingIn:
+    """Search the modules for a part of the time, and report what they prove.
+
+    Returns
+    -------
+    ClosingIn
+        The chain that proves most, the given one or another one of longer modules.
+    """
     closing.budget = budget.part(closing.settings.searching)
     closing.run()
+    found = closing
+    for size in closing.settings.larger:
+        if closing.sees_all or closing.best.is_proven or closing.budget.is_spent():
+            break
+        chain = replace(closing.settings.chain, well_searched=size)
+        settings = replace(closing.settings, chain=chain)
+        other = ClosingIn.of(
+            closing.instance, closing.budget, closing.best, closing.producer, settings
+        )
+        if [part.last for part in other.parts] != [part.last for part in closing.parts]:
+            other.checked_by = closing.checked_by
+            other.run()
+            found = max(found, other, key=lambda one: one.bound)
+    return found

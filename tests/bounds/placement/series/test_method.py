@@ -305,3 +305,23 @@ def test_what_layers_share_is_left_out_as_a_whole() -> None:
         assert certificate.total(kept, duration) >= needed
     assert not any(part.proofs for part in certificate.lowered(closing.parts, duration, 0))
     assert closing.bound == bound
+
+
+def test_longer_modules_hold_what_is_beside_short_ones() -> None:
+    """Branches that are joined one by one: a chain of joins leaves out all of them but one."""
+    edges = [(0, 1), (0, 2), (0, 3), (1, 4), (4, 5), (2, 5), (5, 6), (3, 6)]
+    sample = instance([[1, 1], *[[6, 6]] * 3, *[[1, 1]] * 3], edges, times=[[0, 2, 2, 0]])
+    short = replace(DEFAULT, chain=ChainSettings(well_searched=1))
+    bounds = []
+    for settings in (replace(short, larger=()), short):
+        recorder = Recorder()
+        budget, best = Budget(600), Best(sample, recorder)
+        closing = ClosingIn.of(sample, budget, best, "a test", settings)
+        assert not closing.sees_all
+        found = method.search(closing, budget)
+        assert (found is closing) == (not settings.larger)
+        document = recorder.bounds[-1].to_json()
+        assert document["bound"] == found.bound
+        assert checker.check_certificate(sample.to_json(), document) == found.bound
+        bounds.append(found.bound)
+    assert bounds[0] < bounds[1] == optimum(sample)
