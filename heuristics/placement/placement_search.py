@@ -164,7 +164,7 @@ def anneal(
     time = budget.remaining()
     done, current_round = 0, -1
     layers = Repeats(instance.graph)
-    repeats = layers if layers.period.any() else None
+    repeats = layers if layers.are_most else None
     current, cost, priority = best.solution.devices, best.cost, best.priority
     while not budget.is_spent() and best.cost > 0 and (not evaluations or done < evaluations):
         spent = done / evaluations if evaluations else 1 - budget.remaining() / time

@@ -48,6 +48,11 @@ class Repeats:
         self.kind = kinds(graph)[order]
         self.period = periods(self.kind, settings)
 
+    @property
+    def are_most(self) -> bool:
+        """Whether more than half of all operators are in layers; else, they are chance finds."""
+        return 2 * int(np.count_nonzero(self.period)) > len(self.period)
+
     def twins(self, at: int, length: int) -> IntArray:
         """Return the places of a run and of those like it, whole periods away, shape (m, length).
 

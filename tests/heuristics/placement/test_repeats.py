@@ -25,6 +25,16 @@ def test_a_period_is_the_length_of_a_layer() -> None:
     assert repeats.period.tolist() == [0, *[3] * 14, 0]
 
 
+@pytest.mark.parametrize("layers", [3, 6])
+def test_a_few_equal_operators_are_no_layers(layers: int) -> None:
+    """Three layers behind ten operators that all differ are less than half, six are more."""
+    rows = [*([v, v] for v in range(20, 30)), *[[1, 2], [3, 1], [2, 2]] * layers]
+    sample = instance(rows, [(v, v + 1) for v in range(len(rows) - 1)])
+    repeats = Repeats(sample.graph)
+    assert repeats.period.any()
+    assert repeats.are_most == (layers == 6)
+
+
 def test_layers_of_two_sorts() -> None:
     """As those of an encoder and of a decoder: each has a period of its own."""
     kind = np.array([1, 2, 3] * 10 + [4, 5, 6, 7, 8, 9, 10] * 6)
