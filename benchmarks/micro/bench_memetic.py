@@ -40,7 +40,7 @@ class Moves:
         instance = PipelineInstance(load("watts-strogatz-1"), k)
         order = instance.graph.dag.topological_order
         self.cost, ends = segment_order(instance, order)
-        self.stages = np.array(Partition.from_slices(order, ends).stages)
+        self.stages = np.array(Partition.from_segments(order, ends).stages)
         self.graph, self.walk = kernel_graph(instance.graph), walk_from(instance, self.stages)
         self.state = new_state(np.random.default_rng(1))
 

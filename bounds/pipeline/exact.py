@@ -12,7 +12,7 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.mip import SOLVERS
 from boundmark.bounds.mip.linear_model import LinearModel, RowCollector
 from boundmark.bounds.mip.solving import Search, claim, claim_up_to_best
-from boundmark.bounds.pipeline.quick_partition import quick_partition, sliced
+from boundmark.bounds.pipeline.quick_partition import quick_partition, segmented
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.superblock_columns import (
     SuperblockColumns,
@@ -30,10 +30,10 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 def run_exact(
     instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
 ) -> None:
-    """Report the solver's partitions and bounds; start from a slicing of the graph's order."""
+    """Report the solver's partitions and bounds; start from a segmentation of the graph's order."""
     solve = find("solver", solver, SOLVERS)
     best = Best(instance, progress)
-    start = sliced(instance, instance.graph.dag.topological_order)
+    start = segmented(instance, instance.graph.dag.topological_order)
     best.solution(start)
     columns = exact_columns(instance.graph, instance.k)
     report = partial(claim_up_to_best, "exact", best)

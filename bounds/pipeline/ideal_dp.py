@@ -145,7 +145,7 @@ def _cost_of_even_work(graph: PipelineGraph, k: int) -> int:
     total = np.cumsum(graph.work[order])
     ends = np.searchsorted(total, total[-1] * np.arange(1, k) / k, side="right")
     ends = np.append(np.minimum(ends + 1, graph.dag.nodes), graph.dag.nodes)
-    return PipelineInstance(graph, k).objective(Partition.from_slices(order, ends))
+    return PipelineInstance(graph, k).objective(Partition.from_segments(order, ends))
 
 
 def _with_pendants(

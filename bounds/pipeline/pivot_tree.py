@@ -26,7 +26,7 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.leaf import Program, WeighedRow, add_up
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline import separation, work
-from boundmark.bounds.pipeline.quick_partition import quick_partition, sliced_along
+from boundmark.bounds.pipeline.quick_partition import quick_partition, segmented_along
 from boundmark.bounds.pipeline.reach.prefixes import scaled
 from boundmark.bounds.pipeline.tree.relaxation import (
     FAMILIES,
@@ -316,8 +316,8 @@ def run(
 ) -> None:
     """Report ever better certificates until the time is up or the trees are decided.
 
-    Partitions are reported, too: where a program has the nodes is an order, and slicing that order
-    anew splits what is before and after the pivot's stage into stages.
+    Partitions are reported, too: where a program has the nodes is an order, and the best
+    segmentation of that order splits what is before and after the pivot's stage into stages.
 
     Raises
     ------
@@ -342,13 +342,13 @@ def run(
         return
     part = budget.part(settings.search_fraction)
     positions = Positions(instance, pivot, threshold, part, settings)
-    reported, slowest, slicing = budget.spent(), 0.0, 0.0
+    reported, slowest, cutting = budget.spent(), 0.0, 0.0
     while positions.improve() and budget.remaining() > settings.checks_in_reserve * slowest:
-        if positions.places is not None and slicing < settings.partition_fraction * budget.spent():
+        if positions.places is not None and cutting < settings.partition_fraction * budget.spent():
             began = budget.spent()
-            best.solution(sliced_along(instance, positions.places))
+            best.solution(segmented_along(instance, positions.places))
             positions.places = None
-            slicing += budget.spent() - began
+            cutting += budget.spent() - began
         if positions.bound >= best.objective:
             break
         is_due = budget.spent() > reported + settings.report_every * budget.wall_seconds

@@ -1,4 +1,4 @@
-"""A quick partition to start from: the best slicing of a few topological orders.
+"""A quick partition to start from: the best segmentation of a few topological orders.
 
 Bounds do not depend on heuristics, so this is small and plain: all segments' costs as a matrix or,
 of graphs that are too large for one, stages as long as a threshold allows.
@@ -40,13 +40,13 @@ class QuickSettings:
     patience: int = 60
 
 
-def sliced(
+def segmented(
     instance: PipelineInstance, order: IntArray, settings: QuickSettings = QuickSettings()
 ) -> Partition:
-    """Return the best slicing of a topological order, or a good one if the graph is too large."""
+    """Return the best segmentation of a topological order, a good one if the graph is large."""
     nodes = instance.nodes
     if nodes > settings.most_nodes:
-        return _sliced_by_thresholds(instance, order, settings)
+        return _segmented_by_thresholds(instance, order, settings)
     costs = _segment_costs(instance.graph, order)
     # Of the first r + 1 nodes in at most b + 1 stages: least[b][r] is the cost, and cuts[b][r] is
     # where the last stage starts.
@@ -68,10 +68,10 @@ def sliced(
     return Partition(frozen(stages))
 
 
-def sliced_along(
+def segmented_along(
     instance: PipelineInstance, places: FloatArray, settings: QuickSettings = QuickSettings()
 ) -> Partition:
-    """Return the best slicing of the nodes ordered by their places, shape (n,).
+    """Return the best segmentation of the nodes ordered by their places, shape (n,).
 
     Among nodes at the same place, up to `settings.same_place`, the graph's own order counts.
     """
@@ -79,13 +79,13 @@ def sliced_along(
     rank = np.empty(dag.nodes)
     rank[dag.topological_order] = np.arange(dag.nodes) / dag.nodes
     order = ordered(dag, np.rint(places / settings.same_place) + rank)
-    return sliced(instance, order, settings)
+    return segmented(instance, order, settings)
 
 
-def _sliced_by_thresholds(
+def _segmented_by_thresholds(
     instance: PipelineInstance, order: IntArray, settings: QuickSettings
 ) -> Partition:
-    """Return a slicing with longest stages at the least threshold that allows them."""
+    """Return a segmentation with longest stages at the least threshold that allows them."""
     best = Partition(frozen(np.zeros(instance.nodes)))
     cost = instance.objective(best)
     unmet = -(-int(instance.graph.work.sum()) // instance.k) - 1
@@ -101,7 +101,7 @@ def _sliced_by_thresholds(
 
 
 def longest_stages(instance: PipelineInstance, order: IntArray, threshold: int) -> list[int] | None:
-    """Return a slicing into longest stages that cost at most a threshold, or None.
+    """Return a segmentation into longest stages that cost at most a threshold, or None.
 
     None does not mean that there are no others: a shorter stage may hand less on to the next one.
     """
@@ -151,12 +151,12 @@ def quick_partition(
     floor: int,
     settings: QuickSettings = QuickSettings(),
 ) -> Partition:
-    """Return the best slicing found of orders near the best partition's.
+    """Return the best segmentation found of orders near the best partition's.
 
-    Noise below 1 only reorders nodes within stages, so that slicing again never costs more; larger
-    noise also mixes neighbouring stages. It stops at a cost of `floor`, a lower bound.
+    Noise below 1 only reorders nodes within stages, so that a segmentation never costs more;
+    larger noise also mixes neighbouring stages. It stops at a cost of `floor`, a lower bound.
     """
-    best = sliced(instance, instance.graph.dag.topological_order, settings)
+    best = segmented(instance, instance.graph.dag.topological_order, settings)
     if instance.nodes > settings.most_nodes:
         return best
     cost = instance.objective(best)
@@ -165,7 +165,7 @@ def quick_partition(
     while failures < settings.patience and cost > floor and not budget.is_spent():
         noise = random.random(instance.nodes) * random.choice([0.5, 1.5, 3.0])
         order = ordered(instance.graph.dag, best.stages + noise)
-        candidate = sliced(instance, order, settings)
+        candidate = segmented(instance, order, settings)
         candidate_cost = instance.objective(candidate)
         failures = 0 if candidate_cost < cost else failures + 1
         if candidate_cost <= cost:

@@ -192,7 +192,7 @@ class _Annealer:
             order = noisy_fewest_open_order(instance.graph, generator.random(), generator)
             if found.cost == NO_COST or has_segmentation(instance, order, found.cost - 1):
                 cost, ends = segment_order(instance, order)
-                found = _RoundBest(cost, Partition.from_slices(order, ends).stages)
+                found = _RoundBest(cost, Partition.from_segments(order, ends).stages)
         self.best.offer(found.cost, partial(Partition, found.stages))
         return found
 
@@ -259,7 +259,7 @@ def segment_near_best(
         order = noisy_order(instance, best.solution.stages, 1.0, generator)
         if has_segmentation(instance, order, best.cost - 1):
             cost, ends = segment_order(instance, order)
-            is_better |= best.offer(cost, partial(Partition.from_slices, order, ends))
+            is_better |= best.offer(cost, partial(Partition.from_segments, order, ends))
     return is_better
 
 

@@ -46,7 +46,7 @@ def evolve_segmentations(
     def sort_and_segment(priorities: Priorities) -> int:
         order = topological_order(instance.graph.dag, priorities)
         cost, ends = segment_order(instance, order)
-        best.offer(cost, partial(Partition.from_slices, order, ends))
+        best.offer(cost, partial(Partition.from_segments, order, ends))
         return cost
 
     evolve(instance.nodes, sort_and_segment, settings, seed, budget)

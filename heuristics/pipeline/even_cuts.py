@@ -10,7 +10,7 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 def run_uniform(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Cut into k stages of n/k nodes, rounded up or down."""
     ends = np.arange(1, instance.k + 1) * instance.nodes // instance.k
-    progress.solution(Partition.from_slices(instance.graph.dag.topological_order, ends))
+    progress.solution(Partition.from_segments(instance.graph.dag.topological_order, ends))
 
 
 def run_balanced_work(
@@ -19,7 +19,7 @@ def run_balanced_work(
     """Minimise the largest work of a stage; ignore transfers and overflow."""
     order = instance.graph.dag.topological_order
     progress.solution(
-        Partition.from_slices(order, even_ends(instance.graph.work[order], instance.k))
+        Partition.from_segments(order, even_ends(instance.graph.work[order], instance.k))
     )
 
 

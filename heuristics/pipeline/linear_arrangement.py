@@ -42,7 +42,7 @@ def run(
     settings = BrkgaSettings(population, population * generations)
     evolve(instance.nodes, arrange, settings, seed, budget)
     _, ends = segment_order(instance, best_order)
-    progress.solution(Partition.from_slices(best_order, ends))
+    progress.solution(Partition.from_segments(best_order, ends))
 
 
 def arrangement_cost(

@@ -64,7 +64,7 @@ def run(
     starts = instance.graph.dag.topological_order, fewest_open_order(instance.graph)
     for done, order in enumerate(starts, start=1):
         cost, ends = segment_order(instance, order)
-        best.offer(cost, partial(Partition.from_slices, order, ends))
+        best.offer(cost, partial(Partition.from_segments, order, ends))
         if budget.is_spent() or evaluations == done:
             return
 

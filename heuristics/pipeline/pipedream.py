@@ -30,7 +30,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     ends = best_relayed_segmentation(
         graph.work[order], crossing_transfer(graph, order), min(instance.k, instance.nodes)
     )
-    progress.solution(Partition.from_slices(order, ends))
+    progress.solution(Partition.from_segments(order, ends))
 
 
 def crossing_transfer(graph: PipelineGraph, order: IntArray) -> IntArray:

@@ -53,7 +53,7 @@ def run(
     generator = np.random.default_rng(seed)
     order = instance.graph.dag.topological_order
     cost, ends = segment_order(instance, order)
-    stages = Partition.from_slices(order, ends).stages
+    stages = Partition.from_segments(order, ends).stages
     best: Incumbent[Partition] = Incumbent(progress)
     best.offer(cost, partial(Partition, stages))
     idle, done = 0, 1
@@ -70,5 +70,5 @@ def run(
             new_cost, ends = segment_order(instance, order)
             if new_cost < cost:
                 idle = 0
-            cost, stages = new_cost, Partition.from_slices(order, ends).stages
+            cost, stages = new_cost, Partition.from_segments(order, ends).stages
             best.offer(cost, partial(Partition, stages))

@@ -56,7 +56,7 @@ def run_slicegraph(
     """Report the best segmentation of `Dag.topological_order`."""
     order = instance.graph.dag.topological_order
     _, ends = segment_order(instance, order)
-    progress.solution(Partition.from_slices(order, ends))
+    progress.solution(Partition.from_segments(order, ends))
 
 
 def run_random(
@@ -74,4 +74,4 @@ def run_random(
         order = topological_order(instance.graph.dag, generator.random(instance.nodes))
         if has_segmentation(instance, order, best.cost - 1):
             cost, ends = segment_order(instance, order)
-            best.offer(cost, partial(Partition.from_slices, order, ends))
+            best.offer(cost, partial(Partition.from_segments, order, ends))

@@ -97,7 +97,7 @@ class Partition:
     --------
     >>> import numpy as np
     >>> order = np.array([0, 2, 1, 3])
-    >>> Partition.from_slices(order, np.array([2, 4])).stages.tolist()
+    >>> Partition.from_segments(order, np.array([2, 4])).stages.tolist()
     [0, 1, 0, 1]
     """
 
@@ -107,7 +107,7 @@ class Partition:
         object.__setattr__(self, "stages", frozen(self.stages, "stages"))
 
     @classmethod
-    def from_slices(cls, order: IntArray, ends: IntArray) -> "Partition":
+    def from_segments(cls, order: IntArray, ends: IntArray) -> "Partition":
         """Cut a topological order into consecutive stages.
 
         Parameters

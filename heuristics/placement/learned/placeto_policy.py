@@ -28,7 +28,7 @@ from boundmark.heuristics.placement.learned.neural_layers import (
 )
 from boundmark.heuristics.placement.learned.placeto import PlacetoSettings
 from boundmark.heuristics.placement.learned.reinforcement import (
-    MovingBaseline,
+    MovingAverage,
     allowed_devices,
     drawn,
 )
@@ -215,7 +215,7 @@ def train(
     graph = placeto_arrays(instance, sets)
     devices = instance.graph.devices
     parameters = initial_parameters(devices + 1, devices, settings.hidden, generator)
-    moments, number, baseline = adam_state(parameters), 0, MovingBaseline()
+    moments, number, average = adam_state(parameters), 0, MovingAverage()
     while evaluations.left:
         turns, rewards = episode(
             sets, graph, parameters_of(moments), evaluations, generator, settings
@@ -224,7 +224,7 @@ def train(
             return
         returns = discounted_sums(rewards, settings.discount)
         weight = np.zeros(len(turns.weight), dtype=np.float32)
-        weight[: sets.nodes] = baseline.differences(returns, returns)
+        weight[: sets.nodes] = average.differences(returns, returns)
         moments = update(
             moments, number, graph, turns._replace(weight=weight), settings.learning_rate
         )

@@ -54,7 +54,7 @@ def allowed_devices(
 Row = npt.NDArray[np.float64]
 
 
-class MovingBaseline:
+class MovingAverage:
     """Subtract an exponential moving average from rewards and divide by their spread.
 
     The spread is the moving average of absolute differences, so that rewards of any unit train

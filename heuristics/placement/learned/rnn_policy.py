@@ -29,7 +29,7 @@ from boundmark.heuristics.placement.learned.neural_layers import (
     initial_layers,
     parameters_of,
 )
-from boundmark.heuristics.placement.learned.reinforcement import MovingBaseline, allowed_devices
+from boundmark.heuristics.placement.learned.reinforcement import MovingAverage, allowed_devices
 from boundmark.heuristics.placement.learned.rnn_seq2seq import RnnSettings
 from boundmark.problems.placement import PlacementInstance
 
@@ -196,7 +196,7 @@ def train(
     allowed[: sets.nodes] = allowed_devices(instance.graph.is_supported, sets.set_of, sets.nodes)
     width = graph.features.shape[1]
     moments = adam_state(initial_parameters(width, devices, settings.hidden, generator))
-    baseline, worst, number = MovingBaseline(), 0.0, 0
+    average, worst, number = MovingAverage(), 0.0, 0
     while evaluations.left:
         noise = generator.gumbel(size=(settings.samples, high, devices)).astype(np.float32)
         chosen = np.asarray(draw(parameters_of(moments), graph, allowed, noise))
@@ -208,7 +208,7 @@ def train(
         finite = [latency for latency in latencies if np.isfinite(latency)]
         worst = max([worst, *finite])
         known = [x if np.isfinite(x) else settings.no_room * max(worst, 1.0) for x in latencies]
-        weight = baseline.advantages(-np.sqrt(known)).astype(np.float32)
+        weight = average.advantages(-np.sqrt(known)).astype(np.float32)
         batch = Placements(chosen, weight)
         moments = update(moments, number, graph, allowed, batch, settings.learning_rate)
         number += 1

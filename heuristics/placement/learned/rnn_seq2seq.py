@@ -1,7 +1,7 @@
 """`rnn-seq2seq`: a sequence-to-sequence model names devices ([MIRHOSEINI17]).
 
 Operators are co-located and described as for `hsdag-advantage`; the network is in
-`rnn_policy`. It is trained by REINFORCE with a moving average as baseline and the square
+`rnn_policy`. It is trained by REINFORCE with a moving average of rewards and the square
 root of latency as cost. Sizes and rates that the paper chose for clusters of workers are ours.
 """
 

@@ -11,7 +11,7 @@ from boundmark.bounds.mip.linear_model import LARGEST_COEFFICIENT, FloatingModel
 from boundmark.bounds.mip.solving import Search
 from boundmark.bounds.pipeline.bottleneck import bottleneck_model
 from boundmark.bounds.pipeline.exact import exact_columns, exact_model
-from boundmark.bounds.pipeline.quick_partition import sliced
+from boundmark.bounds.pipeline.quick_partition import segmented
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -46,7 +46,7 @@ def test_a_start_is_not_lost(random_graph: GraphMaker, solver: str) -> None:
     """What comes out costs no more than what one starts with."""
     graph = random_graph(20, 2)
     columns = exact_columns(graph, 4)
-    start = sliced(PipelineInstance(graph, 4), graph.dag.topological_order)
+    start = segmented(PipelineInstance(graph, 4), graph.dag.topological_order)
     found: list[Partition] = []
     SOLVERS[solver](
         exact_model(columns),

@@ -109,7 +109,7 @@ def test_partitions_are_feasible_at_their_cost(sample: PipelineInstance) -> None
     model = exact_model(columns)
     order = sample.graph.dag.topological_order
     for ends in itertools.combinations_with_replacement(range(sample.nodes + 1), sample.k - 1):
-        partition = Partition.from_slices(order, frozen([*ends, sample.nodes]))
+        partition = Partition.from_segments(order, frozen([*ends, sample.nodes]))
         values = columns.values(partition)
         assert_feasible(model, values)
         assert values[model.objective] == sample.objective(partition)

@@ -13,7 +13,7 @@ from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
-from boundmark.bounds.pipeline.quick_partition import sliced, sliced_along
+from boundmark.bounds.pipeline.quick_partition import segmented, segmented_along
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
@@ -212,7 +212,7 @@ def test_training_graph() -> None:
 
 @pytest.mark.slow
 def test_partitions_of_a_training_graph() -> None:
-    """Some programs of its trees lead to a partition that slicing by itself does not find."""
+    """Some programs of its trees lead to a partition that no segmentation of the order is."""
     sample = named_instance("zoo/bert-base-training", {"k": "4"}, "pipeline").instance
     assert isinstance(sample, PipelineInstance)
     pivot = widest_span(sample.graph)
@@ -221,7 +221,7 @@ def test_partitions_of_a_training_graph() -> None:
     for _ in range(10):
         assert positions.improve()
         if positions.places is not None:
-            costs.append(sample.objective(sliced_along(sample, positions.places)))
+            costs.append(sample.objective(segmented_along(sample, positions.places)))
             positions.places = None
-    plain = sample.objective(sliced(sample, sample.graph.dag.topological_order))
+    plain = sample.objective(segmented(sample, sample.graph.dag.topological_order))
     assert min(costs) < 0.8 * plain

@@ -10,8 +10,8 @@ from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 
 
-def test_slicing_is_the_best_one_of_its_order() -> None:
-    """No other slicing of the order is cheaper, with overflow too."""
+def test_segmentation_is_the_best_of_its_order() -> None:
+    """No other segmentation of the order is cheaper, with overflow too."""
     for number, edges in enumerate(all_dags(5)[::10]):
         sample = instance(
             [3, 1, 4, 1, 5],
@@ -22,28 +22,28 @@ def test_slicing_is_the_best_one_of_its_order() -> None:
             cache=(100, 6)[number % 2],
         )
         order = sample.graph.dag.topological_order
-        slicings = combinations_with_replacement(range(6), sample.k - 1)
+        choices = combinations_with_replacement(range(6), sample.k - 1)
         expected = min(
-            sample.objective(Partition.from_slices(order, frozen([*ends, 5]))) for ends in slicings
+            sample.objective(Partition.from_segments(order, frozen([*ends, 5]))) for ends in choices
         )
-        assert sample.objective(quick_partition.sliced(sample, order)) == expected
+        assert sample.objective(quick_partition.segmented(sample, order)) == expected
 
 
 def test_other_orders_find_what_one_misses() -> None:
     """Two independent chains, interleaved by their numbers: each belongs into one stage."""
     sample = instance([1] * 12, [(v, v + 2) for v in range(10)], 2, transfer=[9] * 12)
-    plain = quick_partition.sliced(sample, sample.graph.dag.topological_order)
+    plain = quick_partition.segmented(sample, sample.graph.dag.topological_order)
     quick = quick_partition.quick_partition(sample, 1, Budget(20), 6)
     assert sample.objective(plain) == 12
     assert sample.objective(quick) == 6
 
 
-def test_slicing_along_places() -> None:
-    """Places that put one chain before the other lead to the best slicing; equal ones do not."""
+def test_segmentation_along_places() -> None:
+    """Places that put one chain before the other lead to the best partition; equal ones do not."""
     sample = instance([1] * 12, [(v, v + 2) for v in range(10)], 2, transfer=[9] * 12)
     chain = np.arange(12) % 2
     for places, cost in ((0.4 + 0.2 * chain, 6), (1 + 1e-5 * chain, 12)):
-        assert sample.objective(quick_partition.sliced_along(sample, places)) == cost
+        assert sample.objective(quick_partition.segmented_along(sample, places)) == cost
 
 
 def test_longest_stages_are_the_longest_that_fit() -> None:
@@ -77,13 +77,13 @@ def test_longest_stages_are_the_longest_that_fit() -> None:
             assert quick_partition.longest_stages(sample, order, threshold) == expected
 
 
-def test_large_graphs_are_sliced_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_graphs_are_segmented_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Along a chain, stages as long as possible lose nothing but the precision."""
     work = [1 + v * v % 17 for v in range(200)]
     edges = [(v, v + 1) for v in range(199)]
     sample = instance(work, edges, 7, transfer=[v * v % 13 for v in range(200)])
     order = sample.graph.dag.topological_order
-    best = sample.objective(quick_partition.sliced(sample, order))
+    best = sample.objective(quick_partition.segmented(sample, order))
     monkeypatch.setattr(quick_partition, "_segment_costs", None)
     settings = quick_partition.QuickSettings(most_nodes=100)
     quick = quick_partition.quick_partition(sample, 1, Budget(20), 0, settings)

@@ -27,7 +27,7 @@ def test_segmenting_again_never_gets_worse(instances, data, seed: int) -> None:
     order = noisy_order(sample, np.zeros(sample.nodes), 1.0, generator)
     stages = data.draw(st.lists(st.integers(1, sample.nodes), max_size=sample.k - 1))
     ends = np.array([*sorted(stages), sample.nodes])
-    partition = Partition.from_slices(order, ends)
+    partition = Partition.from_segments(order, ends)
     again = noisy_order(sample, partition.stages, 1.0, generator)
     assert segment_order(sample, again)[0] <= sample.objective(partition)
 

@@ -141,7 +141,7 @@ def test_balanced_work_minimises_the_greatest_work(instances, all_segmentations,
         return int(np.bincount(partition.stages, weights=work).max())
 
     best = min(
-        greatest(Partition.from_slices(order, ends))
+        greatest(Partition.from_segments(order, ends))
         for ends in all_segmentations(sample.nodes, sample.k)
     )
     assert greatest(run(BY_NAME["balanced-work"], sample).partitions[0]) == best

@@ -24,12 +24,12 @@ def test_segmentation_is_optimal(instances, all_segmentations, data) -> None:
     instance = data.draw(instances())
     order = instance.graph.dag.topological_order
     best = min(
-        cost(instance, tuple(Partition.from_slices(order, ends).stages.tolist()))
+        cost(instance, tuple(Partition.from_segments(order, ends).stages.tolist()))
         for ends in all_segmentations(instance.nodes, instance.k)
     )
     found, ends = segment_order(instance, order)
     assert found == best == reference_cost(instance, order)
-    assert instance.objective(Partition.from_slices(order, ends)) == best
+    assert instance.objective(Partition.from_segments(order, ends)) == best
 
 
 @given(data=st.data())
@@ -84,7 +84,7 @@ def test_segmentation_equals_the_reference(
     order = instance.graph.dag.topological_order
     found, ends = segment_order(instance, order, listed_stages=listed)
     assert found == reference_cost(instance, order)
-    assert instance.objective(Partition.from_slices(order, ends)) == found
+    assert instance.objective(Partition.from_segments(order, ends)) == found
     assert has_segmentation(instance, order, found)
     assert not has_segmentation(instance, order, found - 1)
 
@@ -97,7 +97,7 @@ def test_segmentation_equals_the_reference_on_every_family(family: str, k: int) 
     order = instance.graph.dag.topological_order
     found, ends = segment_order(instance, order)
     assert found == reference_cost(instance, order)
-    assert instance.objective(Partition.from_slices(order, ends)) == found
+    assert instance.objective(Partition.from_segments(order, ends)) == found
 
 
 @given(data=st.data())
@@ -109,7 +109,7 @@ def test_optimum_is_found_without_lists(instances, data) -> None:
     listed = data.draw(st.integers(0, 2))
     found, ends = segment_order(instance, order, listed_stages=listed)
     assert found == reference_cost(instance, order)
-    assert instance.objective(Partition.from_slices(order, ends)) == found
+    assert instance.objective(Partition.from_segments(order, ends)) == found
 
 
 def test_stages_may_be_fewer_than_k(random_instance: Callable[..., PipelineInstance]) -> None:

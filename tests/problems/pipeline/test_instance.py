@@ -148,7 +148,7 @@ def test_stage_numbers_may_come_in_any_order_and_can_be_sorted() -> None:
 def test_slices_of_an_order() -> None:
     """Consecutive pieces of the order become stages; a piece may be empty."""
     order, ends = [2, 0, 1], [1, 1, 3]
-    partition = Partition.from_slices(Partition(order).stages, Partition(ends).stages)  # type: ignore[arg-type]
+    partition = Partition.from_segments(Partition(order).stages, Partition(ends).stages)  # type: ignore[arg-type]
     assert partition.stages.tolist() == [2, 2, 0]
 
 

@@ -42,7 +42,7 @@ def test_every_node_and_edge_is_there(instance: PipelineInstance) -> None:
 
 def partition_header() -> dict[str, Any]:
     """Return the other fields of a stored partition."""
-    stored = Partition.from_slices(*_slices()).to_json()
+    stored = Partition.from_segments(*_slices()).to_json()
     return {name: value for name, value in stored.items() if name != "stages"}
 
 
@@ -58,7 +58,7 @@ def test_instances_lead_to_their_drawing(
     """The best partition is drawn, and the instance's details link to it."""
     store = ResultStore.create_or_open(tmp_path)
     sha256 = write_document(store.instances, instance.to_json())
-    partition = Partition.from_slices(*_slices())
+    partition = Partition.from_segments(*_slices())
     solution = write_document(
         store.solutions,
         partition.to_json() | {"instance_sha256": sha256, "objective": 8},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from boundmark.heuristics.placement.learned.reinforcement import (
-    MovingBaseline,
+    MovingAverage,
     allowed_devices,
     drawn,
 )
@@ -26,13 +26,13 @@ def test_a_group_is_where_all_its_operators_can_be() -> None:
     assert found.tolist() == [[False, True], [True, True]]
 
 
-def test_moving_baseline_by_hand() -> None:
+def test_moving_average_by_hand() -> None:
     """The first batch is compared with its own mean, the next with nine tenths of that."""
-    baseline = MovingBaseline()
-    assert baseline.advantages(np.array([1.0, 3.0])).tolist() == [-1.0, 1.0]
+    average = MovingAverage()
+    assert average.advantages(np.array([1.0, 3.0])).tolist() == [-1.0, 1.0]
     # Mean 2, and differences of 2 and 4 whose mean takes the spread from 1 to 1.2.
-    assert baseline.advantages(np.array([4.0, 6.0])) == pytest.approx([2 / 1.2, 4 / 1.2])
+    assert average.advantages(np.array([4.0, 6.0])) == pytest.approx([2 / 1.2, 4 / 1.2])
     # The mean is 0.9 * 2 + 0.1 * 5.
-    assert baseline.differences(np.array([2.3, 3.3]), np.array([2.3, 3.3]))[0] == (
+    assert average.differences(np.array([2.3, 3.3]), np.array([2.3, 3.3]))[0] == (
         pytest.approx(0.0)
     )
