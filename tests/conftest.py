@@ -1,7 +1,11 @@
 """Settings for all tests."""
 
+import gc
 import os
+from collections.abc import Iterator
 
+import pytest
+from drawing import nothing_drawn
 from hypothesis import settings
 
 # What `solve` finds must not depend on what the library has come to know.
@@ -14,3 +18,23 @@ settings.register_profile("boundmark", deadline=None, print_blob=True, derandomi
 settings.register_profile("few", settings.get_profile("boundmark"), max_examples=25)
 settings.register_profile("search", deadline=None, print_blob=True, max_examples=500)
 settings.load_profile("boundmark")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking through all modules and tests again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture
+def undrawn() -> Iterator[None]:
+    """Let the plots of a test's reports be empty."""
+    with nothing_drawn():
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_undrawn() -> Iterator[None]:
+    """Let the plots of a module's reports be empty."""
+    with nothing_drawn():
+        yield

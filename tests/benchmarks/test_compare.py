@@ -14,6 +14,8 @@ from boundmark.problems.problem import solution_document
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 
 def make_worse(folder: Path, method: str) -> None:
     """Let a method put everything into one stage, with solutions that the checker accepts."""

@@ -27,9 +27,9 @@ def jobs_of(process: psutil.Process) -> list[psutil.Process]:
 
 
 def has_worked(job: psutil.Process) -> bool:
-    """Whether a process has used a second."""
+    """Whether a process has used half a second."""
     try:
-        return bool(job.cpu_times().user > 1)
+        return bool(job.cpu_times().user > 0.5)
     except psutil.Error:
         return False
 

@@ -17,6 +17,8 @@ import boundmark as api
 from boundmark.benchmarks.suite_file import parse_suite
 from boundmark.problems.errors import BoundmarkError
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 SUITE = """
 description = "Mine."
 problem = "pipeline"

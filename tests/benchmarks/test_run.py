@@ -155,6 +155,7 @@ print("statuses:", done.returncode, again.returncode)
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_or_read_only_is_one_sentence(suite_file: Path, tmp_path: Path) -> None:
     """The run ends with status 2, and says which file it could not write and why."""
     disk = tmp_path / "disk"

@@ -21,6 +21,8 @@ from boundmark.reports.report import write_report
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.history import read_history
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 # What has not ended by then waits for a pipe.
 PATIENCE_SECONDS = 60
 

@@ -79,6 +79,7 @@ def test_integers(store: ResultStore, make_row: Any) -> None:
     assert written >= {f"plots/unheard-of/{name}.svg" for name in plots}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_parameters(store: ResultStore, make_row: Any) -> None:
     """All instances are one group."""
     add(store, make_row, "unheard-of", "a")
@@ -92,6 +93,7 @@ def test_no_parameters(store: ResultStore, make_row: Any) -> None:
     assert "nan" not in text.lower()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_some_instances_lack_the_parameter(store: ResultStore, make_row: Any) -> None:
     """They are in no table by it, and the reader is told."""
     add(store, make_row, "unheard-of", "a", devices=2)
@@ -102,6 +104,8 @@ def test_some_instances_lack_the_parameter(store: ResultStore, make_row: Any) ->
     assert "Methods over all instances" in text
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 def test_problems_with_any_name(store: ResultStore, make_row: Any) -> None:
     """Their files stay in the folder, and do not meet those of others."""
     for problem in ("../../up", "a b", "a/b", "certified"):

@@ -100,6 +100,7 @@ def store(tmp_path: Path, make_row: Any) -> ResultStore:
     return store
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_package_brings_a_report(
     package: Package, store: ResultStore, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -158,6 +159,7 @@ def test_one_report_serves_a_problem(package: Package, caplog: pytest.LogCapture
     assert len(caplog.messages) == 3
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_nobody_asks_about_problems_without_results(
     package: Package, tmp_path: Path, make_row: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -170,6 +172,7 @@ def test_nobody_asks_about_problems_without_results(
     assert caplog.messages == []
 
 
+@pytest.mark.slow
 def test_the_warning_reaches_standard_error(package: Package, store: ResultStore) -> None:
     """Of the command, in one line; the report is written all the same."""
     package("faulty_report", "raise RuntimeError('no luck')")

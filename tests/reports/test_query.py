@@ -16,6 +16,8 @@ from boundmark.reports.query import query_folder
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import ResultStore
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> Path:

@@ -168,6 +168,7 @@ def test_text_from_the_data_is_never_markup(tmp_path: Path, make_row: Any) -> No
     assert all(line.endswith(" |") for line in tables)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_refuses_to_publish_a_contradiction(tmp_path: Path, make_row: Any, synthetic: Any) -> None:
     """The error is the only result: the earlier report stays as it was."""
     directory = fill(tmp_path, synthetic(members=1, datasets=("zoo",)))
@@ -257,6 +258,7 @@ def test_partial_results_have_a_report(tmp_path: Path, synthetic: Any, part: str
     assert ("Primal-dual" in text) == (part == "no cpu time")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_devices_are_among_the_settings(tmp_path: Path, make_row: Any) -> None:
     """With the number of instances on each; without any, nothing is said of devices."""
     devices = {"a": "fast", "b": "fast", "c": "slow", "d": ""}
@@ -272,6 +274,7 @@ def test_devices_are_among_the_settings(tmp_path: Path, make_row: Any) -> None:
     assert "| devices |" not in (tmp_path / "none" / "report.md").read_text()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_plots_without_data_go(tmp_path: Path, synthetic: Any, make_row: Any) -> None:
     """A plot of an earlier report does not outlive its data."""
     directory = fill(tmp_path, synthetic(members=1, datasets=("zoo",)))

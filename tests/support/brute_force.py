@@ -86,11 +86,21 @@ def stage_cost(instance: PipelineInstance, stage: set[int]) -> int:
 
 def partitions(instance: PipelineInstance) -> Iterator[tuple[int, ...]]:
     """Yield every valid partition: a stage per node such that no edge goes to an earlier stage."""
-    edges = list(zip(instance.graph.dag.sources, instance.graph.dag.targets, strict=True))
-    stages = min(instance.k, instance.nodes)
-    for assignment in itertools.product(range(stages), repeat=instance.nodes):
-        if all(assignment[u] <= assignment[v] for u, v in edges):
-            yield assignment
+    edges = [*zip(instance.graph.dag.sources, instance.graph.dag.targets, strict=True)]
+    last = min(instance.k, instance.nodes) - 1
+    before = [[int(u) for u, w in edges if w == v and u < v] for v in range(instance.nodes)]
+    after = [[int(w) for u, w in edges if u == v and w < v] for v in range(instance.nodes)]
+
+    def extended(chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        v = len(chosen)
+        if v == instance.nodes:
+            yield chosen
+            return
+        first = max((chosen[u] for u in before[v]), default=0)
+        for stage in range(first, min((chosen[w] for w in after[v]), default=last) + 1):
+            yield from extended((*chosen, stage))
+
+    return extended(())
 
 
 def cost(instance: PipelineInstance, assignment: tuple[int, ...]) -> int:
@@ -101,6 +111,20 @@ def cost(instance: PipelineInstance, assignment: tuple[int, ...]) -> int:
     return max(stage_cost(instance, stage) for stage in stages)
 
 
+@cache
 def optimum(instance: PipelineInstance) -> int:
     """Return the smallest cost of any valid partition."""
-    return min(cost(instance, assignment) for assignment in partitions(instance))
+    costs: dict[frozenset[int], int] = {}
+    best = None
+    for assignment in partitions(instance):
+        stages = [
+            frozenset(v for v, chosen in enumerate(assignment) if chosen == stage)
+            for stage in set(assignment)
+        ]
+        for stage in stages:
+            if stage not in costs:
+                costs[stage] = stage_cost(instance, set(stage))
+        worst = max(costs[stage] for stage in stages)
+        best = worst if best is None else min(best, worst)
+    assert best is not None
+    return best

@@ -10,6 +10,9 @@ from hypothesis import settings
 USUAL = 100
 FEWEST = 5
 
+# Of the random instances that a definition of the checker is compared on.
+FEW_SEEDS = 16
+
 
 def examples(number: int) -> int:
     """Return how many examples to try where the usual profile tries so many."""

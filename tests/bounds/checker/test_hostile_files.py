@@ -369,6 +369,7 @@ def test_hostile_instances(instance: Document, reason: str, tmp_path: Path) -> N
     refuse_instance(instance, reason, tmp_path)
 
 
+@pytest.mark.slow
 def test_cycle_of_a_large_graph(tmp_path: Path) -> None:
     """A graph of a million edges, of which the last closes a cycle."""
     edges = [[u, v] for u in range(1000) for v in range(1000, 2000)]
@@ -376,6 +377,7 @@ def test_cycle_of_a_large_graph(tmp_path: Path) -> None:
     refuse_instance(instance, "the instance's graph has a cycle", tmp_path)
 
 
+@pytest.mark.slow
 def test_more_nodes_than_memory_holds(tmp_path: Path) -> None:
     """An instance of few megabytes whose check would take much more."""
     reason = "the check takes more than 512 MiB of memory"

@@ -1,3 +1,4 @@
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,10 +91,13 @@ def optima(sample: PipelineInstance, edges: list[tuple[int, int]]) -> list[int]:
 
 
 @pytest.mark.parametrize("weights", WEIGHTS, ids=["overflow", "zeros", "uniform"])
-@pytest.mark.parametrize("nodes", [1, 2, 3, 4, 5])
-def test_bounds_are_below_the_optimum(nodes: int, weights: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("nodes", "step"),
+    [(1, 1), (2, 1), (3, 1), (4, 1), (5, 11), pytest.param(5, 1, marks=pytest.mark.slow)],
+)
+def test_bounds_are_below_the_optimum(nodes: int, step: int, weights: dict[str, Any]) -> None:
     """LB <= OPT on every DAG of up to five nodes and for every k, and the checker proves LB."""
-    for edges in all_edge_sets(nodes):
+    for edges in itertools.islice(all_edge_sets(nodes), 0, None, step):
         sample = instance(
             weights["work"][:nodes], edges, 1,
             transfer=weights["transfer"][:nodes],

@@ -8,7 +8,7 @@ import pytest
 from documented import append
 
 from boundmark.reports.comparison.compare import Comparison, compare_runs
-from boundmark.reports.comparison.recorded_run import read_run
+from boundmark.reports.comparison.recorded_run import RecordedRun, read_run
 from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.stored.store import ResultStore
 
@@ -49,8 +49,14 @@ def stored(tmp_path: Path) -> Stored:
     return write
 
 
+@pytest.fixture(scope="session")
+def runs_read() -> dict[str, RecordedRun]:
+    """Return the runs that were read earlier, by their rows; most tests begin with the same."""
+    return {}
+
+
 @pytest.fixture
-def compared(stored: Stored, run_rows: list[Row]) -> Compared:
+def compared(stored: Stored, run_rows: list[Row], runs_read: dict[str, RecordedRun]) -> Compared:
     """Return the function that compares the run with one in which some rows have other values.
 
     Tasks are named with what changes in them; None leaves a task out.
@@ -62,8 +68,9 @@ def compared(stored: Stored, run_rows: list[Row]) -> Compared:
         before = [row | (base or {}) for row in run_rows]
         after = [row | (changes.get(row["task_id"]) or {}) for row in before]
         kept = [row for row in after if changes.get(row["task_id"], {}) is not None]
-        return compare_runs(
-            read_run(stored("base", before)), read_run(stored("new", kept)), thresholds
-        )
+        known = repr(before)
+        if known not in runs_read:
+            runs_read[known] = read_run(stored("base", before))
+        return compare_runs(runs_read[known], read_run(stored("new", kept)), thresholds)
 
     return compare

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pandas as pd
+import pytest
 from documented import append
 
 from boundmark.reports.report import write_report
@@ -30,6 +31,7 @@ def test_everything_is_there(store: ResultStore) -> None:
     assert len(rows) == 12
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
     """Each has its sections, and the tables by k are what they are without the other problem."""
     for row, trace in synthetic(members=1, datasets=("zoo",)):
@@ -50,6 +52,7 @@ def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
     assert "- microbatch: " in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_without_schedules_has_a_report(store: ResultStore, add: Any) -> None:
     """Drawings of an earlier report go."""
     write_report(store.directory)
@@ -64,6 +67,7 @@ def test_a_folder_without_schedules_has_a_report(store: ResultStore, add: Any) -
     assert "## Schedules" not in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_missing_instances_are_said(store: ResultStore) -> None:
     """Nothing is certified then, and the reader is told."""
     for path in store.instances.iterdir():

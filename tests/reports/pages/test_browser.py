@@ -211,6 +211,7 @@ def test_page_is_as_wide_as_the_window(shown: Any, width: int) -> None:
     assert widest <= width
 
 
+@pytest.mark.slow
 def test_without_scripts_all_rows_are_there(browser: Any, page: Path) -> None:
     """The tables are part of the page, and the filters, which would do nothing, are not shown."""
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})

@@ -18,6 +18,8 @@ from boundmark.reports.stored.checking import Pair, Verdict
 from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 # Two nodes in two stages: the optimum is 5.
 INSTANCE = {
     "format": "boundmark-instance/1",

@@ -24,6 +24,7 @@ def night(folder: Path, make_row: Any, *, cost: int, **values: Any) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_numbers_are_those_of_the_runs(tmp_path: Path, make_row: Any) -> None:
     """Gaps of 20 % and 50 %: of the method, of the best, and of the bound; each run once."""
     path = tmp_path / "history.parquet"
@@ -55,6 +56,8 @@ def test_the_page_shows_runs_and_curves(tmp_path: Path, make_row: Any) -> None:
     assert "| 2026-01-03 03:04 | unknown commit | demo | 1 | 50.0 | 0 | 0 |" in text
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 def test_other_suites_are_on_no_common_curve(tmp_path: Path, make_row: Any) -> None:
     """Their numbers mean something else; the table has them all the same."""
     path = tmp_path / "history.parquet"
@@ -66,6 +69,8 @@ def test_other_suites_are_on_no_common_curve(tmp_path: Path, make_row: Any) -> N
     assert "| other | 1 | 20.0 |" in (second / "report.md").read_text()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 def test_without_a_history_there_is_no_section(tmp_path: Path, make_row: Any) -> None:
     """Nothing is said of other runs."""
     folder = night(tmp_path / "a", make_row, cost=12)
@@ -73,6 +78,7 @@ def test_without_a_history_there_is_no_section(tmp_path: Path, make_row: Any) ->
     assert "Trends" not in (folder / "report.md").read_text()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_other_files_are_refused(tmp_path: Path, make_row: Any) -> None:
     """A table of something else is never overwritten."""
     path = tmp_path / "table.parquet"

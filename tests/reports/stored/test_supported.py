@@ -13,6 +13,8 @@ from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import supported_results
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 FOUND = {"objective": 5, "bound_certified": 4, "bound_kind": "share/1"}
 TRACE = [
     {"seconds": 0.1, "kind": "solution", "value": 5.0},

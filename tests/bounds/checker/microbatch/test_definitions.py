@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from brute_force_microbatch import BlockText, layout, optimum
+from selection import FEW_SEEDS, first_now
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.microbatch.instance import Instance
@@ -109,7 +110,7 @@ def releases(graph: Instance, device: int, dice: random.Random) -> list[Pair] | 
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_longest_paths(seed: int) -> None:
     """Heads, tails and times between blocks are those of the longest paths."""
     sample, _ = drawn(seed)
@@ -125,7 +126,7 @@ def test_longest_paths(seed: int) -> None:
     assert [paths.from_block(u) for u in blocks] == between
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", first_now(range(80), FEW_SEEDS))
 def test_loads_prove_what_the_rules_say(seed: int) -> None:
     """Some blocks of a device, once a period, or N times after a head and before a tail."""
     sample, dice = drawn(seed)
@@ -145,7 +146,7 @@ def test_loads_prove_what_the_rules_say(seed: int) -> None:
                 assert prove(sample, "device-load/1", payload) == work <= best
 
 
-@pytest.mark.parametrize("seed", range(160))
+@pytest.mark.parametrize("seed", first_now(range(160), FEW_SEEDS))
 def test_memory_proves_what_the_rules_say(seed: int) -> None:
     """What a device holds, and how long, needs so much of its capacity times the time."""
     sample, dice = drawn(seed)
@@ -237,7 +238,7 @@ def holds_too_much(
     return False
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", first_now(range(150), FEW_SEEDS))
 def test_phases_decide_what_devices_hold(seed: int) -> None:
     """With all phases given, memory is exceeded or not as by definition, at any capacity."""
     sample, dice = drawn(seed, 0)

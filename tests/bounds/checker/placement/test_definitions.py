@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from brute_force_placement import instance, optimum
+from selection import FEW_SEEDS, first_now
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.instance import Instance, read_instance
@@ -151,7 +152,7 @@ def schedule(sample: Instance, dice: random.Random) -> tuple[list[int], list[int
     return device, start, sorted((t, r, begin) for (t, r), begin in moved.items())
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_schedules_that_are_just_possible(seed: int) -> None:
     """A schedule without pauses is valued as by definition, and so is each with a tick changed."""
     dice = random.Random(seed)
@@ -269,7 +270,7 @@ def waits(found: Network) -> set[tuple[int, int]]:
         pairs |= more
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_what_lies_between(seed: int) -> None:
     """Operators between two others are those that wait for one and that the other waits for."""
     _, found, _ = network(seed)
@@ -326,7 +327,7 @@ def longest(
     return most
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_heads_and_tails(seed: int) -> None:
     """Both are the longest ways over tensors and jumps, each operator on its best device."""
     _, found, jumps = network(seed)
@@ -371,7 +372,7 @@ def test_heads_and_tails(seed: int) -> None:
                 assert [min(t, NEVER) for t in tails[v]] == [min(t, NEVER) for t in least]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_loads_refute_what_the_rules_say(seed: int) -> None:
     """Weights of devices refute a threshold as the documentation says, to the tick."""
     dice = random.Random(seed)
@@ -407,7 +408,7 @@ def test_loads_refute_what_the_rules_say(seed: int) -> None:
             assert _is_refuted(found, body, heads, tails, threshold, weights) == expected
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", first_now(range(80), FEW_SEEDS))
 def test_searches_decide(seed: int) -> None:
     """A search of the whole schedule refutes what is below the optimum, and nothing else."""
     sample = drawn(seed)
@@ -451,7 +452,7 @@ def between(sample: PlacementInstance, inner: list[int], ends: dict[int, int]) -
     )
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", first_now(range(80), FEW_SEEDS))
 def test_searches_of_intervals_decide(seed: int) -> None:
     """For any devices of its ends, an interval takes as long as its operators alone would."""
     sample = drawn(seed, 5, memory=seed % 2 == 0, is_shuffled=True)
@@ -479,7 +480,7 @@ def test_searches_of_intervals_decide(seed: int) -> None:
                 assert (proved is not None) == is_refuted
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_priced_paths_prove_nothing_false(seed: int) -> None:
     """Whatever the prices of work, memory and paths are, and what arcs hand over."""
     sample, dice = drawn(seed, memory=seed % 2 == 1, is_shuffled=True), random.Random(seed)
@@ -550,7 +551,7 @@ def priced(sample: PlacementInstance, payload: dict[str, Any], best: int) -> int
     return max(0, math.ceil(least / (paths + sum(work))))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_prices_and_weights_prove_nothing_false(seed: int) -> None:
     """Any weights of devices, and any intervals, leave the optimum where it is."""
     sample, dice = drawn(seed, memory=seed % 2 == 1), random.Random(seed)

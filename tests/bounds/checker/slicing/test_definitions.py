@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from brute_force_slicing import instance, orders, vectors
+from selection import FEW_SEEDS, first_now
 from slow_slicing import simulate
 
 from boundmark.bounds import checker
@@ -91,7 +92,7 @@ def value(sample: SlicingInstance, rows: Any) -> int | None:
     return None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
 def test_plans_take_what_they_take(seed: int) -> None:
     """Latency and memory are those of the indices that each part has, needs and lacks."""
     sample, dice = drawn(seed), random.Random(seed)
@@ -103,7 +104,7 @@ def test_plans_take_what_they_take(seed: int) -> None:
         assert value(sample, rows) == (latency if fits else None)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
 def test_devices_hold_what_they_hold(seed: int) -> None:
     """In any order, a plan fits to the byte: parameters, what is received, what is kept."""
     dice = random.Random(seed)
@@ -177,7 +178,7 @@ def indices(edge: Edge, begin: int, end: int) -> tuple[int, int]:
     return min(max(low, 0), edge.extent), min(max(high, 0), edge.extent)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_needs_of_parts(seed: int) -> None:
     """The least and the most that parts need, and what overlaps at cuts, of all there are."""
     sample = drawn(seed)
@@ -200,7 +201,7 @@ def test_needs_of_parts(seed: int) -> None:
         assert needs.most_skipped == max(0, -least)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_best_splits(seed: int) -> None:
     """No division of an operator takes less, and one takes as little if indices can be divided."""
     dice = random.Random(seed)
@@ -230,7 +231,7 @@ def test_best_splits_by_hand(
     assert best_split(read(instance([length], [work], launch=launch)), 0) == expected
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", first_now(range(120), FEW_SEEDS))
 def test_no_plan_takes_less_ticks(seed: int) -> None:
     """Whatever an operator and what it reads are split into, it takes the least ticks or more."""
     check_least_ticks(drawn(seed))
@@ -356,7 +357,7 @@ def test_sums_by_hand() -> None:
     assert ticks.apart() == (3 + 1, [[0, 3], [1, 2], [0, 7]])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
 def test_inputs_apart_take_no_more(seed: int) -> None:
     """Of an operator that reads three tensors, classes are chosen input by input."""
     dice = random.Random(seed)
@@ -379,7 +380,7 @@ def test_inputs_apart_take_no_more(seed: int) -> None:
         assert operator.smallest(own, added) <= min(together)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
 def test_potentials_cost_nothing(seed: int) -> None:
     """Whatever is moved between operators, no more is proved than the best plan takes."""
     sample, dice = drawn(seed), random.Random(seed)

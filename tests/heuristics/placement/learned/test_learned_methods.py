@@ -35,7 +35,12 @@ def objectives(method: str, sample: Any, **params: Any) -> list[int]:
 @needs_jax
 @pytest.mark.parametrize("method", LEARNED)
 @pytest.mark.parametrize(
-    ("sample", "least"), [(ONE_DEVICE, 5), (ONE_NODE, 3), (DIVIDED, 13)], ids=["1", "n1", "divided"]
+    ("sample", "least"),
+    [
+        pytest.param(DIVIDED, 13, id="divided"),
+        pytest.param(ONE_DEVICE, 5, id="1", marks=pytest.mark.slow),
+        pytest.param(ONE_NODE, 3, id="n1", marks=pytest.mark.slow),
+    ],
 )
 def test_small_instances(method: str, sample: Any, least: int) -> None:
     """One device, one operator, and operators that not every device supports."""
