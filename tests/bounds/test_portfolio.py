@@ -21,6 +21,8 @@ from boundmark.problems.pipeline import PipelineInstance
 
 COST = 1000
 
+AS_SET = PortfolioSettings()
+
 
 @pytest.fixture
 def sample() -> PipelineInstance:
@@ -69,7 +71,7 @@ class Fake:
 def played(
     sample: PipelineInstance,
     methods: dict[str, Run],
-    settings: PortfolioSettings = PortfolioSettings(),
+    settings: PortfolioSettings = AS_SET,
 ) -> tuple[Best, Recorder]:
     """Run methods by turns for a minute, from a bound of 500; return what they found."""
     reports = Recorder()
