@@ -45,22 +45,23 @@ class PortfolioSettings:
     farthest
         A gap is extrapolated to so many times a method's own time, at most.
     patience, hoped_part
-        A method that has not proven anything yet, and has not had the part `patience` of the time,
-        is expected to close the part `hoped_part` of its gap.
+        Until it has had the part `patience` of the time, the first method is expected to close the
+        part `hoped_part` at least of the gap that it began with: some prepare for long before they
+        prove anything, and then prove most.
     told_part
         A stalled method that has had this part of the time is told the best bound of all. Before,
         its own bounds say more about what it is worth.
     """
 
-    first_fraction: float = 0.01
-    first_seconds: float = 0.25
+    first_fraction: float = 0.02
+    first_seconds: float = 0.75
     growth: float = 0.25
-    others_part: float = 0.35
+    others_part: float = 0.25
     others_part_when_stalled: float = 0.6
     stalled_part: float = 0.5
     farthest: float = 4.0
-    patience: float = 0.12
-    hoped_part: float = 0.1
+    patience: float = 0.5
+    hoped_part: float = 0.3
     told_part: float = 0.05
 
 
@@ -71,19 +72,24 @@ class Record:
     Attributes
     ----------
     base
-        The bound from which it started.
+        The bound from which it started, or was told last.
     used
         Seconds that it has run.
     rises
         Own time and bound, whenever the bound became better.
     is_over
         Whether the method has ended.
+    first
+        The bound from which it started.
     """
 
     base: float
     used: float = 0.0
     rises: list[tuple[float, float]] = field(default_factory=list)
     is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self.first = self.base
 
     @property
     def bound(self) -> float:
@@ -141,13 +147,13 @@ def next_turn(
         cost = 2 * max(record.bound for record in records)
     alive = [i for i, record in enumerate(records) if not record.is_over]
 
-    def is_young(record: Record) -> bool:
-        patience = max(first, settings.patience * whole.wall_seconds)
-        return not record.rises and record.used < patience
+    def is_hoped_for(i: int) -> bool:
+        return i == 0 and records[i].used < settings.patience * whole.wall_seconds
 
     def expected(i: int) -> float:
-        hoped = 1 - settings.hoped_part if is_young(records[i]) else 1.0
-        return hoped * records[i].expected_gap(cost, left, settings)
+        gap = records[i].expected_gap(cost, left, settings)
+        hoped = (1 - settings.hoped_part) * (cost - records[i].first)
+        return min(gap, hoped) if is_hoped_for(i) else gap
 
     leader = min(alive, key=lambda i: (expected(i), -records[i].bound, i))
     others = [i for i in alive if i != leader]
@@ -158,7 +164,7 @@ def next_turn(
         total = sum(record.used for record in records)
         part = (
             settings.others_part_when_stalled
-            if records[leader].is_stalled(settings) and not is_young(records[leader])
+            if records[leader].is_stalled(settings) and not is_hoped_for(leader)
             else settings.others_part
         )
         if total - records[leader].used + turn <= part * (total + turn):

@@ -105,7 +105,7 @@ REACH = Method(
     summary="How far the first stages can get, step by step, each by branch and bound.",
     run=Deferred("boundmark.bounds.pipeline.reach.method:run"),
     seeded=True,
-    version=3,
+    version=4,
 )
 
 FORWARD_GREEDY = Method(
@@ -122,11 +122,11 @@ CERTIFY = Method(
     name="certify",
     problem="pipeline",
     kind="bound",
-    summary="The best certificate in the time given: ideal-dp, then what suits the graph and k.",
+    summary="The best certificate in the time given, by bounds that take turns.",
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=13,
+    version=14,
 )
 
 BOTTLENECK = Method(

@@ -1,76 +1,74 @@
-"""`certify`: the best certificate in the time given, by the methods that suit the graph and k.
+"""`certify`: the best certificate in the time given, by methods that take turns.
 
-That is `node-cut`, `pivot-tree` and then `reach` where tensors wait for long, as in training. It
-is `reach` for long graphs in general, as models are; `share` comes after it, because its cuts take
-seconds on a thousand nodes, where `ideal-dp` often has the optimum in a tenth of one. Wide graphs
-begin with `share`. With few stages `mip-tree` follows: each of its programs has all stages in it.
-With more stages it is `packing`. Trees get the time that these leave when they end by themselves.
-Only what is better than everything before is reported, and nothing is begun once the best bound is
-the cost of the best partition, or of one that is known.
+`mean-work`, `separation` and `ideal-dp` come first: they take hardly any time where they apply, and
+`ideal-dp` often has the optimum in a tenth of a second. Then all methods that may suit the graph
+take turns (see `boundmark.bounds.portfolio`), and the one whose bound promises most gets most of
+the time. Only what is better than everything before is reported, and nothing is begun once the best
+bound is the cost of the best partition, or of one that is known.
 """
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 import numpy as np
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline import ideal_dp, node_cut, pivot_tree, separation, share, work
 from boundmark.bounds.pipeline.packing import method as packing
+from boundmark.bounds.pipeline.packing.method import PackingSettings
+from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.reach import method as reach
+from boundmark.bounds.pipeline.share import share_table
 from boundmark.bounds.pipeline.tree import methods as trees
+from boundmark.bounds.portfolio import PortfolioSettings, Run, run_by_turns
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
-Run: TypeAlias = Callable[[PipelineInstance, Budget, int, Progress], None]
-
 
 @dataclass(frozen=True)
 class CertifySettings:
-    """Settings of `certify`: which methods run, and for how long.
+    """Settings of `certify`: which methods run, and in which order they begin.
 
     Attributes
     ----------
     ideals_fraction
         Part of the time for `ideal-dp`, at most: where it applies, it usually takes far less.
-    separated, pivot_fraction
+    start_fraction
+        Part of the time for a quick partition, unless a cost is known.
+    separated
         If `separation` proves more than this multiple of the mean work, tensors wait for long, as
-        in training, and `pivot-tree` gets a part of the remaining time.
+        in training, and `pivot-tree` takes part.
     widest_long_graph
         A graph is long if it has at most so many nodes for each node of a longest path: models
         have 1 to 4, random graphs ten and more.
-    most_stages_for_all
-        Number of stages up to which `mip-tree` comes first; with more, a tree that looks at one
-        stage proves more in half a minute.
-    another_fraction
-        Part of the time that has to be left for another method to begin.
+    few_stages
+        Number of stages up to which `mip-tree` begins on wide graphs; with more, `packing` does.
+    packing
+        Settings of `packing`: here it proves something early, so that others can be compared with
+        it, and computes weights again later.
+    portfolio
+        Length of turns, and who gets them, on wide graphs.
+    long_graph
+        The same on long ones, where cuts and programs of the other methods take seconds.
     """
 
     ideals_fraction: float = 0.5
+    start_fraction: float = 0.02
     separated: float = 1.05
-    pivot_fraction: float = 0.85
     widest_long_graph: int = 6
-    most_stages_for_all: int = 3
-    another_fraction: float = 0.1
-
-
-LONG_GRAPH: tuple[Run, ...] = (
-    reach.run,
-    share.run,
-    trees.run_bottleneck_tree,
-    trees.run_mip_tree,
-)
-FEW_STAGES: tuple[Run, ...] = (share.run, trees.run_mip_tree)
-MANY_STAGES: tuple[Run, ...] = (
-    share.run,
-    packing.run,
-    trees.run_bottleneck_tree,
-    trees.run_mip_tree,
-)
+    few_stages: int = 3
+    packing: PackingSettings = field(
+        default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
+    )
+    portfolio: PortfolioSettings = field(default_factory=PortfolioSettings)
+    long_graph: PortfolioSettings = field(
+        default_factory=lambda: PortfolioSettings(others_part=0.0)
+    )
 
 
 def run(
@@ -96,23 +94,59 @@ def run(
     # A method may refuse the graph: too many down-sets, or beyond the checker's limits.
     with suppress(UnsupportedError):
         ideal_dp.run(instance, budget.part(settings.ideals_fraction), seed, best, ideals=ideals)
-    if is_separated and not best.is_proven and _is_long(instance.graph.dag, settings):
+    if best.is_proven or budget.is_spent():
+        return
+    is_long = _is_long(instance.graph.dag, settings)
+    tables = cache(share_table)
+    if is_long and is_separated:
         # With many stages, the bound of one node may be the best, and takes hardly any time.
         node_cut.run(instance, budget, seed, best)
-        with suppress(UnsupportedError):
-            pivot_tree.run(instance, budget.part(settings.pivot_fraction), seed, best)
-    for position, method in enumerate(_methods(instance, settings)):
-        is_late = budget.remaining() < settings.another_fraction * budget.wall_seconds
-        if best.is_proven or (position > 0 and is_late):
-            break
-        with suppress(UnsupportedError):
-            method(instance, budget.part(1.0), seed, best)
+    if not is_long:
+        share.run(instance, budget, seed, best, tables=tables)
+    if math.isinf(best.objective):
+        floor = int(best.certified)
+        part = budget.part(settings.start_fraction)
+        best.solution(quick_partition(instance, seed, part, floor))
+    names = _names(instance.k, is_long, is_separated, settings)
+    methods = {name: _run(name, instance, seed, tables, settings) for name in names}
+    run_by_turns(
+        methods, instance, budget, best, settings.long_graph if is_long else settings.portfolio
+    )
 
 
-def _methods(instance: PipelineInstance, settings: CertifySettings) -> tuple[Run, ...]:
-    if _is_long(instance.graph.dag, settings):
-        return LONG_GRAPH
-    return FEW_STAGES if instance.k <= settings.most_stages_for_all else MANY_STAGES
+def _names(k: int, is_long: bool, is_separated: bool, settings: CertifySettings) -> tuple[str, ...]:
+    """Return the methods that may suit a graph, those expected to prove most first."""
+    if is_long:
+        first = ("pivot-tree", "reach") if is_separated else ("reach",)
+        return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
+    first = ("mip-tree", "packing") if k <= settings.few_stages else ("packing", "mip-tree")
+    return (*first, "bottleneck-tree", "bottleneck-guess-tree", "reach")
+
+
+def _run(
+    name: str,
+    instance: PipelineInstance,
+    seed: int,
+    tables: share.Tables,
+    settings: CertifySettings,
+) -> Run:
+    """Return a method with all but budget and progress."""
+    takes_tables: dict[str, Callable[..., None]] = {
+        "share": share.run,
+        "packing": partial(packing.run, settings=settings.packing),
+        "mip-tree": trees.run_mip_tree,
+        "bottleneck-tree": trees.run_bottleneck_tree,
+        "bottleneck-guess-tree": trees.run_bottleneck_guess_tree,
+    }
+    others: dict[str, Callable[..., None]] = {"reach": reach.run, "pivot-tree": pivot_tree.run}
+
+    def run(budget: Budget, best: Best) -> None:
+        if name in takes_tables:
+            takes_tables[name](instance, budget, seed, best, tables=tables)
+        else:
+            others[name](instance, budget, seed, best)
+
+    return run
 
 
 def _is_long(dag: Dag, settings: CertifySettings) -> bool:

@@ -84,9 +84,9 @@ def played(
 def test_the_method_that_is_ahead_gets_most_of_the_time(
     sample: PipelineInstance, clock: Clock
 ) -> None:
-    """The faster of two gets at least 60 % of the time, wherever it stands in the order."""
-    slow = Fake(sample, clock, lambda t: 500 + 100 * t / 60)
-    fast = Fake(sample, clock, lambda t: 500 + 300 * t / 60)
+    """The faster of two gets at least 60 % of the time, also if it is not the first."""
+    slow = Fake(sample, clock, lambda t: 500 + 100 * t / (t + 3))
+    fast = Fake(sample, clock, lambda t: 500 + 400 * t / (t + 3))
     played(sample, {"slow": slow, "fast": fast})
     assert fast.seconds >= 0.6 * 60
     assert clock.now == pytest.approx(60, abs=0.5)
@@ -99,6 +99,14 @@ def test_a_method_that_stalls_gives_way(sample: PipelineInstance, clock: Clock) 
     best, _ = played(sample, {"staller": staller, "steady": steady})
     assert steady.seconds >= 0.4 * 60
     assert best.certified == 700
+
+
+def test_the_first_method_has_time_to_prepare(sample: PipelineInstance, clock: Clock) -> None:
+    """It may prove nothing for a third of the time while others prove little."""
+    preparing = Fake(sample, clock, lambda t: 900 if t > 20 else 500)
+    little = Fake(sample, clock, lambda t: 500 + 50 * t / (t + 3))
+    best, _ = played(sample, {"preparing": preparing, "little": little})
+    assert best.certified == 900
 
 
 def test_a_method_goes_on_where_its_turn_ended(sample: PipelineInstance, clock: Clock) -> None:

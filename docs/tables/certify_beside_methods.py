@@ -1,0 +1,105 @@
+"""Print `certify` beside its methods: `python docs/tables/certify_beside_methods.py RESULTS`.
+
+For each graph and number of stages of a results folder, such as one of suite
+`weekly/certify-beside-methods`, LB/UB of `certify` and of each of its methods alone in the same
+time, where UB is the cost of the folder's best partition; and where one of them proves clearly more
+than `certify`. Only random graphs count.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.stored.checked_results import checked_results
+from boundmark.reports.stored.store import ResultStore
+
+CERTIFY = "certify"
+METHODS = (
+    "packing",
+    "mip-tree",
+    "bottleneck-tree",
+    "bottleneck-guess-tree",
+    "reach",
+    "pivot-tree",
+)
+
+# By how much more than `certify` a method has to prove to be counted, as a part.
+CLEARLY = 0.003
+
+
+def ratios(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return LB/UB by graph, nodes and k, a column for each method; missing bounds are NaN.
+
+    Parameters
+    ----------
+    rows
+        Rows of a results folder.
+    """
+    rows = rows[rows["dataset"] == "regal-style"]
+    best = rows.groupby("instance_sha256")["objective"].min().astype("float64")
+    bounds = rows["bound_certified"].astype("float64")
+    table = pd.DataFrame(
+        {
+            "graph": rows["instance"],
+            "nodes": rows["nodes"].astype("int64"),
+            "k": [json.loads(params)["k"] for params in rows["instance_params"]],
+            "method": rows["method"],
+            "ratio": bounds / rows["instance_sha256"].map(best),
+        }
+    )
+    table = table[table["method"].isin([CERTIFY, *METHODS])]
+    found = table.pivot_table("ratio", ["k", "graph", "nodes"], "method", "max")
+    return found[[name for name in (CERTIFY, *METHODS) if name in found]]
+
+
+def cell_table(found: pd.DataFrame) -> str:
+    """Return a Markdown table with a line for each cell, and one of geometric means for each k."""
+    lines = [
+        f"| k | graph | n | {' | '.join(f'`{name}`' for name in found)} | best single method |",
+        f"| ---: | --- | ---: |{' ---: |' * len(found.columns)} --- |",
+    ]
+    for k, part in found.groupby(level="k"):
+        for (_, graph, nodes), row in part.iterrows():
+            cells = " | ".join(map(_cell, row))
+            lines.append(f"| {k} | {graph} | {nodes} | {cells} | {_best(row)} |")
+        means = " | ".join(_cell(_mean(part[name])) for name in part)
+        lines.append(f"| {k} | geometric mean | | {means} | |")
+    return "\n".join(lines)
+
+
+def summary(found: pd.DataFrame) -> str:
+    """Return a sentence: where a single method proves clearly more than `certify`."""
+    ahead = found.drop(columns=CERTIFY).max(axis=1) / found[CERTIFY] - 1
+    more = int((ahead > CLEARLY).sum())
+    return (
+        f"In {more} of {len(found)} cells, a single method proves more than {100 * CLEARLY:.1f} % "
+        f"more than `certify` in the same time; at most {100 * max(ahead.max(), 0):.2f} %."
+    )
+
+
+def _best(row: pd.Series) -> str:
+    """Return the best single method, and by how much it proves more or less than `certify`."""
+    single = row.drop(CERTIFY)
+    ahead = 100 * (single.max() / row[CERTIFY] - 1)
+    text = f"`{single.idxmax()}` {ahead:+.2f} %"
+    return f"**{text}**" if ahead > 100 * CLEARLY else text
+
+
+def _mean(found: pd.Series) -> float:
+    """Return the geometric mean, NaN if a bound is missing or 0."""
+    return geometric_mean(found) if (found > 0).all() else float("nan")
+
+
+def _cell(ratio: float) -> str:
+    if pd.isna(ratio):
+        return ""
+    # Rounded down: nothing else looks like an optimum.
+    return "optimal" if ratio == 1 else f"{int(10_000 * ratio) / 10_000:.4f}"
+
+
+if __name__ == "__main__":
+    everything = ratios(checked_results(ResultStore.open(Path(sys.argv[1]))).results)
+    print(f"{cell_table(everything)}\n\n{summary(everything)}")
