@@ -60,12 +60,33 @@ class ParameterCommand(click.Command):
         """Return the generated options, then the declared ones."""
         return [*self._generated, *super().get_params(ctx)]
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the declared options, then the parameters of each problem under its name."""
+        sections = {"Options": super().get_params(ctx)}
+        for problem, parameters in self._by_problem.items():
+            sections[f"Parameters of {problem}"] = [
+                _option(parameter.name, [(problem, parameter)], is_alone=True)
+                for parameter in parameters
+            ]
+        for title, shown in sections.items():
+            options = [one for one in shown if isinstance(one, click.Option)]
+            records = [option.get_help_record(ctx) for option in options]
+            with formatter.section(title):
+                formatter.write_dl([record for record in records if record])
+
+    @cached_property
+    def _by_problem(self) -> "dict[str, tuple[Parameter, ...]]":
+        """The problems that have parameters, and these."""
+        return {
+            problem.name: tuple(problem.options) for problem in self._problems() if problem.options
+        }
+
     @cached_property
     def _generated(self) -> list[click.Option]:
         declared: dict[str, list[tuple[str, Parameter]]] = {}
-        for problem in self._problems():
-            for parameter in problem.options:
-                declared.setdefault(parameter.name, []).append((problem.name, parameter))
+        for problem, parameters in self._by_problem.items():
+            for parameter in parameters:
+                declared.setdefault(parameter.name, []).append((problem, parameter))
         return [_option(name, uses) for name, uses in declared.items()]
 
 
@@ -74,7 +95,10 @@ def given_texts(options: dict[str, str | None]) -> dict[str, str]:
     return {name: text for name, text in options.items() if text is not None}
 
 
-def _option(name: str, uses: "list[tuple[str, Parameter]]") -> click.Option:
+def _option(
+    name: str, uses: "list[tuple[str, Parameter]]", *, is_alone: bool = False
+) -> click.Option:
+    """Return the option for a parameter of some problems; `is_alone`: help names no problem."""
     spellings = [f"--{name.replace('_', '-')}"]
     if len(name) == 1:
         spellings.insert(0, f"-{name}")
@@ -82,7 +106,10 @@ def _option(name: str, uses: "list[tuple[str, Parameter]]") -> click.Option:
     for problem, parameter in uses:
         said = getattr(parameter, "default_text", "") or parameter.default
         default = "" if parameter.default is None else f" (default {said})"
-        clauses.append(f"{problem}: {parameter.summary}{default}")
+        summary = parameter.summary[:1].upper() + parameter.summary[1:]
+        clauses.append(
+            f"{summary}{default}" if is_alone else f"{problem}: {parameter.summary}{default}"
+        )
     metavars = dict.fromkeys(parameter.metavar for _, parameter in uses)
     return click.Option(
         [name, *spellings], metavar="|".join(metavars), help="; ".join(clauses) + "."

@@ -44,7 +44,7 @@ def solve(
     """Solve one instance: MODEL is a file or a data set's member.
 
     Without --problem, it is the first problem listed by `boundmark problems` that is about such a
-    MODEL and has all the parameters given. Options for parameters name the problems that use them.
+    MODEL and has all the parameters given. Each problem's parameters are listed last.
 
     Files are ONNX models, programs of torch.export (.pt2), OpenVINO IR, CostGraphDef texts,
     PipeDream's profiles and stored instances. Members

@@ -117,15 +117,30 @@ PROBLEM = Problem(
             "those of the model's file",
         ),
         IntegerParameter(
-            "memory_percent", "how much of each device's memory layers may take", 1, MEMORY_PERCENT
+            "memory_percent",
+            "percent of each device's memory that layers may take",
+            1,
+            MEMORY_PERCENT,
         ),
-        ChoiceParameter("phase", "what a model does", PHASES, AS_GIVEN),
-        IntegerParameter("batch", "sequences of a micro-batch", 1, 0, "asked for"),
+        ChoiceParameter(
+            "phase",
+            "which phase of a model runs; as-given for graphs and chains, which have their times",
+            PHASES,
+            AS_GIVEN,
+        ),
         IntegerParameter(
-            "context", "tokens of a sequence, in the cache when decoding", 1, 0, "asked for"
+            "batch", "sequences in a micro-batch; needed with a model's configuration", 1, 0, "none"
         ),
-        IntegerParameter("weight_bits", "bits of a parameter", 1, 0, "as the model's file has it"),
-        IntegerParameter("cache_bits", "bits of an entry of the cache", 1, 0, "16"),
+        IntegerParameter(
+            "context",
+            "tokens of a sequence, those in the cache when decoding; needed with a model's "
+            "configuration",
+            1,
+            0,
+            "none",
+        ),
+        IntegerParameter("weight_bits", "bits of a parameter", 1, 0, "those of the model's file"),
+        IntegerParameter("cache_bits", "bits of a number in the cache", 1, 0, "16"),
         ChoiceParameter(
             "costs",
             "where times of a model's layers come from; measured ones need aiconfigurator-core",
@@ -134,10 +149,10 @@ PROBLEM = Problem(
         ),
         TextParameter(
             "layers",
-            "what operators of one layer have in their names, as a regular expression, for graphs",
+            "regular expression for the names of operators that are one layer, for graphs",
             "PATTERN",
             "a regular expression",
-            "cuts where one tensor passes",
+            "cut where one tensor passes",
         ),
     ),
     instance=_instance,

@@ -1,6 +1,7 @@
 """Options that problems declare."""
 
 import dataclasses
+import re
 
 import click
 import pytest
@@ -48,11 +49,22 @@ def test_texts_reach_the_command(arguments: list[str], expected: str) -> None:
     assert CliRunner().invoke(command, arguments).output == expected + "\n"
 
 
-def test_help_names_the_problems() -> None:
-    """One option for both problems, with what each of them takes it for."""
-    text = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
-    assert "-k, --k INTEGER|[a|b] first: how many; second: which one (default a)." in text
-    assert "--transfers [per-edge|per-tensor] first: who shares (default per-edge)." in text
+def test_help_has_a_section_for_each_problem() -> None:
+    """A parameter that both have is explained in both, after the options of the command."""
+    text = CliRunner().invoke(command, ["--help"]).output
+    own, first, second = re.split("Parameters of first:|Parameters of second:", text)
+    assert "--quiet" in own
+    assert "-k" not in own
+    assert "-k, --k INTEGER How many." in " ".join(first.split())
+    assert "[per-edge|per-tensor] Who shares (default per-edge)." in " ".join(first.split())
+    assert "-k, --k [a|b] Which one (default a)." in " ".join(second.split())
+
+
+def test_messages_name_both_problems() -> None:
+    """One option stands for both, with what each of them takes it for."""
+    (k,) = [one for one in command.get_params(click.Context(command)) if one.name == "k"]
+    assert isinstance(k, click.Option)
+    assert k.help == "first: how many; second: which one (default a)."
 
 
 def test_no_parameter_takes_the_place_of_an_option() -> None:
