@@ -52,6 +52,14 @@ PACKING = Method(
     version=3,
 )
 
+CUT_TREE = Method(
+    name="cut-tree",
+    problem="pipeline",
+    kind="bound",
+    summary="Node weights of which no cheap convex set has the mean, by a tree of minimum cuts.",
+    run=Deferred("boundmark.bounds.pipeline.cut_tree.method:run"),
+)
+
 MIP_TREE = Method(
     name="mip-tree",
     problem="pipeline",
@@ -175,6 +183,7 @@ METHODS: tuple[Method, ...] = (
     SHARE,
     SEPARATION,
     PACKING,
+    CUT_TREE,
     MIP_TREE,
     BOTTLENECK_TREE,
     BOTTLENECK_GUESS_TREE,

@@ -92,6 +92,18 @@ def packing(size: int, edges: list[list[int]]) -> tuple[Document, Document]:
     return pipeline(size, edges, **given), payload
 
 
+def cut_tree(size: int, edges: list[list[int]]) -> tuple[Document, Document]:
+    """Return a tree that puts one node after the other outside, with a flow in between.
+
+    As no node has a weight, what is left is never too light.
+    """
+    nodes = [entry for v in range(size) for entry in ([v, 0], [0, 0, v % 2])]
+    payload = {
+        "threshold": 0, "loaded": 0, "scale": 10**6, "weights": [0] * size, "nodes": nodes,
+    }  # fmt: skip
+    return pipeline(size, edges), payload
+
+
 def reach(size: int) -> tuple[Document, Document]:
     """Return steps about all stages that prove nothing new."""
     leaf = {**LEAF, "at_least": [0, 1], "at_most": []}
@@ -367,6 +379,8 @@ SHAPES = {
     ),
     "sets of a star": Shape("pipeline", "packing/1", lambda n: packing(n, star(n)), 4_000),
     "sets of a chain": Shape("pipeline", "packing/1", lambda n: packing(n, chain(n)), 4_000),
+    "cuts of a star": Shape("pipeline", "cut-tree/1", lambda n: cut_tree(n, star(n)), 4_000),
+    "cuts of a chain": Shape("pipeline", "cut-tree/1", lambda n: cut_tree(n, chain(n)), 4_000),
     "many pairs of nodes": Shape(
         "pipeline",
         "separation/1",

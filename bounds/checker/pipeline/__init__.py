@@ -58,6 +58,12 @@ reach/1
     after them; rows about the weights of prefixes come in, and at each leaf of a tree, multipliers
     contradict that the prefix weighs more, or less. If some prefix would have to weigh more than it
     can, OPT >= t + 1.
+cut-tree/1
+    Suppose OPT <= t, the threshold. Nodes have weights, and some stage weighs at least the mean
+    over k. A tree of nodes inside and outside a set looks for convex sets that weigh as much and
+    cost at most t. Flows and prices of weight bound f(S) for all sets of a branch (see `cut_tree`);
+    they end it, or put nodes inside or outside. If no set is left, OPT >= t + 1. The same is tried
+    with work + param_load, of which a stage has at most t + cache - io(S).
 
 A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
 the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:
@@ -65,6 +71,7 @@ at most a io(S) leaves any S. Every node but v keeps at most its work. So if v i
 out is at most a io(S) + work(S) - work[v].
 """
 
+from .cut_tree import cut_tree
 from .ideals import ideal_dp
 from .instance import objective, read_instance
 from .packing import packing
@@ -87,6 +94,7 @@ KINDS = {
     "ideal-dp/1": ideal_dp,
     "packing/1": packing,
     "separation/1": separation,
+    "cut-tree/1": cut_tree,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

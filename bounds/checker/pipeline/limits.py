@@ -21,6 +21,9 @@ SPLIT = -1
 DECISION_STEPS = 8
 MOVE_STEPS = 1
 
+# Nodes of an instance that a tree of cuts is about.
+LARGEST_CUT_GRAPH = 2**12
+
 # Where a search of down-sets ends: steps from one down-set to the next by a single node, those
 # times the number of nodes, and pairs of down-sets compared. Of the latter, there are fewer in
 # graphs of many nodes, where sets take longer.
@@ -52,3 +55,8 @@ def flow_steps(nodes: int, edges: int, levels: int) -> int:
 def most_ideal_pairs(nodes: int) -> int:
     """Return how many pairs of down-sets may be compared."""
     return MOST_IDEAL_PAIRS // (1 + nodes // NODES_PER_UNIT)
+
+
+def cut_steps(nodes: int, numbers: int) -> int:
+    """Return the steps that an entry of a tree of cuts spends, given how many numbers it has."""
+    return 2 * nodes + numbers

@@ -115,6 +115,32 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             cache=0,
         ),
     ),
+    "cut-tree": (
+        "cut-tree",
+        instance([7, 4, 7, 1, 1], [(0, 2), (1, 3)], 2, transfer=[3, 1, 0, 2, 3]),
+    ),
+    "cut-tree, parameters as work": (
+        "cut-tree",
+        instance(
+            [1, 1, 4, 7, 6],
+            [(0, 2), (0, 4), (1, 2), (1, 3), (1, 4), (2, 4), (3, 4)],
+            2,
+            transfer=[2, 5, 0, 2, 4],
+            param_load=[2, 5, 1, 3, 4],
+            cache=4,
+        ),
+    ),
+    "cut-tree, overflow": (
+        "cut-tree",
+        instance(
+            [2, 1, 7, 4, 3],
+            [(0, 1), (0, 3), (1, 3), (1, 4), (2, 3)],
+            2,
+            transfer=[0, 3, 2, 1, 1],
+            param_load=[2, 6, 1, 2, 6],
+            cache=11,
+        ),
+    ),
     "separation": (
         "separation",
         instance(

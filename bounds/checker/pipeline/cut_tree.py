@@ -1,0 +1,169 @@
+"""Checks the kind cut-tree: no convex set that costs at most t weighs what some stage weighs.
+
+*Theorem.* Let nodes have weights w >= 0, and W be their sum over k, rounded up. If every convex set
+S with w(S) >= W has f(S) > t, then OPT > t. *Proof.* Some stage weighs W at least. It is convex: no
+path leaves it and comes back, since stages do not depend on each other in a cycle.
+
+A tree divides the sets by nodes inside (I) and outside; others are undecided (U). What is between
+nodes of I is inside; what is before or after I, beyond a node outside, is outside. A branch ends if
+that is a contradiction, if I and U together weigh less than W, or if U is empty and f(I) > t.
+
+Otherwise a flow decides. Amounts are in parts of a tick, `scale` of them. What a set S sends in all
+leaves it through tensors of io(S), so it is at most scale io(S). For a price p >= 0 of weight, let
+r(v) be scale work[v] - p w[v], and what v sends less what it receives. If w(S) >= W, then
+
+    scale f(S) >= p W + r(S) >= p W + r(I) + (the sum of min(0, r(v)) over U) =: L.
+
+If L > scale t, the branch ends. If L + r(v) > scale t for v in U with r(v) > 0, v is outside; if
+L - r(v) > scale t with r(v) < 0, v is inside.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from ..budget import hold, spend
+from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, integers
+from . import limits
+from .instance import Instance
+from .windows import in_order, nodes_around, total
+
+
+def cut_tree(graph: Instance, payload: Any) -> int:
+    """Return the threshold + 1 if the tree refutes it."""
+    payload = fields(payload, "the payload", {"threshold", "loaded", "scale", "weights", "nodes"})
+    n = len(graph.work)
+    if n > limits.LARGEST_CUT_GRAPH:
+        raise TooLarge("the instance is too large for a tree of cuts")
+    threshold = integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
+    scale = integer(payload["scale"], "scale of the payload", 1, LARGEST_AMOUNT)
+    weights = integers(payload["weights"], "weights of the payload", 0, LARGEST_AMOUNT)
+    if len(weights) != n:
+        raise Rejected("weights of the payload is not one for each node")
+    limit = threshold
+    if integer(payload["loaded"], "loaded of the payload", 0, 1):
+        # A stage has work + io + param_load of at most threshold + cache.
+        work = [work + load for work, load in zip(graph.work, graph.param_load, strict=True)]
+        graph = graph._replace(work=work, param_load=[0] * n)
+        limit += graph.cache
+    if type(payload["nodes"]) is not list:
+        raise Rejected("nodes of the payload is not a list")
+    sets = HeavySets(graph, weights, limit, scale)
+    # Sets with these nodes inside and those outside are still to be looked at, the last ones first.
+    waiting = [(0, 0)]
+    for node in payload["nodes"]:
+        if not waiting:
+            raise Rejected("nodes of the payload has more entries than the tree")
+        numbers = integers(node, "an entry of nodes", -LARGEST_AMOUNT, LARGEST_AMOUNT)
+        spend(limits.cut_steps(n, len(numbers)))
+        inside, outside = waiting.pop()
+        if len(numbers) == 2:
+            v = integer(numbers[0], "node of a branching", 0, n - 1)
+            if (inside | outside) >> v & 1:
+                raise Rejected(f"a branching is about node {v}, which is decided")
+            sides = [(inside, outside | 1 << v), (inside | 1 << v, outside)]
+            if not integer(numbers[1], "side of a branching", 0, 1):
+                sides.reverse()
+        else:
+            sides = sets.bounded(inside, outside, numbers)
+        waiting += [side for side in (sets.closed(*side) for side in sides) if side]
+    if waiting:
+        raise Rejected("nodes of the payload has fewer entries than the tree")
+    return threshold + 1
+
+
+class HeavySets:
+    """The convex sets that cost at most a limit and weigh the mean over the stages, or more.
+
+    A flow bounds what they cost; it changes from one use to the next. `kept` is what a node keeps
+    of its work after it has sent and received; `used` is what each tensor lets through, of amounts
+    in either direction.
+    """
+
+    def __init__(self, graph: Instance, weights: list[int], limit: int, scale: int) -> None:
+        n = len(graph.work)
+        hold(n * n)
+        spend(n * n // 4)
+        self._graph, self._weights, self._limit, self._scale = graph, weights, limit, scale
+        self._least = -(-sum(weights) // graph.k)
+        self._before, self._after = nodes_around(in_order(graph))
+        self._all = (1 << n) - 1
+        self._kept = [scale * work for work in graph.work]
+        self._amounts: dict[int, int] = defaultdict(int)
+        self._used = [[0] * n, [0] * n]
+
+    def closed(self, inside: int, outside: int) -> tuple[int, int] | None:
+        """Return the nodes that convexity puts inside or outside with others; None if no set is."""
+        before = after = 0
+        for v in _members(inside):
+            before |= self._before[v]
+            after |= self._after[v]
+        inside = before & after
+        for v in _members(outside & after):
+            outside |= self._after[v]
+        for v in _members(outside & before):
+            outside |= self._before[v]
+        if inside & outside or total(self._all & ~outside, self._weights) < self._least:
+            return None
+        if inside | outside == self._all:
+            if self._cost(inside) > self._limit:
+                return None
+            raise Rejected("a set that weighs the mean costs at most the threshold")
+        return inside, outside
+
+    def bounded(self, inside: int, outside: int, numbers: list[int]) -> list[tuple[int, int]]:
+        """Return the nodes that a flow leaves undecided no longer; nothing if it leaves no set.
+
+        Parameters
+        ----------
+        numbers
+            A price of weight, then the edges where the flow changes, each with its new amount.
+        """
+        if len(numbers) % 2 == 0:
+            raise Rejected("an entry of nodes is not a price, edges and amounts")
+        price = integer(numbers[0], "price of weight", 0, LARGEST_AMOUNT)
+        self._change(numbers[1::2], numbers[2::2])
+        # What each node adds to the cost less the price of its weight.
+        added = [kept - price * w for kept, w in zip(self._kept, self._weights, strict=True)]
+        undecided = self._all & ~inside & ~outside
+        least = price * self._least + sum(added[v] for v in _members(inside))
+        least += sum(min(0, added[v]) for v in _members(undecided))
+        room = self._scale * self._limit - least
+        if room < 0:
+            return []
+        for v in _members(undecided):
+            if added[v] > room:
+                outside |= 1 << v
+            elif -added[v] > room:
+                inside |= 1 << v
+        return [(inside, outside)]
+
+    def _change(self, edges: list[int], amounts: list[int]) -> None:
+        """Change the flow's amounts, if tensors let as much through."""
+        changed = set()
+        for edge, amount in zip(edges, amounts, strict=True):
+            u, w = self._graph.edges[integer(edge, "edge of a flow", 0, len(self._graph.edges) - 1)]
+            before, self._amounts[edge] = self._amounts[edge], amount
+            self._kept[u] += amount - before
+            self._kept[w] -= amount - before
+            self._used[0][u] += max(0, amount) - max(0, before)
+            self._used[1][u] += max(0, -amount) - max(0, -before)
+            changed.add(u)
+        for u in changed:
+            if max(used[u] for used in self._used) > self._scale * self._graph.transfer[u]:
+                raise Rejected(f"a flow sends more than the tensor of node {u} lets through")
+
+    def _cost(self, inside: int) -> int:
+        """Return what a set of nodes costs as a stage."""
+        graph = self._graph
+        spend(len(graph.edges))
+        moved = {u for u, w in graph.edges if (inside >> u ^ inside >> w) & 1}
+        overflow = max(0, total(inside, graph.param_load) - graph.cache)
+        return total(inside, graph.work) + sum(graph.transfer[u] for u in moved) + overflow
+
+
+def _members(nodes: int) -> Iterator[int]:
+    """Yield the members of a set, ascending."""
+    while nodes:
+        yield (nodes & -nodes).bit_length() - 1
+        nodes &= nodes - 1

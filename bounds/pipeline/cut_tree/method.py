@@ -1,0 +1,380 @@
+"""`cut-tree`: bounds at rising thresholds, each by node weights and a tree of minimum cuts.
+
+Weights are computed for about the largest threshold that they can refute; a tree then needs less
+time the farther its threshold is below that one. A set that a tree finds becomes a row of the
+weights' program. What the checker could not follow in its steps is not refuted.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boundmark.bounds.best import Best
+from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
+from boundmark.bounds.pipeline.cut_tree import search
+from boundmark.bounds.pipeline.cut_tree.search import Rule, Search
+from boundmark.bounds.pipeline.cut_tree.weights import Weights, WeightSettings, in_edges
+from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded, packed
+from boundmark.bounds.pipeline.packing.weighing import FloatArray
+from boundmark.bounds.pipeline.quick_partition import quick_partition
+from boundmark.bounds.pipeline.share import Tables, share_table
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.pipeline import PipelineInstance
+
+KIND = "cut-tree/1"
+
+PRODUCER = "cut-tree"
+
+
+@dataclass(frozen=True)
+class CutTreeSettings:
+    """Settings of `cut-tree`: how time is divided, and which thresholds are tried.
+
+    Attributes
+    ----------
+    start_fraction
+        Part of the time for a quick partition, whose stages are the first sets.
+    weighing_fraction
+        Part of the time for weights before the first tree.
+    weighing_again_fraction
+        Part of all the time for new weights after a tree has found a set.
+    thresholds
+        Number of thresholds that weights are computed for before the first tree, at most.
+    first_part
+        Threshold of the first tree, as a part of the largest one that weights were found for.
+    tree_fraction, last_fraction
+        Part of the remaining time that a tree is expected to take, at most; the latter where the
+        former leaves less than a fifth more than the tree before took.
+    growth, shortest
+        A tree is expected to take so many times what the one before took, at most, but some
+        seconds at least.
+    patience
+        Number of sets found at one threshold after which lower ones are tried.
+    whole
+        Sum of the integer weights, about.
+    price_units
+        Units that a price of weight has at the beginning, about: flows are counted in parts of a
+        tick that allow for so many.
+    candidates
+        Number of nodes that are compared before a branching.
+    most_steps
+        Steps that the checker takes for a tree, at most; the rest is for the instance.
+    most_numbers
+        Numbers of a tree's certificate, at most; they take about 6 bytes each.
+    turn
+        Number of branches, times nodes, between two looks at the clock.
+    weights
+        Settings of the search for weights.
+    """
+
+    start_fraction: float = 0.02
+    weighing_fraction: float = 0.25
+    weighing_again_fraction: float = 0.03
+    thresholds: int = 5
+    first_part: float = 0.8
+    tree_fraction: float = 0.5
+    last_fraction: float = 0.75
+    growth: float = 3.0
+    shortest: float = 0.3
+    patience: int = 1
+    whole: int = 2**14
+    price_units: int = 2**10
+    candidates: int = 4
+    most_steps: int = 3 * 2**24
+    most_numbers: int = 2**23
+    turn: int = 10_000
+    weights: WeightSettings = field(default_factory=WeightSettings)
+
+
+def run(
+    instance: PipelineInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    settings: CutTreeSettings = CutTreeSettings(),
+    *,
+    tables: Tables = share_table,
+) -> None:
+    """Report the share bound, then better ones until the time is up or weights do no better.
+
+    Parameters
+    ----------
+    tables
+        Maps the graph to its table of cuts.
+
+    Raises
+    ------
+    UnsupportedError
+        If the graph is too large to check.
+    """
+    if instance.nodes > LARGEST_CUT_GRAPH:
+        raise UnsupportedError(
+            f"the graph has {instance.nodes:,} nodes; expected at most {LARGEST_CUT_GRAPH:,}."
+        )
+    best = Best.before(instance, progress)
+    best.bound(tables(instance.graph).certificate(instance, PRODUCER))
+    part = budget.part(settings.start_fraction)
+    start = quick_partition(instance, seed, part, int(best.certified))
+    above = int(min(best.objective, instance.objective(start)))
+    rise = _Rise(instance, budget, best, settings, seed, above)
+    for stage in range(int(start.stages.max()) + 1):
+        rise.weights.add(sum(1 << int(v) for v in np.flatnonzero(start.stages == stage)))
+    if rise.is_open():
+        rise.weigh()
+        rise.prove_all()
+
+
+@dataclass(eq=False)
+class _Rise:
+    """State of the search for thresholds.
+
+    Attributes
+    ----------
+    above
+        A threshold that stands, or that weights or a tree in the time given do not refute.
+    last
+        About the largest threshold that weights can refute; the present weights are for this one.
+    """
+
+    instance: PipelineInstance
+    budget: Budget
+    best: Best
+    settings: CutTreeSettings
+    seed: int
+    above: int
+    last: int = 0
+
+    def __post_init__(self) -> None:
+        graph, k = self.instance.graph, self.instance.k
+        # Either cuts neglect overflow, or all parameters count as work and the cache as time.
+        self.is_loaded = int(graph.param_load.sum()) > k * graph.cache
+        self.allowed = graph.cache if self.is_loaded else 0
+        self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
+        self.weights = Weights(self.tensors, k, self.seed, self.settings.weights)
+        work = self.tensors.graph.work
+        self.current: FloatArray = work / max(1, int(work.sum())) * k
+        self.pace = _Pace()
+
+    @property
+    def refuted(self) -> int:
+        """The largest threshold that is refuted."""
+        return int(self.best.certified) - 1
+
+    def is_open(self) -> bool:
+        """Whether there is time and more to prove."""
+        self.above = int(min(self.above, self.best.objective))
+        return not self.budget.is_spent() and self.above - self.refuted > 1
+
+    def weigh(self) -> None:
+        """Find weights for about the largest threshold that they refute."""
+        budget, k = self.budget.part(self.settings.weighing_fraction), self.instance.k
+        refuted, above, kept = self.refuted, self.above, self.current
+        threshold = max(refuted + 1, int(0.95 * above))
+        for _ in range(self.settings.thresholds):
+            if budget.is_spent() or above - refuted <= max(1.0, 0.01 * above):
+                break
+            weighing = self.weights.at(threshold + self.allowed, self.current, budget.part(0.5))
+            self.current = weighing.weights
+            if weighing.lower > k * 1.003:
+                refuted = self.last = threshold
+                kept = weighing.weights
+                threshold = min(int(threshold * weighing.lower / k), (threshold + above) // 2)
+            else:
+                above = threshold
+                lower = int(threshold * max(0.85, weighing.lower / k) * 0.995)
+                threshold = (refuted + above) // 2 if self.last else max(refuted + 1, lower)
+        if self.last:
+            self.current = kept
+        self.last = self.last or threshold
+
+    def prove_all(self) -> None:
+        """Refute rising thresholds, as far apart as the time for trees allows."""
+        threshold, found = int(self.settings.first_part * self.last), 0
+        while threshold and self.is_open():
+            threshold = min(max(threshold, self.refuted + 1), self.above - 1)
+            before = self.budget.spent()
+            ended, part, is_new = self.prove(threshold)
+            self.pace.note(threshold, self.budget.spent() - before, ended == search.REFUTED, part)
+            if is_new and self.weigh_again(threshold):
+                found += 1
+                if found > self.settings.patience:
+                    threshold = (self.refuted + threshold) // 2
+                continue
+            if ended == search.REFUTED:
+                found = 0
+            else:
+                self.above = threshold
+            threshold = self.next_threshold()
+
+    def weigh_again(self, threshold: int) -> bool:
+        """Find weights that reckon with a set just found; return whether they promise a proof."""
+        part = self.settings.weighing_again_fraction * self.budget.wall_seconds
+        budget = self.budget.part(min(1.0, part / max(self.budget.remaining(), 1e-9)))
+        self.last, k = max(self.last, threshold), self.instance.k
+        weighing = self.weights.at(self.last + self.allowed, self.current, budget)
+        self.current = weighing.weights
+        if weighing.lower > k * 1.0001:
+            return True
+        # Below, fewer sets count, and weights may still do.
+        before = self.last
+        self.last = max(threshold, int(before * max(0.9, weighing.lower / k) * 0.995))
+        return before > threshold
+
+    def next_threshold(self) -> int:
+        """Return the threshold whose tree is expected to take the time there is; 0 if none is."""
+        settings, pace, left = self.settings, self.pace, self.budget.remaining()
+        most = settings.tree_fraction * left
+        if most < 1.2 * pace.seconds:
+            most = settings.last_fraction * left
+        most = min(most, pace.longest)
+        if most < pace.seconds:
+            return 0
+        seconds = min(most, max(settings.growth * pace.seconds, settings.shortest))
+        middle = (self.refuted + self.above) // 2
+        return max(self.refuted + 1, min(middle, pace.threshold_for(seconds)))
+
+    def prove(self, threshold: int) -> tuple[int, float, bool]:
+        """Search for a set that costs at most a threshold, and report a bound if there is none.
+
+        Returns
+        -------
+        How the search ended, the part of a certificate's size that was needed, and whether a set
+        was found that weights did not know.
+        """
+        settings = self.settings
+        weights = np.floor(self.current / max(self.current.sum(), 1e-9) * settings.whole)
+        rule, state = start_search(
+            self.tensors,
+            self.instance.k,
+            frozen(weights.astype(np.int64)),
+            threshold + self.allowed,
+            settings,
+        )
+        ended, branches = search.RUNNING, max(1, settings.turn // self.tensors.nodes)
+        while ended == search.RUNNING and not self.budget.is_spent():
+            ended = search.proceed(rule, state, branches)
+        written, steps = state.counts[search.WRITTEN], state.counts[search.STEPS]
+        part = float(max(written / settings.most_numbers, steps / settings.most_steps))
+        if ended == search.FOUND:
+            sides = state.sides[state.counts[search.DEPTH]]
+            found = sum(1 << int(v) for v in np.flatnonzero(sides == search.INSIDE))
+            return ended, part, self.weights.add(found)
+        if ended == search.REFUTED:
+            payload = {
+                "threshold": threshold,
+                "loaded": int(self.is_loaded),
+                "scale": int(rule.scalars[search.SCALE]),
+                "weights": rule.weights.tolist(),
+                "nodes": entries(state),
+            }
+            self.best.bound(Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER))
+        return ended, part, False
+
+
+@dataclass(eq=False)
+class _Pace:
+    """How the time that trees take grows with the threshold.
+
+    Attributes
+    ----------
+    power
+        About the power of the threshold with which the time grows.
+    threshold, seconds
+        Of the last tree that refuted something.
+    longest
+        Time of a tree that takes half of what a certificate may take.
+    """
+
+    power: float = 20.0
+    threshold: int = 1
+    seconds: float = 0.01
+    longest: float = math.inf
+
+    def note(self, threshold: int, seconds: float, has_refuted: bool, part: float) -> None:
+        """Learn from a tree; one that was given up would have taken longer.
+
+        Parameters
+        ----------
+        part
+            Of a certificate's size that was needed.
+        """
+        seconds = max(seconds, 0.01)
+        if min(seconds, self.seconds) > 0.1 and threshold > self.threshold:
+            grown = math.log((1 if has_refuted else 1.5) * seconds / self.seconds)
+            power = grown / math.log(threshold / self.threshold)
+            self.power = min(max((self.power + power) / 2, 8.0), 60.0)
+        if has_refuted:
+            self.threshold, self.seconds = threshold, seconds
+            self.longest = 0.5 * seconds / max(part, 1e-6)
+
+    def threshold_for(self, seconds: float) -> int:
+        """Return the threshold whose tree is expected to take so long, up to 8 % farther."""
+        step = math.log(seconds / self.seconds) / self.power
+        return int(self.threshold * math.exp(min(step, 0.08)))
+
+
+def start_search(
+    tensors: Tensors, k: int, weights: IntArray, limit: int, settings: CutTreeSettings
+) -> tuple[Rule, Search]:
+    """Return a rule for sets that weigh the mean over k and cost at most a limit, and a search."""
+    graph, n = tensors.graph, tensors.nodes
+    m = graph.dag.edges
+    least = -(-int(weights.sum()) // k)
+    total = int(graph.work.sum()) + 4 * int(graph.transfer.sum()) + limit
+    wanted = -(-settings.price_units * least // max(1, limit))
+    scale = max(1, min(wanted, 2**58 // max(1, total)))
+    largest_price = 2**60 // max(1, int(weights.sum()))
+    in_start, edges = in_edges(tensors)
+    around = np.where(np.diff(graph.dag.consumer_start) > 0, graph.transfer, 0)
+    np.add.at(around, graph.dag.targets, graph.transfer[graph.dag.sources])
+    scalars = (
+        limit, least, scale, largest_price, graph.cache, settings.most_steps, settings.candidates
+    )  # fmt: skip
+    rule = Rule(
+        before=packed(tensors.before, n),
+        after=packed(tensors.after, n),
+        sources=frozen(graph.dag.sources),
+        targets=frozen(graph.dag.targets),
+        out_start=frozen(graph.dag.consumer_start),
+        in_start=in_start,
+        in_edges=edges,
+        work=frozen(graph.work),
+        load=frozen(graph.param_load),
+        transfer=frozen(graph.transfer),
+        weights=frozen(weights),
+        around=frozen(around),
+        scalars=frozen(np.array(scalars)),
+    )
+    price = min(scale * limit // max(1, least), largest_price)
+    counts = np.array([0, 1, price, 0, 0, 0], dtype=np.int64)
+    state = Search(
+        forward=np.zeros(m, dtype=np.int64),
+        backward=np.zeros(m, dtype=np.int64),
+        forward_used=np.zeros(n, dtype=np.int64),
+        backward_used=np.zeros(n, dtype=np.int64),
+        added=scale * graph.work - price * weights,
+        told=np.zeros(m, dtype=np.int64),
+        sides=np.zeros((n + 2, n), dtype=np.int8),
+        branched=np.zeros(n + 2, dtype=np.int64),
+        side=np.zeros(n + 2, dtype=np.int64),
+        prices=np.zeros(n + 2, dtype=np.int64),
+        written=np.zeros(settings.most_numbers, dtype=np.int64),
+        counts=counts,
+    )
+    return rule, state
+
+
+def entries(state: Search) -> list[list[int]]:
+    """Return the proof that a search has written."""
+    numbers: list[int] = state.written[: state.counts[search.WRITTEN]].tolist()
+    result = []
+    at = 0
+    while at < len(numbers):
+        end = at + 1 + numbers[at]
+        result.append(numbers[at + 1 : end])
+        at = end
+    return result

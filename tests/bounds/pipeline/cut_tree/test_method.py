@@ -1,0 +1,151 @@
+"""Tests of `cut-tree`: every certificate is accepted and none exceeds the optimum."""
+
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+from brute_force import all_edge_sets, instance, instances, optimum
+from certified import pipeline
+from hypothesis import given, settings
+from recording import Recorder
+from selection import examples
+
+from boundmark.bounds import checker
+from boundmark.bounds.best import Best
+from boundmark.bounds.checker.pipeline import limits
+from boundmark.bounds.pipeline.cut_tree import method
+from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
+from boundmark.bounds.pipeline.share import share_table
+from boundmark.problems import method as methods
+from boundmark.problems.certificate import Certificate
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+# Small, as a tree reserves memory for all numbers that it may write.
+SMALL = CutTreeSettings(most_numbers=2**16)
+
+# Seconds that are never needed, also on a machine that is busy: the method ends by itself.
+LONG = 600.0
+
+
+def run(
+    sample: PipelineInstance, seconds: float = LONG, given_settings: CutTreeSettings = SMALL
+) -> list[Certificate]:
+    """Return what the method reports: better and better, and accepted."""
+    reports = Recorder()
+    method.run(
+        sample, Budget(seconds, started=methods.time.monotonic()), 0, reports, given_settings
+    )
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    for report in reports.bounds:
+        stored = json.loads(json.dumps(report.to_json()))
+        assert checker.check_certificate(sample.to_json(), stored) == report.bound
+    return reports.bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "best", "is_loaded"),
+    [
+        ("cut-tree", 12, 14, 0),
+        ("cut-tree, parameters as work", 16, 21, 1),
+        ("cut-tree, overflow", 11, 13, 0),
+    ],
+)
+def test_reaches_the_optimum(name: str, share: int, best: int, is_loaded: int) -> None:
+    """Where shares do not, whichever way of counting overflow that takes."""
+    _, sample = pipeline.TIGHT[name]
+    reports = run(sample)
+    assert (reports[0].kind, reports[0].bound) == ("share/1", share)
+    assert (reports[-1].kind, reports[-1].bound) == ("cut-tree/1", best)
+    assert optimum(sample) == best
+    assert reports[-1].to_json()["payload"]["loaded"] == is_loaded
+
+
+@settings(max_examples=examples(40))
+@given(sample=instances())
+def test_between_the_share_bound_and_the_optimum(sample: PipelineInstance) -> None:
+    """On graphs with every cost term, zero work and any number of stages."""
+    reports = run(sample)
+    assert share_table(sample.graph).bound(sample.k) <= reports[-1].bound <= optimum(sample)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nodes", [1, 2, 3, 4])
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_all_graphs_up_to_four_nodes(nodes: int, k: int) -> None:
+    """Including no stage to choose (k = 1) and a stage for each node (k >= n)."""
+    for edges in all_edge_sets(nodes):
+        sample = instance(
+            [3, 0, 4, 1][:nodes],
+            edges,
+            k,
+            transfer=[2, 7, 1, 3][:nodes],
+            param_load=[0, 6, 2, 0][:nodes],
+            cache=4,
+        )
+        best = run(sample)[-1].bound
+        assert best <= optimum(sample)
+        if k == 1:
+            assert best == optimum(sample)
+
+
+def test_nothing_to_do() -> None:
+    """Without any work or tensor, the bound is 0."""
+    assert run(instance([0, 0], [(0, 1)], 2, transfer=[0, 0]))[-1].bound == 0
+
+
+def test_ends_by_itself(
+    monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
+) -> None:
+    """No time passes, and each tree finds a new set, proves a threshold or gives one up."""
+    monkeypatch.setattr(methods, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    sample = PipelineInstance(random_graph(12, seed=1), 3)
+    reports = run(sample)
+    assert reports[-1].kind == "cut-tree/1"
+
+
+def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
+    """On a graph of dozens of nodes, and more with fewer stages."""
+    for k in (2, 4):
+        sample = PipelineInstance(random_graph(20, seed=1), k)
+        assert run(sample, 20)[-1].bound > share_table(sample.graph).bound(k)
+
+
+def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
+    """What is cheap is reported even when the budget is spent at once."""
+    reports = run(PipelineInstance(random_graph(20, seed=1), 8), 0)
+    assert [report.kind for report in reports] == ["share/1"]
+
+
+def test_trees_too_long_to_check_are_not_reported(
+    random_graph: Callable[..., PipelineGraph],
+) -> None:
+    """What the checker would refuse for its steps is given up; shares still count."""
+    sample = PipelineInstance(random_graph(20, seed=1), 4)
+    reports = run(sample, 20, CutTreeSettings(most_steps=300, most_numbers=2**12))
+    assert [report.kind for report in reports] == ["share/1"]
+
+
+def test_begins_above_what_is_proven(random_graph: Callable[..., PipelineGraph]) -> None:
+    """A bound of another method is not proven again, and a known cost ends the search."""
+    sample = PipelineInstance(random_graph(20, seed=1), 4)
+    shares, most = share_table(sample.graph).bound(4), run(sample, 20)[-1].bound
+    known, reports = (shares + most) // 2, Recorder()
+    best = Best(sample, reports, certified=known)
+    method.run(sample, Budget(20), 0, best, SMALL)
+    assert all(report.bound > known for report in reports.bounds)
+    assert best.certified > known
+    reports = Recorder()
+    method.run(sample, Budget(LONG), 0, Best(sample, reports, objective=known), SMALL)
+    assert reports.bounds[-1].bound == known
+
+
+def test_large_graphs_are_unsupported() -> None:
+    """What the checker would refuse is not begun."""
+    sample = instance([1] * (limits.LARGEST_CUT_GRAPH + 1), [], 2)
+    with pytest.raises(UnsupportedError, match=r"expected at most 4,096\."):
+        run(sample)

@@ -1,0 +1,46 @@
+"""Tests of walks among convex sets, and of the weights that are computed from what they find."""
+
+import numpy as np
+from brute_force import stage_cost
+from brute_force_sets import is_convex, tiny_graphs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boundmark.bounds.pipeline.cut_tree.weights import Weights, as_mask
+from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import PipelineInstance
+
+
+@given(sample=tiny_graphs(params=False), limit=st.integers(1, 60), k=st.integers(1, 4))
+def test_weights_of_all_sets_found(sample: PipelineInstance, limit: int, k: int) -> None:
+    """Sets are convex and cost what is said; those within the limit weigh at most 1."""
+    n = sample.nodes
+    weights = Weights(Tensors.of(sample.graph), k, 1)
+    start = np.full(n, k / n)
+    weighing = weights.at(limit, start, Budget(20.0))
+    for members, cost in weights.costs.items():
+        nodes = frozenset(bits_of(members))
+        assert is_convex(sample, nodes)
+        assert cost == stage_cost(sample, set(nodes)) <= limit
+        assert weighing.weights[list(nodes)].sum() <= 1 + 1e-9
+    assert np.isclose(weighing.weights.sum(), weighing.lower)
+    assert weighing.lower <= weighing.upper + 1e-6
+
+
+@given(sample=tiny_graphs(params=False))
+def test_sets_added_count_once(sample: PipelineInstance) -> None:
+    """The empty set says nothing; others are new the first time, and weigh at most 1 from then."""
+    weights = Weights(Tensors.of(sample.graph), 2, 1)
+    everything = (1 << sample.nodes) - 1
+    assert not weights.add(0)
+    assert weights.add(everything)
+    assert not weights.add(everything)
+    limit = stage_cost(sample, set(range(sample.nodes)))
+    weighing = weights.at(limit, np.ones(sample.nodes), Budget(20.0))
+    assert weighing.lower <= 1 + 1e-9
+
+
+def test_a_set_as_an_array() -> None:
+    """Its members are true."""
+    assert as_mask(0b101, 4).tolist() == [True, False, True, False]
