@@ -3,6 +3,7 @@
 import itertools
 import json
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,7 +40,7 @@ def devices(name: str | None, as_json: bool, wide: bool) -> None:
         print_rows([_row(device) for device in found.devices.values()], False, wide)
         click.echo()
         clusters = found.clusters.values()
-        rows = [{"cluster": x.name, "devices": _members(x)} for x in clusters]
+        rows = [{"cluster": x.name, "devices": _counts(x)} for x in clusters]
         print_rows(rows, False, wide)
     else:
         for number, item in enumerate(found.all.values()):
@@ -87,6 +88,11 @@ def _row(device: "Device") -> dict[str, Any]:
 def _members(cluster: "Cluster") -> str:
     members = zip(cluster.members, cluster.devices, strict=True)
     return ", ".join(f"{member} {device.name}" for member, device in members)
+
+
+def _counts(cluster: "Cluster") -> str:
+    counts = Counter(device.name for device in cluster.devices)
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def _print_device(device: "Device") -> None:

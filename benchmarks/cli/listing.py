@@ -1,7 +1,8 @@
 """`boundmark problems | methods | datasets | suites`: list what is installed."""
 
 import json
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 # Columns of texts that are no longer are not wrapped.
 SHORT = 12
+
+# Of lines below a row; and the room that the last column has on the narrowest terminal.
+INDENT, LEAST = 4, 20
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 wide = click.option("--wide", is_flag=True, help="Do not fit the table to the terminal's width.")
@@ -38,6 +42,7 @@ def problems(as_json: bool, wide: bool) -> None:
         ],
         as_json,
         wide,
+        below={"parameters": "Parameters: {}", "sources": "Read from: {}"},
     )
 
 
@@ -63,6 +68,7 @@ def methods(problem: str | None, as_json: bool, wide: bool) -> None:
         as_json,
         wide,
         by=("problem", "kind"),
+        below={"parameters": "Parameters: {}"},
     )
 
 
@@ -101,6 +107,7 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
         ],
         as_json,
         wide,
+        below={"summary": "{}"},
     )
 
 
@@ -144,9 +151,9 @@ def suites(context: click.Context, as_json: bool, wide: bool) -> None:
         [
             {
                 "suite": known.name,
-                "problem": ", ".join(dict.fromkeys(suite.problem for suite in known.suites)),
                 "methods": sum(len(suite.methods) for suite in known.suites),
                 "limit [s]": max(suite.settings.time_limit_seconds for suite in known.suites),
+                "problem": ", ".join(dict.fromkeys(suite.problem for suite in known.suites)),
                 "parts": ", ".join(parts[known.name]) if parts[known.name] != [known.name] else "",
                 "description": known.description,
             }
@@ -154,6 +161,7 @@ def suites(context: click.Context, as_json: bool, wide: bool) -> None:
         ],
         as_json,
         wide,
+        below={"description": "{}", "parts": "Parts: {}"},
     )
 
 
@@ -231,7 +239,11 @@ def _group(group: "InstanceGroup") -> dict[str, Any]:
 
 
 def print_rows(
-    rows: Sequence[dict[str, Any]], as_json: bool, is_wide: bool = False, by: Sequence[str] = ()
+    rows: Sequence[dict[str, Any]],
+    as_json: bool,
+    is_wide: bool = False,
+    by: Sequence[str] = (),
+    below: Mapping[str, str] | None = None,
 ) -> None:
     """Print a table with a column for each key of the first row, or a JSON list.
 
@@ -241,6 +253,8 @@ def print_rows(
     ----------
     by
         Keys whose values stand above a table of their own instead of in a column.
+    below
+        Keys whose values stand on lines of their own below their row, with the sentence for each.
     """
     if as_json:
         click.echo(json.dumps(rows, indent=2))
@@ -255,7 +269,45 @@ def print_rows(
             if values:
                 click.echo(("\n" if number else "") + ", ".join(map(str, values)))
             shown = [{k: v for k, v in row.items() if k not in by} for row in members]
-            _print_rows(shown)
+            if below:
+                _print_entries(shown, below)
+            else:
+                _print_rows(shown)
+
+
+def _print_entries(rows: Sequence[dict[str, Any]], below: Mapping[str, str]) -> None:
+    """Print a table whose rows have lines below them, indented; the last column is wrapped."""
+    from boundmark.benchmarks.terminal import GAP, console
+    from boundmark.bounds.checker import printable
+
+    columns = [column for column in rows[0] if column not in below]
+    table = [
+        [column if row is None else "?" if row[column] is None else str(row[column])
+         for column in columns]
+        for row in (None, *rows)
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    head = sum(widths[:-1]) + GAP * len(widths[:-1])
+    width = max(head + LEAST, console().width)
+    indent = " " * INDENT
+
+    def wrapped(text: str, first: str, others: str) -> str:
+        return textwrap.fill(
+            printable(text), width, initial_indent=first, subsequent_indent=others,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+
+    for row, cells in zip((None, *rows), table, strict=True):
+        names = [
+            cell.rjust(size) if isinstance(rows[0][column], int | float) else cell.ljust(size)
+            for cell, size, column in zip(cells[:-1], widths[:-1], columns[:-1], strict=True)
+        ]
+        first = "".join(printable(name) + " " * GAP for name in names)
+        line = wrapped(cells[-1], first, " " * head).rstrip()
+        click.echo(click.style(line, bold=True) if row is None else line)
+        for key, sentence in below.items():
+            if row is not None and row[key]:
+                click.echo(wrapped(sentence.format(row[key]), indent, indent))
 
 
 def _print_rows(rows: Sequence[dict[str, Any]]) -> None:

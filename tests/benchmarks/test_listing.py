@@ -21,6 +21,28 @@ def test_listings(command: str, key: str, expected: set[str], boundmark: Boundma
     assert all(name in text for name in expected)
 
 
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("command", ["methods", "datasets", "suites", "problems", "devices"])
+def test_listings_fit_the_terminal(
+    command: str, width: int, boundmark: Boundmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No line is wider than the terminal, and no entry is a narrow column of many lines."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = boundmark(command).stdout.splitlines()
+    assert max(map(len, lines)) <= width
+    entries = json.loads(boundmark(command, "--json").stdout)
+    assert len(lines) <= 5 * len(entries)
+
+
+def test_descriptions_stand_below_the_names(boundmark: Boundmark) -> None:
+    """A suite's limit is aligned with its heading, and its description has a line of its own."""
+    lines = boundmark("suites").stdout.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("smoke "))
+    end = lines[0].index("limit [s]") + len("limit [s]")
+    assert lines[at][:end].endswith(" 10")
+    assert lines[at + 1].startswith("    A minute's check that everything works: one real model")
+
+
 def test_methods_of_one_problem(boundmark: Boundmark) -> None:
     """Others are left out, and a problem that does not exist is no empty list."""
     listed = json.loads(boundmark("methods", "ordering", "--json").stdout)
