@@ -10,13 +10,15 @@ from boundmark.problems.errors import BoundmarkError, InvalidInputError
 ENGINES = ("local", "dask")
 
 
-def make_engine(name: str, workers: int | None = None, scheduler: str | None = None) -> Engine:
+def make_engine(
+    name: str | None, workers: int | None = None, scheduler: str | None = None
+) -> Engine:
     """Return an engine.
 
     Parameters
     ----------
     name
-        One of `ENGINES`.
+        One of `ENGINES`; None for ``"dask"`` if there is a scheduler, else ``"local"``.
     workers
         Tasks at a time on this machine; one per CPU if left out.
     scheduler
@@ -30,9 +32,11 @@ def make_engine(name: str, workers: int | None = None, scheduler: str | None = N
     BoundmarkError
         If a package that the engine needs is not installed.
     """
+    if name is None:
+        name = "local" if scheduler is None else "dask"
     if scheduler is not None and name != "dask":
         raise InvalidInputError(
-            f"a scheduler is given, which the engine {name!r} has not; expected the engine 'dask'."
+            f"a scheduler is given for the engine {name!r}; expected the engine 'dask', or none."
         )
     if scheduler is not None and workers is not None:
         raise InvalidInputError(

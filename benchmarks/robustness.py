@@ -99,7 +99,7 @@ def _baseline(instance: Instance, against: str | None) -> tuple[str, Any]:
             return name, solution
     raise InvalidInputError(
         f"{' and '.join(names) or 'no method'} finds no solution to hold the given one against; "
-        "expected another one with --against."
+        "expected another one with --baseline."
     )
 
 

@@ -51,7 +51,7 @@ def find(what: str, name: str, among: Mapping[str, Value]) -> Value:
     Parameters
     ----------
     what
-        Kind of thing looked for, e.g. ``"method"``; used in the error.
+        Kind of thing looked for, e.g. ``"method"`` or ``"graph in zoo"``; used in the error.
 
     Raises
     ------
@@ -65,4 +65,5 @@ def find(what: str, name: str, among: Mapping[str, Value]) -> Value:
 
     near = difflib.get_close_matches(name, among, n=3, cutoff=0.5)
     known = "did you mean " + " or ".join(near) if near else "known are " + ", ".join(among)
-    raise UnknownNameError(f"there is no {what} {name!r}; {known}.")
+    kind, within, place = what.partition(" in ")
+    raise UnknownNameError(f"there is no {kind} {name!r}{within}{place}; {known}.")

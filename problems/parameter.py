@@ -17,6 +17,7 @@ RESERVED = frozenset(
     | {
         "as",
         "against",
+        "baseline",
         "bounds",
         "dim",
         "dims",

@@ -36,19 +36,24 @@ WORSE = 1
 )  # fmt: skip
 @click.option(
     "--max-gap", type=float, metavar="PERCENT",
-    help="Exit with 1 if the cost may be more than this above the optimum; 3 without a bound.",
+    help="Exit with 1 if the gap is larger than this, with 3 if there is no bound.",
 )  # fmt: skip
 @click.option(
     "--noise", callback=read_deviations, metavar="FRACTIONS",
     help="Draw times around their values with these standard deviations, e.g. 0.1,0.2,0.5.",
 )  # fmt: skip
 @click.option(
-    "--draws", type=int, default=100, show_default=True, help="How often, for each of them."
+    "--draws",
+    type=int,
+    default=100,
+    show_default=True,
+    help="Number of draws for each standard deviation of --noise.",
 )
 @click.option(
-    "--against", metavar="METHOD",
-    help="Hold the solution against this method's; the problem's usual baseline without.",
+    "--baseline", metavar="METHOD", show_default="the problem's usual one",
+    help="With --noise, compare the solution with this method's.",
 )  # fmt: skip
+@click.option("--against", metavar="METHOD", hidden=True)
 def evaluate(
     model: str,
     solution: Path,
@@ -56,6 +61,7 @@ def evaluate(
     max_gap: float | None,
     noise: tuple[float, ...],
     draws: int,
+    baseline: str | None,
     against: str | None,
     request: SolvingRequest,
 ) -> None:
@@ -77,11 +83,14 @@ def evaluate(
 
     settings = request.settings()
     _check_options(max_gap, bounds, request.methods)
-    if not noise and against is not None:
-        raise click.UsageError("--against is given without --noise; expected both.")
+    if against is not None:
+        click.echo("note: --against is called --baseline now; the old name will go", err=True)
+        baseline = baseline or against
+    if not noise and baseline is not None:
+        raise click.UsageError("--baseline is given without --noise; expected both.")
     clock = WallClock.of_command(settings.time_limit_seconds)
     given = instance_and_solution(model, solution, *request.source)
-    noisy = robustness(given, noise, draws, against) if noise else None
+    noisy = robustness(given, noise, draws, baseline) if noise else None
     if bounds is not None:
         answer = _with_stored_bound(given, bounds, clock.spent())
         files: dict[str, Path] = {}

@@ -167,7 +167,7 @@ def suites(context: click.Context, as_json: bool, wide: bool) -> None:
 
 @suites.command(name="show")
 @click.argument("name")
-@click.option("--small", is_flag=True, help="The suite's small form, for suites of papers.")
+@click.option("--small", is_flag=True, help="Show the small form of a paper's suite.")
 @as_json
 @wide
 def show_suite(name: str, small: bool, as_json: bool, wide: bool) -> None:

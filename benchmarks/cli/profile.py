@@ -17,17 +17,23 @@ SHOWN = 5
 @dim_option
 @click.option(
     "--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="Store the times, for --device of other commands; ends in .json.",
+    help="Store the times in this .json file, for --device of other commands.",
 )  # fmt: skip
 @click.option(
     "--base", metavar="NAME", help="Device whose link and memory go with the times.",
 )  # fmt: skip
 @click.option(
     "--runtime", type=click.Choice(["onnxruntime", "openvino"]), default="onnxruntime",
-    show_default=True, help="Runs the model: operators as they are, or fused by OpenVINO.",
+    show_default=True, help="Run operators one by one with onnxruntime, or fused by OpenVINO.",
 )  # fmt: skip
-@click.option("--repeats", type=click.IntRange(1, 10_000), default=20, show_default=True)
-@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
+@click.option(
+    "--repeats", type=click.IntRange(1, 10_000), default=20, show_default=True,
+    help="Number of times that the model runs.",
+)  # fmt: skip
+@click.option(
+    "--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
+    help="Number of threads of the runtime.",
+)  # fmt: skip
 @as_json
 def profile(
     model: Path,

@@ -30,10 +30,10 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 )  # fmt: skip
 @click.option(
     "--highlight", metavar="NAME", multiple=True,
-    help="Method to put in front; may be given several times.",
+    help="Draw and list this method first; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--baseline", metavar="NAME", help="Method to hold the solutions of all others against."
+    "--baseline", metavar="METHOD", help="Compare the solutions of all methods with this one's."
 )
 @click.option(
     "--noise", callback=read_deviations, metavar="FRACTIONS",
@@ -41,7 +41,11 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     "these standard deviations, e.g. 0.1,0.2,0.5.",
 )  # fmt: skip
 @click.option(
-    "--draws", type=int, default=100, show_default=True, help="How often, for each of them."
+    "--draws",
+    type=int,
+    default=100,
+    show_default=True,
+    help="Number of draws for each standard deviation of --noise.",
 )
 @click.option(
     "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
@@ -53,7 +57,7 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 )  # fmt: skip
 @click.option(
     "--unchecked", is_flag=True,
-    help="Write a draft that says so: believe documents that the checker has not seen.",
+    help="Write a draft from documents that the checker has not seen, and mark it as one.",
 )  # fmt: skip
 @fail_on_option
 @click.option(

@@ -20,22 +20,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("suite")
-@click.option("--small", is_flag=True, help="The suite's small form, for suites of papers.")
+@click.option("--small", is_flag=True, help="Run the small form of a paper's suite.")
 @click.option(
     "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
     help="Results folder; tasks that it already holds are not run again.",
 )  # fmt: skip
 @click.option(
     "--workers", type=click.IntRange(min=1), show_default="one per CPU",
-    help="Tasks at a time on this machine.",
+    help="Number of tasks that run at a time on this machine.",
 )  # fmt: skip
 @click.option(
-    "--engine", "engine_name", type=click.Choice(("local", "dask")), default="local",
-    show_default=True, help="What executes the tasks: this process, or workers of Dask.",
+    "--engine", "engine_name", type=click.Choice(("local", "dask")),
+    show_default="dask with --scheduler, else local",
+    help="Run the tasks on this machine, or on workers of Dask.",
 )  # fmt: skip
 @click.option(
     "--scheduler", metavar="ADDRESS",
-    help="Dask scheduler, e.g. tcp://host:8786; without one, --engine dask starts its own here.",
+    help="Run the tasks on the workers of this Dask scheduler, e.g. tcp://host:8786. "
+    "--engine dask alone starts a scheduler and workers on this machine.",
 )  # fmt: skip
 @click.option(
     "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
@@ -59,20 +61,21 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--filter", "pattern", metavar="GLOB",
-    help="Only tasks whose label, e.g. 'onnx-light/resnet50 k=8 share', matches or contains this.",
+    help="Run only tasks whose label matches or contains this; a label is for example "
+    "'onnx-light/resnet50 k=8 share'.",
 )  # fmt: skip
 @click.option(
     "--update-best", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Record the best costs and bounds of all instances in this Parquet file.",
 )  # fmt: skip
 @fail_on_option
-@click.option("--quiet", is_flag=True, help="No progress bar.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def run(
     suite: str,
     small: bool,
     out: Path,
     workers: int | None,
-    engine_name: str,
+    engine_name: str | None,
     scheduler: str | None,
     time_limit: float | None,
     memory_limit: float | None,

@@ -150,7 +150,8 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
     options = (
         click.option(
             "--problem", metavar="NAME",
-            help="Which problem, if MODEL suits several; see `boundmark problems`.",
+            help="Problem to solve, from `boundmark problems`; the first that suits MODEL if not "
+            "given.",
         ),
         click.option(
             "--device", metavar="NAME|FILE",
@@ -160,7 +161,7 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
             show_default=True, metavar="SECONDS",
-            help="Wall-clock limit with all checks; begins when methods are imported.",
+            help="Wall-clock limit, checks included; begins when methods are imported.",
         ),
         click.option(
             "--memory-limit", type=click.FloatRange(min=0, min_open=True), default=4.0,
@@ -170,10 +171,12 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             "--method", "methods", multiple=True, metavar="NAME",
             help="Use this method instead of the default ones; may be repeated.",
         ),
-        click.option("--seed", type=int, default=1, show_default=True),
+        click.option(
+            "--seed", type=int, default=1, show_default=True, help="Seed of random choices.",
+        ),
         click.option(
             "--workers", type=click.IntRange(min=1), default=len(os.sched_getaffinity(0)),
-            show_default="one per CPU", help="Methods at a time.",
+            show_default="one per CPU", help="Number of methods that run at a time.",
         ),
         click.option(
             "--library", metavar="DIR|none", show_default="library/ of the checkout, if any",

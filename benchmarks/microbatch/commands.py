@@ -47,7 +47,9 @@ def read_schedule(
 @click.command()
 @click.argument("instance", type=click.Path(path_type=Path))
 @click.argument("solution", type=click.Path(path_type=Path))
-@click.option("--micro-batches", type=click.IntRange(min=1), help="How many, if not as stored.")
+@click.option(
+    "--micro-batches", type=click.IntRange(min=1), help="Number of micro-batches, if not as stored."
+)
 @click.option(
     "--transfer", type=click.IntRange(0, 2**53), default=0, show_default=True, metavar="TICKS",
     help="Ticks that a tensor takes from a device to another one.",
@@ -140,20 +142,22 @@ def _print(program: "Program", done: "Simulation") -> None:
 @click.command()
 @click.argument("instance", type=click.Path(path_type=Path))
 @click.argument("solution", type=click.Path(path_type=Path))
-@click.option("--micro-batches", type=click.IntRange(min=1), help="How many, if not as stored.")
+@click.option(
+    "--micro-batches", type=click.IntRange(min=1), help="Number of micro-batches, if not as stored."
+)
 @click.option("--blocking", is_flag=True, help="Devices wait while they send and receive.")
 @click.option(
     "--tick", type=click.FloatRange(min=0), default=0.0, show_default=True, metavar="SECONDS",
-    help="Let blocks and transfers last as long as they should; 0 for as fast as can be.",
+    help="Seconds that a tick lasts; 0 runs as fast as possible.",
 )  # fmt: skip
 @click.option(
     "--transfer", type=click.IntRange(min=0), default=0, show_default=True, metavar="TICKS",
     help="Ticks that a tensor takes from a device to another one, with --tick.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of weights and samples.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of weights and samples.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True,
-    metavar="SECONDS", help="After which the processes are stopped and called stuck.",
+    metavar="SECONDS", help="Stop the processes after this time, and report them as stuck.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def execute(

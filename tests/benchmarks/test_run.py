@@ -236,8 +236,17 @@ def test_a_pipe_is_no_lock(boundmark: Boundmark, suite_file: Path, tmp_path: Pat
         ),
         (("run", "{suite}", "--out", "{tmp}/out", "--engine", "slurm"), "'slurm' is not one of"),
         (
-            ("run", "{suite}", "--out", "{tmp}/out", "--scheduler", "tcp://127.0.0.1:1"),
-            "a scheduler is given, which the engine 'local' has not",
+            (
+                "run",
+                "{suite}",
+                "--out",
+                "{tmp}/out",
+                "--engine",
+                "local",
+                "--scheduler",
+                "tcp://127.0.0.1:1",
+            ),
+            "a scheduler is given for the engine 'local'; expected the engine 'dask'",
         ),
         (
             (
@@ -245,8 +254,6 @@ def test_a_pipe_is_no_lock(boundmark: Boundmark, suite_file: Path, tmp_path: Pat
                 "{suite}",
                 "--out",
                 "{tmp}/out",
-                "--engine",
-                "dask",
                 "--scheduler",
                 "tcp://127.0.0.1:1",
                 "--workers",

@@ -257,6 +257,6 @@ def test_unknown_models_are_explained():
     """A near miss is suggested."""
     assert DATASET.members() == tuple(FILES)
     with pytest.raises(
-        UnknownNameError, match="no graph in onnx-light 'resnet-50'; did you mean re"
+        UnknownNameError, match="no graph 'resnet-50' in onnx-light; did you mean re"
     ):
         load("resnet-50")

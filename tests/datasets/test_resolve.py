@@ -56,7 +56,7 @@ def test_sources_are_files_or_members(tmp_path):
     ("name", "expected"),
     [
         ("onnx-lite/resnet50", "there is no data set 'onnx-lite'; did you mean onnx-light"),
-        ("onnx-light/resnet5", "there is no graph in onnx-light 'resnet5'; did you mean resnet50"),
+        ("onnx-light/resnet5", "there is no graph 'resnet5' in onnx-light; did you mean resnet50"),
         ("regal-style/erdos-reny-1", "did you mean erdos-renyi"),
         (
             "resnet50",

@@ -200,7 +200,7 @@ def test_noise(boundmark: Boundmark, quarters: Path) -> None:
     assert (calm["cost"], calm["lead"]) == (1, noise["lead"])
     assert calm["lead"] == 1 - answer["objective"] / noise["baseline_cost"]
     assert noisy["low"] < noisy["high"]
-    against = boundmark(*command, "--against", "uniform").stdout
+    against = boundmark(*command, "--baseline", "uniform").stdout
     assert "baseline         uniform" in against
     assert "x 1.000" in against
 
@@ -211,8 +211,9 @@ def test_noise(boundmark: Boundmark, quarters: Path) -> None:
         (("--noise", "-0.1"), "noise is -0.1; expected a fraction from 0 to 10"),
         (("--noise", "some"), "'some' has something else than numbers; expected fractions"),
         (("--noise", "0.1", "--draws", "0"), "draws is 0; expected 1 to"),
-        (("--noise", "0.1", "--against", "nosuch"), "nosuch"),
-        (("--against", "uniform"), "--against is given without --noise"),
+        (("--noise", "0.1", "--baseline", "nosuch"), "nosuch"),
+        (("--baseline", "uniform"), "--baseline is given without --noise"),
+        (("--against", "uniform"), "--against is called --baseline now"),
     ],
 )
 def test_noise_that_is_none(

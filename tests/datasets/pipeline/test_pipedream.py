@@ -49,5 +49,5 @@ def test_missing_files_are_explained(monkeypatch, tmp_path):
 
 def test_other_names_are_unknown():
     """A profile that is not published is a file, not a member."""
-    with pytest.raises(UnknownNameError, match="graph in pipedream 'resnet5'; did you mean"):
+    with pytest.raises(UnknownNameError, match="graph 'resnet5' in pipedream; did you mean"):
         DATASET.load("resnet5")

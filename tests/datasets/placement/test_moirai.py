@@ -65,5 +65,5 @@ def test_missing_files_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_names_are_unknown() -> None:
     """Other sheets are files, not members."""
-    with pytest.raises(UnknownNameError, match="graph in moirai 'example-2'; did you mean"):
+    with pytest.raises(UnknownNameError, match="graph 'example-2' in moirai; did you mean"):
         DATASET.load("example-2")
