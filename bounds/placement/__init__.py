@@ -55,10 +55,10 @@ PLACEMENT_CERTIFY = Method(
     name="placement-certify",
     problem="placement",
     kind="bound",
-    summary="The best certificate in the time given: paths, loads, prices, then modules.",
+    summary="The best certificate in the time given: modules, loads and prices take turns.",
     run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
-    version=5,
+    version=6,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )

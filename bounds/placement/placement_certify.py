@@ -1,80 +1,84 @@
-"""`placement-certify`: the best certificate in the time given: cheap bounds, modules, prices.
+"""`placement-certify`: the best certificate in the time given, by bounds that take turns.
 
-Only what is better than everything before is reported, and nothing is begun once the best bound is
-the makespan of the best schedule, or of one that is known.
+Paths and loads of the whole model come first: they take hardly any time. Then searched modules,
+loads of intervals and prices take turns (see `boundmark.bounds.portfolio`), and the one whose bound
+promises most gets most of the time. Only what is better than everything before is reported, and
+nothing is begun once the best bound is the makespan of the best schedule, or of one that is known.
 """
 
-from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.placement import assignment_load, critical_path, interval_load, path_prices
 from boundmark.bounds.placement.series import method as series
+from boundmark.bounds.portfolio import PortfolioSettings, run_by_turns
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.placement import PlacementGraph, PlacementInstance
-
-
-@dataclass(frozen=True)
-class Step:
-    """A method, and the part of the remaining time that it gets at first."""
-
-    run: Callable[[PlacementInstance, Budget, int, Progress], None]
-    fraction: float
-
-
-def _search_and_price(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress
-) -> None:
-    """Search modules, then report the bound by prices over them."""
-    best = Best.before(instance, progress)
-    closing = series.ClosingIn.of(instance, budget, best, "series")
-    # Where memory is short or the chain leaves something out, prices need time, too.
-    closing = series.search(closing, budget.part(1.0 if closing.sees_all else 0.5))
-    if not (closing.sees_all or best.is_proven or budget.is_spent()):
-        path_prices.report_with_modules(instance, closing, budget, best)
+from boundmark.problems.placement import PlacementInstance
 
 
 @dataclass(frozen=True)
 class PlacementCertifySettings:
-    """Settings of `placement-certify`: its steps, each with its part of the remaining time.
+    """Settings of `placement-certify`: parts of the time, and who gets turns.
 
     Attributes
     ----------
-    cheap
-        The first steps.
-    prices, modules
-        The last two steps; which comes first depends on the memory.
+    assignment_fraction
+        Part of the time for loads of the whole model, at most.
+    prices_fraction
+        Part of the time for prices without modules: their program cannot be interrupted.
     reserved
         Part of the time for what does not look at the clock once it has begun, such as rounding
         and checks.
+    portfolio
+        Length of turns, and who gets them.
     """
 
-    cheap: tuple[Step, ...] = (
-        Step(critical_path.run, 1.0),
-        Step(assignment_load.run, 0.1),
-        Step(interval_load.run, 0.25),
-    )
-    prices: Step = Step(path_prices.run, 0.3)
-    modules: Step = Step(_search_and_price, 1.0)
+    assignment_fraction: float = 0.1
+    prices_fraction: float = 0.3
     reserved: float = 0.03
+    portfolio: PortfolioSettings = field(default_factory=PortfolioSettings)
 
 
-def _is_short(graph: PlacementGraph) -> bool:
-    """Whether no device has room for all operators."""
-    return bool(graph.memory.sum() > graph.capacity.max())
+@dataclass
+class _Turns:
+    """The methods that take turns, and the chain of modules as far as it is searched.
 
-
-def steps(graph: PlacementGraph, settings: PlacementCertifySettings) -> tuple[Step, ...]:
-    """Return the methods, the most worthwhile first.
-
-    Prices see that memory is short, which modules do not; else modules say more.
+    Attributes
+    ----------
+    closing
+        The chain; None before the first turn of `search`.
+    is_searched
+        Whether its search is over, so that prices over it are computed there.
     """
-    prices, modules = settings.prices, settings.modules
-    last = (prices, modules) if _is_short(graph) else (modules, prices)
-    return (*settings.cheap, *last)
+
+    instance: PlacementInstance
+    seed: int
+    settings: PlacementCertifySettings
+    closing: series.ClosingIn | None = None
+    is_searched: bool = False
+
+    def search(self, budget: Budget, best: Best) -> None:
+        """Search modules, then report the bound by prices over them where that may be more."""
+        self.closing = series.ClosingIn.of(self.instance, budget, best, "series")
+        self.closing = series.search(self.closing, budget)
+        self.is_searched = True
+        self._price_modules(self.closing, budget, best)
+
+    def load(self, budget: Budget, best: Best) -> None:
+        """Report bounds by loads of intervals."""
+        interval_load.run(self.instance, budget, self.seed, best)
+
+    def price(self, budget: Budget, best: Best) -> None:
+        """Report bounds by prices, then by prices over what the search has proven so far."""
+        path_prices.run(self.instance, budget.part(self.settings.prices_fraction), self.seed, best)
+        if self.closing is not None and not self.is_searched:
+            self._price_modules(self.closing, budget, best)
+
+    def _price_modules(self, closing: series.ClosingIn, budget: Budget, best: Best) -> None:
+        if not (closing.sees_all or best.is_proven or budget.is_spent()):
+            path_prices.report_with_modules(self.instance, closing, budget, best)
 
 
 def run(
@@ -91,15 +95,14 @@ def run(
     if known_cost:
         best.objective = known_cost
     budget = budget.part(1 - settings.reserved)
-    waiting = deque(steps(instance.graph, settings))
-    while waiting:
-        step = waiting.popleft()
-        if best.is_proven or (step is not settings.cheap[0] and budget.is_spent()):
-            return
-        part = budget.part(step.fraction)
-        # A method may refuse a graph beyond the checker's limits.
-        with suppress(UnsupportedError):
-            step.run(instance, part, seed, best)
-        if part.is_spent() and step.fraction < 1:
-            # Other steps may leave time, for instance where modules are too large for searches.
-            waiting.append(replace(step, fraction=1.0))
+    # A method may refuse a graph beyond the checker's limits.
+    with suppress(UnsupportedError):
+        critical_path.run(instance, budget, seed, best)
+    if best.is_proven or budget.is_spent():
+        return
+    with suppress(UnsupportedError):
+        assignment_load.run(instance, budget.part(settings.assignment_fraction), seed, best)
+    turns = _Turns(instance, seed, settings)
+    # Modules prove most on most models. Prices come last: their program takes its time at once.
+    methods = {"series": turns.search, "interval-load": turns.load, "path-prices": turns.price}
+    run_by_turns(methods, instance, budget, best, settings.portfolio)

@@ -1,65 +1,102 @@
-"""The order in which bounds are tried, and what becomes of the time."""
+"""What bounds take turns, when they end, and what becomes of the time."""
 
-from brute_force_placement import instance
+import pytest
+from brute_force_placement import instance, optimum
 from recording import Recorder
 
+from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.placement import placement_certify
-from boundmark.bounds.placement.placement_certify import (
-    PlacementCertifySettings,
-    Step,
-    steps,
-)
+from boundmark.bounds.placement import interval_load, path_prices, placement_certify
+from boundmark.bounds.placement.placement_certify import PlacementCertifySettings
+from boundmark.bounds.placement.series import method as series
+from boundmark.bounds.placement.series.method import ClosingIn
+from boundmark.bounds.portfolio import PortfolioSettings
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.placement import PlacementInstance
 
-ROWS, EDGES = [[1, 2], [2, 1]], [(0, 1)]
+FORK_JOIN = [(0, 1), (0, 2), (1, 3), (2, 3)]
+# Two modules, and a tensor that runs past the first one.
+ROWS = [[2, 3], [5, 6], [6, 5], [1, 2], [6, 5], [5, 6], [2, 2]]
+EDGES = [*FORK_JOIN, *((u + 3, v + 3) for u, v in FORK_JOIN), (0, 4)]
+TIMES = [[0, 3, 2, 0]]
 
 
-def test_prices_come_first_where_memory_is_short() -> None:
-    """No device has room for both operators; with more memory, modules come first."""
-    short = instance(ROWS, EDGES, memory=[2, 2], capacity=[3, 3])
-    enough = instance(ROWS, EDGES, memory=[2, 2], capacity=[3, 4])
-    settings = PlacementCertifySettings()
-    assert steps(short.graph, settings)[-2:] == (settings.prices, settings.modules)
-    assert steps(enough.graph, settings)[-2:] == (settings.modules, settings.prices)
+def certified(sample: PlacementInstance, known_cost: int = 0) -> Recorder:
+    """Run the method; every bound has to be better than the last, and accepted."""
+    reports = Recorder()
+    placement_certify.run(sample, Budget(60), 1, reports, known_cost=known_cost)
+    bounds = [report.bound for report in reports.bounds]
+    assert bounds == sorted(set(bounds))
+    for report in reports.bounds:
+        document = report.to_json()
+        assert checker.check_certificate(sample.to_json(), document) >= report.bound
+    return reports
 
 
-def test_a_method_that_was_cut_off_gets_what_others_leave() -> None:
-    """It runs again when the others are through, with all the time that is left."""
-    asked: list[tuple[str, float]] = []
+def refuse(*_: object, **__: object) -> None:
+    """Do as a method does that a graph does not suit."""
+    raise UnsupportedError("too large for the checker.")
 
-    def quick(sample: PlacementInstance, budget: Budget, seed: int, best: Best) -> None:
-        asked.append(("quick", budget.wall_seconds))
 
-    def slow(sample: PlacementInstance, budget: Budget, seed: int, best: Best) -> None:
-        is_first = all(name != "slow" for name, _ in asked)
-        asked.append(("slow", budget.wall_seconds))
-        while is_first and not budget.is_spent():
+def test_modules_without_anything_beside_them_are_solved() -> None:
+    """Bound and schedule meet in the optimum."""
+    sample = instance(ROWS[:4], FORK_JOIN, times=TIMES)
+    reports = certified(sample)
+    assert reports.bounds[-1].bound == optimum(sample)
+    assert sample.objective(reports.solutions[-1]) == optimum(sample)
+
+
+def test_a_known_makespan_that_paths_prove_ends_all() -> None:
+    """Nothing takes a turn once the known makespan is proven."""
+    sample = instance([[1, 2], [1, 2]], [(0, 1)])
+    reports = certified(sample, known_cost=optimum(sample))
+    assert [report.kind for report in reports.bounds] == ["critical-path/1"]
+
+
+def test_the_others_go_on_where_one_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without modules, loads and prices still have their turns."""
+    sample = instance(ROWS, EDGES, times=TIMES, memory=[1] * 7, capacity=[4, 6])
+    asked: list[str] = []
+    monkeypatch.setattr(series.ClosingIn, "of", refuse)
+    monkeypatch.setattr(interval_load, "run", lambda *_: asked.append("loads"))
+    monkeypatch.setattr(path_prices, "run", lambda *_: asked.append("prices"))
+    certified(sample)
+    assert asked == ["loads", "prices"]
+
+
+def test_prices_see_what_is_searched_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the search goes on, the turn of prices is over the modules that it has by then."""
+    seen: list[ClosingIn] = []
+
+    def endless(closing: ClosingIn, budget: Budget) -> ClosingIn:
+        while not budget.is_spent():
             pass
+        return closing
 
-    settings = PlacementCertifySettings(
-        cheap=(Step(quick, 1.0), Step(slow, 0.001)),
-        modules=Step(quick, 1.0),
-        prices=Step(quick, 0.4),
-    )
-    sample = instance(ROWS, EDGES)
-    placement_certify.run(sample, Budget(600), 1, Recorder(), known_cost=0, settings=settings)
-    assert [name for name, _ in asked] == ["quick", "slow", "quick", "quick", "slow"]
-    first, again = (seconds for name, seconds in asked if name == "slow")
-    assert first < 1 < again
+    def note(sample: PlacementInstance, closing: ClosingIn, budget: Budget, best: Best) -> None:
+        seen.append(closing)
+
+    sample = instance(ROWS, EDGES, times=TIMES)
+    monkeypatch.setattr(series, "search", endless)
+    monkeypatch.setattr(path_prices, "report_with_modules", note)
+    short = PlacementCertifySettings(portfolio=PortfolioSettings(first_seconds=0.01))
+    placement_certify.run(sample, Budget(1), 1, Recorder(), known_cost=0, settings=short)
+    assert [closing.instance for closing in seen] == [sample]
 
 
-def test_the_last_steps_have_time_left() -> None:
-    """A step that ends a little after its time still ends within the method's."""
-    ends: list[float] = []
+def test_turns_leave_time_for_what_does_not_look_at_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A method that ends a little after its time still ends within the whole time."""
+    left: list[float] = []
 
     def late(sample: PlacementInstance, budget: Budget, seed: int, best: Best) -> None:
-        ends.append(budget.started + budget.wall_seconds)
+        left.append(budget.remaining())
 
-    step = Step(late, 1.0)
-    settings = PlacementCertifySettings(cheap=(step,), modules=step, prices=step)
-    budget, sample = Budget(600), instance(ROWS, EDGES)
-    placement_certify.run(sample, budget, 1, Recorder(), known_cost=0, settings=settings)
-    assert len(ends) == 3
-    assert max(ends) < budget.started + 0.98 * budget.wall_seconds
+    monkeypatch.setattr(series.ClosingIn, "of", refuse)
+    monkeypatch.setattr(interval_load, "run", late)
+    sample = instance(ROWS, EDGES, times=TIMES)
+    placement_certify.run(sample, Budget(600), 1, Recorder(), known_cost=0)
+    assert left
+    assert max(left) < 0.98 * 600
