@@ -100,7 +100,7 @@ class Answer:
 
 
 def warnings_about(source: NamedInstance) -> tuple[str, ...]:
-    """Return what was taken for granted of a source, and whether its parameters make sense."""
+    """Return the assumptions made about a source, and doubts about its parameters."""
     instance = source.instance
     notes = tuple(dict.fromkeys((*source.notes, *getattr(instance, "notes", ()))))
     if not instance.is_redundant:

@@ -41,7 +41,7 @@ def describe_environment() -> Mapping[str, Any]:
 
 
 def cpu_name() -> str:
-    """Return what the processor is called."""
+    """Return the processor's name."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()

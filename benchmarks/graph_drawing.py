@@ -20,7 +20,7 @@ GOLDEN_RATIO = 0.381966
 
 @dataclass(frozen=True)
 class Picture:
-    """A graph with what its boxes say.
+    """A graph with the texts of its boxes.
 
     Attributes
     ----------

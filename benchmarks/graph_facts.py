@@ -69,7 +69,7 @@ def facts(name: str, graph: NamedGraph) -> dict[str, Any]:
 
 
 def origin_of(name: str) -> dict[str, Any]:
-    """Return what a data set knows of the origin of its member; empty for files."""
+    """Return the origin of a data set's member; empty for files."""
     dataset, _, member = name.partition("/")
     if dataset not in datasets() or Path(name).exists():
         return {}

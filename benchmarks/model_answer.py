@@ -125,7 +125,7 @@ class ModelAnswer:
 
     @property
     def costs(self) -> str:
-        """What costs rest on, e.g. ``"the roofline model of nvidia-t4, 12 GB/s links"``.
+        """Source of the costs, e.g. ``"the roofline model of nvidia-t4, 12 GB/s links"``.
 
         A bound proves nothing about costs that are not measured. Empty for a stored instance, which
         does not say.

@@ -21,7 +21,7 @@ WIDEST = 64
 
 
 def objective_name(answer: Answer) -> str:
-    """Return what the objective is called."""
+    """Return the objective's name."""
     return "peak" if _instance(answer).metric == "peak" else "sum"
 
 

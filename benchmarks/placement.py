@@ -37,7 +37,7 @@ COMPLETION = (
 
 
 def objective_name(answer: Answer) -> str:
-    """Return what the objective is called."""
+    """Return the objective's name."""
     return "makespan"
 
 

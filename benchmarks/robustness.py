@@ -19,7 +19,7 @@ SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Robustness:
-    """What noise makes of a solution.
+    """A solution's cost and lead over a baseline under noise.
 
     Attributes
     ----------

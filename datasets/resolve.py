@@ -1,6 +1,7 @@
 """Load what a user names: a file of any format, or a member of a data set."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,11 @@ def load_member(name: str) -> Any:
             f"`boundmark datasets --members {dataset}` lists."
         )
     if not separator:
+        meant = _full_names(name)
         raise UnknownNameError(
-            f"there is no graph {name!r}; expected DATASET/GRAPH, e.g. onnx-light/resnet50."
+            f"there is no graph {name!r}; did you mean {' or '.join(meant)}."
+            if meant
+            else f"there is no graph {name!r}; expected DATASET/GRAPH, e.g. onnx-light/resnet50."
         )
     chosen = find("data set", dataset, datasets())
     try:
@@ -49,6 +53,16 @@ def load_member(name: str) -> Any:
             f"expected a {chosen.source.__name__}, as its data set declares."
         )
     return loaded
+
+
+def _full_names(member: str) -> list[str]:
+    """Return the full names of all members with this name."""
+    found = []
+    for name, dataset in datasets().items():
+        # It may be another package's code, and this is a hint only.
+        with suppress(Exception):
+            found += [f"{name}/{member}"] if member in dataset.members() else []
+    return found
 
 
 def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:

@@ -321,7 +321,7 @@ def _check_kernels(graph: ComputationGraph) -> None:
 
 @dataclass
 class Kernel:
-    """What one kernel does.
+    """The operators and tensors of one kernel.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Lead:
-    """What noise makes of a solution's cost, and of its lead over a baseline's.
+    """A solution's cost, and its lead over a baseline, under noise.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Lead:
 
 
 def lead_over(costs: FloatArray, baseline: FloatArray, objective: int) -> Lead:
-    """Return what noise makes of a solution.
+    """Return a solution's cost and lead under noise.
 
     Parameters
     ----------

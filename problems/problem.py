@@ -204,7 +204,7 @@ class Problem:
 
     @property
     def options(self) -> tuple[Parameter, ...]:
-        """What users may give beside a model: the parameters, and fusion of the device."""
+        """Options beside a model: the parameters, and fusion of the device."""
         fusion = (FUSION,) if self.cost_model and self.cost_model.takes_fusion else ()
         return (*self.parameters, *fusion)
 

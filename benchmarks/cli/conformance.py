@@ -17,7 +17,7 @@ from boundmark.benchmarks.cli.listing import as_json
 @click.option("--workers", type=click.IntRange(min=1), help="Tasks at a time; one per CPU.")
 @as_json
 def conformance(method: str, seconds: float, workers: int | None, as_json: bool) -> None:
-    """Run METHOD on tiny instances whose optimum is known, and judge what it does.
+    """Test METHOD on tiny instances whose optimum is known.
 
     The exit code is 1 if something that is asked of methods is not so; docs/extending.md lists it.
     """

@@ -1,4 +1,4 @@
-"""`boundmark problems | methods | datasets | suites`: list what is installed."""
+"""`boundmark problems | methods | datasets | suites`: list the installed ones."""
 
 import json
 import textwrap
@@ -27,7 +27,7 @@ wide = click.option("--wide", is_flag=True, help="Do not fit the table to the te
 @as_json
 @wide
 def problems(as_json: bool, wide: bool) -> None:
-    """List the registered problems; of several that suit, `solve` takes the first."""
+    """List the problems, in the order in which `solve` tries them."""
     from boundmark.problems.catalog import problems as registered
 
     print_rows(
@@ -51,7 +51,7 @@ def problems(as_json: bool, wide: bool) -> None:
 @wide
 @click.argument("problem", required=False)
 def methods(problem: str | None, as_json: bool, wide: bool) -> None:
-    """List the registered methods, by problem and kind; or those for one PROBLEM."""
+    """List the methods by problem and kind, all or those of one PROBLEM."""
     from boundmark.problems.catalog import methods_in_order
 
     print_rows(
@@ -72,13 +72,39 @@ def methods(problem: str | None, as_json: bool, wide: bool) -> None:
     )
 
 
-@click.group(invoke_without_command=True)
+class _Listing(click.Group):
+    """A list that is printed without a command; a name of its entries leads to the right command.
+
+    Parameters
+    ----------
+    hint
+        Options or command for an entry, e.g. ``"show"``.
+    """
+
+    def __init__(self, *args: Any, hint: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._hint = hint
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called, its name, and its arguments."""
+        if self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(
+                f"there is no command {args[0]!r}; to see an entry of the list: "
+                f"{ctx.command_path} {self._hint} {args[0]}.",
+                ctx,
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Listing, hint="--members", invoke_without_command=True)
 @as_json
 @wide
 @click.option("--members", metavar="NAME", help="List the members of one data set.")
 @click.pass_context
 def datasets(context: click.Context, as_json: bool, wide: bool, members: str | None) -> None:
-    """List the registered data sets, or the members of one; or show one graph."""
+    """List the data sets or the members of one, or show one graph."""
     if context.invoked_subcommand is not None:
         return
     from boundmark.problems.catalog import datasets as registered
@@ -132,7 +158,7 @@ def _members(dataset: "Dataset") -> tuple[str, ...]:
         ) from error
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=_Listing, hint="show", invoke_without_command=True)
 @as_json
 @wide
 @click.pass_context
@@ -171,7 +197,7 @@ def suites(context: click.Context, as_json: bool, wide: bool) -> None:
 @as_json
 @wide
 def show_suite(name: str, small: bool, as_json: bool, wide: bool) -> None:
-    """Show what a suite runs: NAME, or a TOML file. Files and members are not loaded."""
+    """List the methods and instances of suite NAME, or of a TOML file, without loading any."""
     from boundmark.benchmarks.suite_file import load_collection
 
     loaded = load_collection(name, small=small)

@@ -1,4 +1,4 @@
-"""A task, and what came of it."""
+"""A task and its outcome."""
 
 import json
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ class Task:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Task":
-        """Read what `to_json` wrote."""
+        """Read the JSON that `to_json` wrote."""
         return cls(**value)
 
 

@@ -40,7 +40,7 @@ MOST_NAMED = 5
 
 
 def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
-    """Return what a file says: a list of written rows, or a JSON object.
+    """Return a file's contents: a list of written rows, or a JSON object.
 
     Parameters
     ----------

@@ -13,12 +13,12 @@ from boundmark.reports.text import integer, size
 
 
 def objective_name(answer: Answer) -> str:
-    """Return what the objective is called."""
+    """Return the objective's name."""
     return _instance(answer).goal
 
 
 def facts(answer: Answer) -> dict[str, Any]:
-    """Return what each stage is, does and holds."""
+    """Return each stage's device, layers, time and memory."""
     if answer.solution is None:
         return {"stages": None}
     instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution)

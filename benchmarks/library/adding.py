@@ -25,7 +25,7 @@ from boundmark.reports.text import count, size
 
 @dataclass
 class Added:
-    """What a results folder brought to the library; texts name instances.
+    """The entries that a results folder added to the library; texts name instances.
 
     Attributes
     ----------

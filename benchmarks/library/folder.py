@@ -147,8 +147,8 @@ class Library:
         exact = [entry for entry in found if entry.name == name]
         if len(exact or found) != 1:
             raise InvalidInputError(
-                f"{quoted(name)} is the beginning of {len(found)} entries' names or hashes; "
-                "expected it to be that of one."
+                f"{len(found)} entries have names or hashes that begin with {quoted(name)}; "
+                "expected one."
             )
         return (exact or found)[0]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def objective_name(answer: Answer) -> str:
-    """Return what the objective is called."""
+    """Return the objective's name."""
     return "makespan" if _instance(answer).micro_batches else "period"
 
 

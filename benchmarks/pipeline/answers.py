@@ -28,7 +28,7 @@ MOST_EMPTY = 8
 
 
 def objective_name(answer: Answer) -> str:
-    """Return what the objective is called."""
+    """Return the objective's name."""
     return "cost"
 
 

@@ -40,7 +40,7 @@ class Registry:
 
 @cache
 def shipped() -> Registry:
-    """Return what comes with boundmark."""
+    """Return the devices and clusters that come with boundmark."""
     with as_file(files(__package__) / "data") as folder:
         documents = [read_document(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     devices: dict[str, Device] = {}
@@ -170,7 +170,7 @@ def default_device() -> Device:
 
 
 def cost_model_of(item: Device | Cluster) -> str:
-    """Return what the costs on hardware rest on, in words.
+    """Return a sentence on the source of the costs on hardware.
 
     Examples
     --------

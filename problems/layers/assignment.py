@@ -51,7 +51,7 @@ class LayerAssignment:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LayerAssignment":
-        """Read what `to_json` wrote.
+        """Read the JSON that `to_json` wrote.
 
         Raises
         ------

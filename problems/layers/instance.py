@@ -29,7 +29,7 @@ _TABLES = ("time", "transfer", "link")
 
 
 class StageLoad(NamedTuple):
-    """What a stage does, in ticks, and holds, in bytes."""
+    """A stage's time, in ticks, and memory, in bytes."""
 
     computing: int
     sending: int
@@ -169,7 +169,7 @@ class LayersInstance(StoredInstance):
         return found
 
     def cost(self, loads: list[StageLoad]) -> int:
-        """Return what stages with these loads cost."""
+        """Return the cost of stages with these loads."""
         totals = [load.total for load in loads]
         if self.goal == BOTTLENECK:
             return max(totals)
@@ -177,7 +177,7 @@ class LayersInstance(StoredInstance):
         return sum(totals) + rounds * max(totals)
 
     def objective(self, solution: LayerAssignment) -> int:
-        """Return what an assignment costs, in ticks.
+        """Return the cost of an assignment, in ticks.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class LayersInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LayersInstance":
-        """Read what `to_json` wrote; layers and devices get their numbers as names.
+        """Read the JSON that `to_json` wrote; layers and devices get their numbers as names.
 
         Raises
         ------

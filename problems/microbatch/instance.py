@@ -167,7 +167,7 @@ class MicrobatchInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "MicrobatchInstance":
-        """Read what `to_json` wrote; blocks get their numbers as names.
+        """Read the JSON that `to_json` wrote; blocks get their numbers as names.
 
         Raises
         ------

@@ -116,7 +116,7 @@ class Schedule:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Schedule":
-        """Read what `to_json` wrote.
+        """Read the JSON that `to_json` wrote.
 
         Raises
         ------

@@ -132,7 +132,7 @@ class OrderingInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "OrderingInstance":
-        """Read what `to_json` wrote; operators get their numbers as names.
+        """Read the JSON that `to_json` wrote; operators get their numbers as names.
 
         Raises
         ------

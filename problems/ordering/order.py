@@ -40,7 +40,7 @@ class ExecutionOrder:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ExecutionOrder":
-        """Read what `to_json` wrote.
+        """Read the JSON that `to_json` wrote.
 
         Raises
         ------

@@ -131,7 +131,7 @@ class Partition:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Partition":
-        """Read what `to_json` wrote.
+        """Read the JSON that `to_json` wrote.
 
         Raises
         ------
@@ -332,7 +332,7 @@ class PipelineInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "PipelineInstance":
-        """Read what `to_json` wrote; nodes get their numbers as names.
+        """Read the JSON that `to_json` wrote; nodes get their numbers as names.
 
         Raises
         ------

@@ -238,7 +238,7 @@ class PlacementInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "PlacementInstance":
-        """Read what `to_json` wrote; operators and devices get their numbers as names.
+        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names.
 
         Raises
         ------

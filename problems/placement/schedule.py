@@ -62,7 +62,7 @@ class PlacementSchedule:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "PlacementSchedule":
-        """Read what `to_json` wrote.
+        """Read the JSON that `to_json` wrote.
 
         Raises
         ------

@@ -279,7 +279,7 @@ def _check_total(graph: SlicingGraph) -> None:
 
 
 def weight_share(graph: SlicingGraph, operator: int, width: int) -> int:
-    """Return the bytes of parameters that so many indices of an operator need.
+    """Return the bytes of parameters for a number of indices of an operator.
 
     Slices of channels need their share; slices of the height need all parameters, if not empty.
     """

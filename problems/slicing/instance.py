@@ -111,7 +111,7 @@ class SlicingInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SlicingInstance":
-        """Read what `to_json` wrote; operators and devices get their numbers as names.
+        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names.
 
         Raises
         ------

@@ -95,7 +95,7 @@ def running_order(graph: SlicingGraph, plan: SlicingPlan) -> list[int]:
 def missing_bytes(
     graph: SlicingGraph, edge: Edge, need: tuple[int, int], held: tuple[int, int]
 ) -> int:
-    """Return what a device needs of a tensor and does not hold.
+    """Return the bytes of a tensor that a device needs and does not hold.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def missing_bytes(
 
 
 def operator_times(graph: SlicingGraph, ranges: list[Ranges], operator: int) -> OperatorTimes:
-    """Return what an operator takes on each device.
+    """Return the time of an operator on each device.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class SlicingPlan:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SlicingPlan":
-        """Read what `to_json` wrote.
+        """Read the JSON that `to_json` wrote.
 
         Raises
         ------

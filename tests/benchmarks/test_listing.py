@@ -53,6 +53,22 @@ def test_methods_of_one_problem(boundmark: Boundmark) -> None:
     assert "there is no problem 'knapsack'; known are pipeline" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "expected"),
+    [
+        ("suites", "smoke", "boundmark suites show smoke"),
+        ("datasets", "zoo", "boundmark datasets --members zoo"),
+    ],
+)
+def test_an_entry_in_place_of_a_command(
+    command: str, name: str, expected: str, boundmark: Boundmark
+) -> None:
+    """The error says the command that shows the entry."""
+    done = boundmark(command, name, check=False)
+    assert done.returncode == 2
+    assert expected in " ".join(done.stderr.split())
+
+
 def test_members(boundmark: Boundmark) -> None:
     """Members are listed as `solve` takes them."""
     assert "onnx-light/resnet50" in boundmark("datasets", "--members", "onnx-light").stdout

@@ -59,9 +59,10 @@ def test_sources_are_files_or_members(tmp_path):
         ("onnx-light/resnet5", "there is no graph 'resnet5' in onnx-light; did you mean resnet50"),
         ("regal-style/erdos-reny-1", "did you mean erdos-renyi"),
         (
-            "resnet50",
-            "there is no graph 'resnet50'; expected DATASET/GRAPH, e.g. onnx-light/resnet50",
+            "resnet49",
+            "there is no graph 'resnet49'; expected DATASET/GRAPH, e.g. onnx-light/resnet50",
         ),
+        ("squeezenet", "there is no graph 'squeezenet'; did you mean onnx-light/squeezenet."),
         ("onnx-light/", "'onnx-light' is a data set; expected one of its graphs, which `boundmark"),
         ("onnx-light", "'onnx-light' is a data set; expected one of its graphs, which `boundmark"),
     ],

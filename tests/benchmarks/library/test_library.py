@@ -439,8 +439,8 @@ def test_documents_are_files_for_the_checker(
     ("arguments", "reason"),
     [
         (("verify", "--part", "4/3"), "part is '4/3'; expected one such as 3/7."),
-        (("show", "nothing"), "'nothing' is the beginning of 0 entries' names"),
-        (("show", "pipeline/"), "'pipeline/' is the beginning of 5 entries' names"),
+        (("show", "nothing"), "0 entries have names or hashes that begin with 'nothing'"),
+        (("show", "pipeline/"), "5 entries have names or hashes that begin with 'pipeline/'"),
     ],
 )
 def test_bad_requests_get_a_sentence(
