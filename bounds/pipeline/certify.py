@@ -17,6 +17,7 @@ import numpy as np
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline import ideal_dp, node_cut, pivot_tree, separation, share, work
+from boundmark.bounds.pipeline.cut_tree import method as cut_tree
 from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.packing.method import PackingSettings
 from boundmark.bounds.pipeline.quick_partition import quick_partition
@@ -45,7 +46,11 @@ class CertifySettings:
         in training, and `pivot-tree` takes part.
     widest_long_graph
         A graph is long if it has at most so many nodes for each node of a longest path: models
-        have 1 to 4, random graphs ten and more.
+        have 1 to 3, random graphs 5 and more.
+    far_cost, large_stage
+        If a quick partition costs this multiple of the bound of `share`, transfers outweigh work.
+        Then `cut-tree` begins on wide graphs with so many nodes for each stage: it proves most
+        there, and less than `packing` elsewhere.
     few_stages
         Number of stages up to which `mip-tree` begins on wide graphs; with more, `packing` does.
     packing
@@ -60,7 +65,9 @@ class CertifySettings:
     ideals_fraction: float = 0.5
     start_fraction: float = 0.02
     separated: float = 1.05
-    widest_long_graph: int = 6
+    widest_long_graph: int = 4
+    far_cost: float = 1.3
+    large_stage: int = 10
     few_stages: int = 3
     packing: PackingSettings = field(
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
@@ -107,19 +114,27 @@ def run(
         floor = int(best.certified)
         part = budget.part(settings.start_fraction)
         best.solution(quick_partition(instance, seed, part, floor))
-    names = _names(instance.k, is_long, is_separated, settings)
+    is_far = (
+        best.objective >= settings.far_cost * best.certified
+        and instance.nodes >= settings.large_stage * instance.k
+    )
+    names = _names(instance.k, is_long, is_separated, is_far, settings)
     methods = {name: _run(name, instance, seed, tables, settings) for name in names}
     run_by_turns(
         methods, instance, budget, best, settings.long_graph if is_long else settings.portfolio
     )
 
 
-def _names(k: int, is_long: bool, is_separated: bool, settings: CertifySettings) -> tuple[str, ...]:
+def _names(
+    k: int, is_long: bool, is_separated: bool, is_far: bool, settings: CertifySettings
+) -> tuple[str, ...]:
     """Return the methods that may suit a graph, those expected to prove most first."""
     if is_long:
         first = ("pivot-tree", "reach") if is_separated else ("reach",)
         return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
     first = ("mip-tree", "packing") if k <= settings.few_stages else ("packing", "mip-tree")
+    if is_far:
+        first = ("cut-tree", *first)
     return (*first, "bottleneck-tree", "bottleneck-guess-tree", "reach")
 
 
@@ -134,6 +149,7 @@ def _run(
     takes_tables: dict[str, Callable[..., None]] = {
         "share": share.run,
         "packing": partial(packing.run, settings=settings.packing),
+        "cut-tree": cut_tree.run,
         "mip-tree": trees.run_mip_tree,
         "bottleneck-tree": trees.run_bottleneck_tree,
         "bottleneck-guess-tree": trees.run_bottleneck_guess_tree,

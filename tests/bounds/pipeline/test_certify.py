@@ -8,6 +8,7 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import certify
+from boundmark.bounds.pipeline.share import share_table
 from boundmark.problems import method
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
@@ -59,23 +60,41 @@ def layers(width: int, depth: int, k: int) -> PipelineInstance:
         for v in range(width, nodes)
         for step in (0, 1)
     ]
-    work, transfer = ([dice.randrange(1, 20) for _ in range(nodes)] for _ in range(2))
+    work, transfer = ([dice.randrange(1, most) for _ in range(nodes)] for most in (20, 4))
     return instance(work, edges, k, transfer=transfer)
 
 
 @pytest.mark.parametrize(
     ("width", "depth", "k", "name"),
-    [(10, 4, 2, "mip-tree"), (10, 4, 8, "packing"), (3, 16, 4, "reach")],
+    [(10, 4, 2, "mip-tree"), (10, 4, 8, "packing"), (3, 16, 4, "reach"), (5, 8, 4, "packing")],
 )
 def test_what_suits_the_graph_has_the_first_turn(
     monkeypatch: pytest.MonkeyPatch, width: int, depth: int, k: int, name: str
 ) -> None:
-    """That depends on the form and k; on long graphs, cuts come after what proves more."""
+    """That depends on the form and k; on long graphs, cuts come after what proves more.
+
+    Random graphs have five nodes and more for each node of a longest path; they are not long.
+    """
     names: list[str] = []
     monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
     kinds = [report.kind for report in certified(layers(width, depth, k), 5, ideals=100).bounds]
     assert names[0] == name
     assert ("share/1" in kinds) == (name != "reach")
+
+
+def test_cut_tree_begins_only_where_costs_are_far_from_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A known cost of 1.3 times the bound of `share` or more says that transfers outweigh work."""
+    sample = layers(10, 4, 4)
+    share = share_table(sample.graph).certificate(sample, "test").bound
+    first: list[str] = []
+    monkeypatch.setattr(
+        certify, "run_by_turns", lambda methods, *others: first.append(next(iter(methods)))
+    )
+    for known_cost in (int(1.2 * share), int(1.5 * share)):
+        certified(sample, 5, ideals=1, known_cost=known_cost)
+    assert first == ["packing", "cut-tree"]
 
 
 @pytest.mark.parametrize(("width", "depth", "k"), [(10, 4, 2), (10, 4, 8), (3, 16, 4)])
