@@ -132,10 +132,9 @@ def _names(
     if is_long:
         first = ("pivot-tree", "reach") if is_separated else ("reach",)
         return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
+    far = ("cut-tree",) if is_far else ()
     first = ("mip-tree", "packing") if k <= settings.few_stages else ("packing", "mip-tree")
-    if is_far:
-        first = ("cut-tree", *first)
-    return (*first, "bottleneck-tree", "bottleneck-guess-tree", "reach")
+    return (*far, *first, "bottleneck-tree", "bottleneck-guess-tree", "reach")
 
 
 def _run(
