@@ -93,7 +93,9 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
 
 
 def keep_as_baseline(run: RecordedRun, path: Path) -> None:
-    """Write what later runs are compared with.
+    """Write what later runs are compared with: rows of the newest version of each method.
+
+    A folder in which a run went on after a method had changed has rows of both versions.
 
     Raises
     ------
@@ -111,9 +113,12 @@ def keep_as_baseline(run: RecordedRun, path: Path) -> None:
             "`boundmark verify` accepts."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    used = set(run.tasks["environment_sha256"].dropna())
+    versions = run.tasks["method_version"]
+    newest = versions.groupby(run.tasks["method"]).transform("max")
+    tasks = run.tasks[versions == newest]
+    used = set(tasks["environment_sha256"].dropna())
     kept = {digest: record for digest, record in run.environments.items() if digest in used}
-    write_baseline(path, run.tasks, kept, run.reference_seconds)
+    write_baseline(path, tasks, kept, run.reference_seconds)
 
 
 ENVIRONMENTS_KEY = b"boundmark_environments"

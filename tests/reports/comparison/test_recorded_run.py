@@ -41,6 +41,19 @@ def test_a_run_equals_its_baseline(folder: Path, tmp_path: Path) -> None:
     assert kept.reference_seconds == (0.5, 0.75)
 
 
+def test_of_a_changed_method_only_the_newest_version_is_kept(
+    stored: Any, run_rows: Any, make_row: Any, tmp_path: Path
+) -> None:
+    """A run that went on after a change has rows of both; other methods keep all of theirs."""
+    changed = [
+        make_row("c1", instance="a", method="brkga", seed=1, objective=19, method_version=2),
+        make_row("c2", instance="b", method="brkga", seed=1, objective=7, method_version=2),
+    ]
+    keep_as_baseline(read_run(stored("run", [*run_rows, *changed])), tmp_path / "kept.parquet")
+    rows = read_run(tmp_path / "kept.parquet").tasks
+    assert set(rows["task_id"]) == {"a3", "b3", "c1", "c2"}
+
+
 def test_the_label_is_of_what_rows_name(folder: Path) -> None:
     """Commit, solver versions, host and start; environments of nobody's rows do not count."""
     label = read_run(folder).label
