@@ -64,8 +64,9 @@ def compare(
 def baseline(directory: Path, file: Path) -> None:
     """Write FILE, the part of the run in DIR that `boundmark compare` needs.
 
-    Of methods that have changed since the run began, only the newest version counts. As in reports, the checker sees the best documents of each instance; if it rejects one, nothing
-    is written.
+    Of methods that have changed since the run began, only the newest version counts. As in
+    reports, the checker sees the best documents of each instance; if it rejects one, nothing is
+    written.
     """
     from boundmark.benchmarks.terminal import plain
     from boundmark.reports.comparison import read_run

@@ -33,6 +33,8 @@ CLEARLY = 0.003
 def ratios(rows: pd.DataFrame) -> pd.DataFrame:
     """Return LB/UB by graph, nodes and k, a column for each method; missing bounds are NaN.
 
+    Only the newest version of a method counts.
+
     Parameters
     ----------
     rows
@@ -50,7 +52,8 @@ def ratios(rows: pd.DataFrame) -> pd.DataFrame:
             "ratio": bounds / rows["instance_sha256"].map(best),
         }
     )
-    table = table[table["method"].isin([CERTIFY, *METHODS])]
+    newest = rows.groupby("method")["method_version"].transform("max")
+    table = table[table["method"].isin([CERTIFY, *METHODS]) & (rows["method_version"] == newest)]
     found = table.pivot_table("ratio", ["k", "graph", "nodes"], "method", "max")
     return found[[name for name in (CERTIFY, *METHODS) if name in found]]
 
