@@ -2,7 +2,9 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
+from importlib.abc import MetaPathFinder
 
 import pytest
 from drawing import nothing_drawn
@@ -18,6 +20,22 @@ settings.register_profile("boundmark", deadline=None, print_blob=True, derandomi
 settings.register_profile("few", settings.get_profile("boundmark"), max_examples=25)
 settings.register_profile("search", deadline=None, print_blob=True, max_examples=500)
 settings.load_profile("boundmark")
+
+
+class _NoOrTools(MetaPathFinder):
+    """Refuses OR-Tools in the process of the tests, where it and highspy would exclude each other.
+
+    Which of them a test can use must not depend on the tests before it. Tests that need OR-Tools
+    use `other_process`, or a command in a process of its own.
+    """
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Refuse modules of OR-Tools; whether it is installed can be asked."""
+        if fullname.startswith("ortools."):
+            raise ImportError(f"{fullname} is not loaded by the process of the tests.")
+
+
+sys.meta_path.insert(0, _NoOrTools())
 
 
 def pytest_collection_finish() -> None:

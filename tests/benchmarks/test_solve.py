@@ -171,14 +171,14 @@ def test_nothing_at_all_is_an_exit_code(boundmark: Boundmark) -> None:
     assert "ideal-dp: unsupported" in done.stdout
 
 
-def test_schedules_are_drawn(boundmark: Boundmark) -> None:
+def test_schedules_are_drawn(boundmark_process: Boundmark) -> None:
     """The object has the period and its proof; people also see the schedule."""
     command = ("solve", "shapes/k-4-train", "--memory", 4)
-    answer = json.loads(boundmark(*command, "--json").stdout)
+    answer = json.loads(boundmark_process(*command, "--json").stdout)
     assert (answer["problem"], answer["objective"], answer["optimal"]) == ("microbatch", 6, True)
     assert answer["bubble_rate"] == 0.0
     assert answer["micro_batches"] == len(answer["solution"]["starts"])
-    text = boundmark(*command, "--quiet").stdout
+    text = boundmark_process(*command, "--quiet").stdout
     assert "┃" in text
     for line in ("period           6 (by", "certified bound  6 (by", "0 (optimal, certified)"):
         assert line in text
@@ -283,8 +283,8 @@ def test_what_is_not_kept_is_not_stored(tmp_path: Path) -> None:
     chosen = ("balanced-work", "max-work", "ideal-dp")
     options = SolvingOptions(
         MethodPlan(tuple(map(MethodChoice.of, chosen)), ()),
-        RunSettings(5.0, 2**30),
-        WallClock(5.0),
+        RunSettings(60.0, 2**30),
+        WallClock(60.0),
         workers=1,
     )
     source = NamedInstance("file", "chain", chain(20, 4))
