@@ -187,6 +187,16 @@ def many_steps(folder: Path) -> tuple[Path, Path]:
     return reach(folder, chain(4096, k=4096), b",".join([step] * 100_000))
 
 
+def idle_cuts(folder: Path) -> tuple[Path, Path]:
+    """Write 100,000 flows of nothing, each of which leaves all 1,024 nodes undecided."""
+    payload = {
+        "threshold": 10**6, "loaded": 0, "scale": 1, "weights": [1] * 1024,
+        "nodes": [[0]] * 100_000,
+    }  # fmt: skip
+    instance = chain(1024)
+    return stored(folder, instance, certificate(instance, "cut-tree/1", payload))
+
+
 def packing(instance: Document, threshold: int, **given: Any) -> Case:
     """Return a case of weights of 1, and a front that lets sets weigh what they cost."""
     nodes = range(len(instance["work"]))
@@ -297,6 +307,7 @@ REFUSED: dict[str, tuple[Case, str]] = {
     "long steps": (long_steps, "the check takes more than 1,048,576 steps"),
     "full step": (full_step, "the check takes more than 1,048,576 steps"),
     "many steps": (many_steps, "has fewer entries than the tree"),
+    "cuts that decide nothing": (idle_cuts, "the check takes more than 1,048,576 steps"),
     "sets of a star": (
         packing(STAR, 40, front=[0, *range(40)]),
         "the check takes more than 1,048,576 steps",
