@@ -49,11 +49,17 @@ def problems(as_json: bool, wide: bool) -> None:
 @click.command()
 @as_json
 @wide
-@click.argument("problem", required=False)
-def methods(problem: str | None, as_json: bool, wide: bool) -> None:
-    """List the methods by problem and kind, all or those of one PROBLEM."""
+@click.argument("name", metavar="[PROBLEM|METHOD]", required=False)
+def methods(name: str | None, as_json: bool, wide: bool) -> None:
+    """List the methods by problem and kind: all, those of one problem, or one of them."""
+    from boundmark.problems.catalog import methods as registered
     from boundmark.problems.catalog import methods_in_order
+    from boundmark.problems.catalog import problems as known
 
+    if name is not None and name not in known() and name in registered():
+        listed = [registered()[name]]
+    else:
+        listed = methods_in_order(name)
     print_rows(
         [
             {
@@ -63,7 +69,7 @@ def methods(problem: str | None, as_json: bool, wide: bool) -> None:
                 "parameters": ", ".join(f"{key}={value}" for key, value in method.params.items()),
                 "summary": method.summary,
             }
-            for method in methods_in_order(problem)
+            for method in listed
         ],
         as_json,
         wide,

@@ -54,6 +54,8 @@ class ResultStore:
         StoreError
             If the folder holds no results, or results of another schema version.
         """
+        if not directory.exists():
+            raise StoreError(f"{directory} does not exist; expected a results folder.")
         if not (directory / "results").is_dir():
             raise StoreError(
                 f"{directory} is not a results folder; expected one that `boundmark run` wrote."

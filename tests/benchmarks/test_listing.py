@@ -53,6 +53,12 @@ def test_methods_of_one_problem(boundmark: Boundmark) -> None:
     assert "there is no problem 'knapsack'; known are pipeline" in done.stderr
 
 
+def test_one_method(boundmark: Boundmark) -> None:
+    """A method's name gives its row alone."""
+    (row,) = json.loads(boundmark("methods", "reorder", "--json").stdout)
+    assert (row["method"], row["problem"]) == ("reorder", "ordering")
+
+
 @pytest.mark.parametrize(
     ("command", "name", "expected"),
     [

@@ -185,7 +185,7 @@ def test_refuses_to_publish_a_contradiction(tmp_path: Path, make_row: Any, synth
 
 def test_refuses_what_is_no_results_folder(tmp_path: Path) -> None:
     """An empty one, one that is none, a broken environment, and unknown formats."""
-    with pytest.raises(StoreError, match="is not a results folder"):
+    with pytest.raises(StoreError, match="nothing does not exist"):
         write_report(tmp_path / "nothing")
     ResultStore.create_or_open(tmp_path / "empty")
     with pytest.raises(StoreError, match="holds no results; expected at least one"):

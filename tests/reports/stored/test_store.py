@@ -226,6 +226,8 @@ def test_refuses_folders_that_cannot_be_used(tmp_path: Path) -> None:
         ResultStore.create_or_open(tmp_path / "file")
     with pytest.raises(StoreError, match="is not a results folder"):
         ResultStore.open(tmp_path)
+    with pytest.raises(StoreError, match="nothing does not exist; expected a results folder"):
+        ResultStore.open(tmp_path / "nothing")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
