@@ -46,7 +46,10 @@ def gap_text(cost: float, bound: float) -> str:
     """Return how far a cost is above a bound, "none" if there is no bound or no cost."""
     if pd.isna(cost) or pd.isna(bound) or not bound:
         return "none"
-    return "optimal" if cost == bound else f"{100 * (cost / bound - 1):.2f} %"
+    if cost == bound:
+        return "optimal"
+    gap = 100 * (cost / bound - 1)
+    return "< 0.01 %" if gap < 0.005 else f"{gap:.2f} %"
 
 
 if __name__ == "__main__":
