@@ -70,10 +70,12 @@ def test_listings(toy: Boundmark) -> None:
 
 
 def test_options_of_solve(toy: Boundmark) -> None:
-    """An option says which problems use it, what they expect, and what they take it for."""
+    """Parameters of a problem that a package adds stand under its name, as those of ours."""
     text = " ".join(toy("solve", "--help").stdout.split())
-    assert "-k, --k INTEGER pipeline: number of stages; one-machine: how often each job is" in text
-    assert "what has to be early (default makespan)" in text
+    assert "Parameters of pipeline: -k, --k INTEGER Number of stages." in text
+    own = text.split("Parameters of one-machine:")[1]
+    assert "-k, --k INTEGER How often each job is" in own
+    assert "What has to be early (default makespan)" in own
 
 
 def test_a_run_leaves_verified_rows(run: Path) -> None:
