@@ -1,4 +1,4 @@
-"""Describes a graph: its size, its shape and what its operators do."""
+"""Describes a graph: its size, its shape and its operators."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ def _in_words(graph: ComputationGraph, number: int) -> str:
 
 
 def picture(graph: NamedGraph, solution: Path | None = None, problem: str | None = None) -> Picture:
-    """Return what a drawing of a graph shows.
+    """Return the nodes and edges that a drawing of a graph shows.
 
     Parameters
     ----------

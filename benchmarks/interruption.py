@@ -30,7 +30,7 @@ class TimeIsUpError(Exception):
 def ending_gently(
     stop: Callable[[str], None], patience_seconds: float = 5.0
 ) -> Iterator[Callable[[WallClock], None]]:
-    """End running methods at the first Ctrl-C or when their time is up; what they found counts.
+    """End running methods at the first Ctrl-C or when time is up, and keep their results.
 
     Yields a function that takes the clock when its time begins, and not before: until then there
     is no end. Any thread may call it.
@@ -95,7 +95,7 @@ def _until(moment: float) -> float:
 
 
 def end_running_methods() -> None:
-    """Kill the processes that methods run in; their supervisors keep what they have reported.
+    """Kill the processes that methods run in; their supervisors keep the results so far.
 
     Below this process there is a guard for each warm process, below which methods are forked.
     """

@@ -67,7 +67,7 @@ def _folders(problem: str | None) -> list[Path]:
 
 
 def compile_kernels(console: "Console", problem: str | None = None) -> None:
-    """Compile the methods' kernels if they are not on disk yet, and say what takes so long.
+    """Compile the methods' kernels if they are not on disk yet, with a line that says so.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ class MethodPlan:
 
 @dataclass(frozen=True)
 class SolvingOptions:
-    """The methods of a search, and what they may use.
+    """The methods of a search, and their time, memory and processes.
 
     Attributes
     ----------
@@ -238,7 +238,7 @@ class MethodRounds:
             yield task
 
     def take(self, method: str, objective: int | None, bound: int | None) -> None:
-        """Note what a method that has ended, or was stored, has found."""
+        """Note the solution and bound of a method that has ended, or was stored."""
         with self._changed:
             if objective is not None:
                 self.objective = min(objective, self.objective or objective)

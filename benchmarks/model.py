@@ -43,7 +43,7 @@ class Model:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was taken for granted when the model was read, as sentences."""
+        """Assumptions made when the model was read, as sentences."""
         return tuple(getattr(self.source, "notes", ()))
 
     @property
@@ -267,7 +267,7 @@ def choose(
     device: str | None = None,
     dims: Mapping[str, int] | None = None,
 ) -> Choice:
-    """Return the problem that suits a model, and what makes its instances.
+    """Return the problem that suits a model, and the function that makes its instances.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ class ModelAnswer:
 
     @property
     def unit(self) -> str:
-        """What costs are counted in, e.g. ``"ns"``; empty if they are no times."""
+        """The unit of costs, e.g. ``"ns"``; empty if they are no times."""
         return self._presentation.unit(self.record).strip()
 
     @property
@@ -152,7 +152,7 @@ class ModelAnswer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the library knew, what was taken for granted, and which methods did not finish."""
+        """The library's results, assumptions about the model, and methods that did not finish."""
         interrupted = ("Ctrl-C ended the search",) if self.record.interrupted else ()
         library = (f"from the library: {self.record.start}",) if self.record.start else ()
         return (*library, *self.record.warnings, *interrupted, *self.record.failures)
@@ -171,7 +171,7 @@ class ModelAnswer:
 
     @cached_property
     def losses(self) -> pd.DataFrame:
-        """What the cost is made of: columns `part`, `ticks`, `share` of the cost, and `where`."""
+        """The parts of the cost: columns `part`, `ticks`, `share` of the cost, and `where`."""
         losses = self._presentation.losses(self.record)
         total = max(1, sum(loss.ticks for loss in losses))
         rows = [(loss.name, loss.ticks, loss.ticks / total, loss.where) for loss in losses]

@@ -42,7 +42,7 @@ def objective_name(answer: Answer) -> str:
 
 
 def facts(answer: Answer) -> dict[str, Any]:
-    """Return what each device does and holds."""
+    """Return the operators, busy time and memory of each device."""
     if answer.solution is None:
         return {"devices": None, "transfers": None}
     instance = _instance(answer)
@@ -69,7 +69,7 @@ def _unfused(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[s
 
 
 def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, IntArray]:
-    """Return what each device does and holds: operators, ticks and memory, each of shape (D,)."""
+    """Return each device's operators, busy ticks and memory, each of shape (D,)."""
     graph = instance.graph
     sent, received = moved_ticks(instance, schedule)
     return {
@@ -83,7 +83,7 @@ def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> 
 
 
 def print_solution(answer: Answer) -> None:
-    """Print what each device runs, its share of the makespan, how full it is, and a drawing."""
+    """Print each device's operators, share of the makespan and memory, and a drawing."""
     if answer.solution is None or answer.objective is None:
         return
     instance = _instance(answer)
@@ -117,7 +117,7 @@ def print_solution(answer: Answer) -> None:
 
 
 def losses(answer: Answer) -> list[Loss]:
-    """Return what the device that computes longest does until the makespan."""
+    """Return how the device that computes longest spends its time until the makespan."""
     if answer.solution is None or answer.objective is None:
         return []
     instance, schedule = _instance(answer), PlacementSchedule.from_json(answer.solution)
@@ -134,7 +134,7 @@ def losses(answer: Answer) -> list[Loss]:
 
 
 def plot(answer: Answer) -> "Plot":
-    """Return what each device runs, sends and receives as a chart."""
+    """Return a chart of the operators that each device runs, and its transfers."""
     from boundmark.reports.placement.drawings import draw_gantt, gantt_data, gantt_height
     from boundmark.reports.plots.plot import Plot
 

@@ -11,7 +11,7 @@ from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 
 @dataclass(frozen=True)
 class PlannedTask:
-    """A task and what its row says of it beyond the outcome."""
+    """A task and the columns of its row that are known before it runs."""
 
     task: Task
     source: NamedInstance

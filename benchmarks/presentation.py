@@ -145,7 +145,7 @@ LABEL_WIDTH = 17
 def print_json(
     answer: Answer, files: Mapping[str, Path], more: Mapping[str, Any] | None = None
 ) -> None:
-    """Print one object: what all problems have in common, and what one adds."""
+    """Print one JSON object: the fields of all problems, and those that one adds."""
     click.echo(json.dumps({**json_of(answer, files), **(more or {})}))
 
 
@@ -205,7 +205,7 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
 
 
 def print_losses(answer: Answer) -> None:
-    """Print what the cost of a solution is made of."""
+    """Print the parts of a solution's cost."""
     presentation = presentation_of(answer.source.instance.problem)
     losses = presentation.losses(answer)
     if not losses:

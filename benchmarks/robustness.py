@@ -43,7 +43,7 @@ class Robustness:
 def robustness(
     given: GivenSolution, deviations: Sequence[float], draws: int, against: str | None
 ) -> Robustness:
-    """Return what a solution costs, and by how much it leads, if times are drawn.
+    """Return a solution's cost, and its lead over a baseline, when times are drawn at random.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ def store_instance(store: ResultStore, instance: Instance) -> None:
 
 
 def labels_of(source: NamedInstance) -> Labels:
-    """Return what an instance and its nodes are called; nodes may have their numbers only."""
+    """Return the names of an instance and its nodes; nodes may have their numbers only."""
     instance = source.instance
     naming = problems()[instance.problem].naming
     return Labels(
@@ -165,7 +165,7 @@ def labels_of(source: NamedInstance) -> Labels:
 
 
 def store_labels(store: ResultStore, source: NamedInstance) -> None:
-    """Store what an instance and its nodes are called, unless the folder knows the same names."""
+    """Store the names of an instance and its nodes, unless the folder has the same names."""
     instance = source.instance
     path = store.labels / f"{instance.sha256}.json"
     labels = labels_of(source)

@@ -1,4 +1,4 @@
-"""Runs planned tasks into a results folder: skip what is there, execute, store."""
+"""Runs planned tasks into a results folder: skips stored ones, executes the others, stores."""
 
 import fcntl
 import os

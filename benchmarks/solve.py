@@ -53,7 +53,7 @@ def solve(
     console: "Console | None" = None,
     is_kept: bool = True,
 ) -> Answer:
-    """Run methods on an instance and return the best of what was verified.
+    """Run methods on an instance and return the best verified results.
 
     Immediate methods come first, in this process, so that there is an answer whatever else the
     machine does. If they do not prove an optimum, processes for the others are started, and the

@@ -53,7 +53,7 @@ def part_names() -> tuple[str, ...]:
 
 
 def renamed() -> dict[str, str]:
-    """Return what suites of earlier versions are called now; to go with version 0.3."""
+    """Return the present names of suites of earlier versions; to go with version 0.3."""
     lines = (_shipped() / "renamed.txt").read_text().splitlines()
     return dict(line.split() for line in lines)
 

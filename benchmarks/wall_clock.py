@@ -1,4 +1,4 @@
-"""The time that a whole command may take, and what of it methods may use."""
+"""The time that a whole command may take, and the part of it for methods."""
 
 import os
 import time
@@ -11,7 +11,7 @@ is_whole_process = False
 
 @dataclass(frozen=True)
 class Reserves:
-    """Settings of what a command keeps of its time, and what it allows beyond.
+    """Settings of how much of its time a command reserves, and how much more it allows.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Improvements:
-    """How results compare with what was known of the same instances.
+    """How results compare with the best known ones of the same instances.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ def merged(known: BestKnown, found: BestKnown) -> BestKnown:
 
 
 def improvements(known: BestKnown, found: BestKnown) -> Improvements:
-    """Compare what results amount to with what was known."""
+    """Compare results with the best known ones."""
     pairs = found.merge(known, on="instance_sha256", suffixes=("", "_known"))
     return Improvements(
         known=len(pairs),

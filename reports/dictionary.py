@@ -106,7 +106,7 @@ def column_of(table: str, name: str) -> Column | None:
 
 
 def about(table: str) -> str:
-    """Return what a table holds, in a sentence; empty if nothing is known of it."""
+    """Return a sentence on a table's contents; empty if the table is unknown."""
     for entries, within in _entries(table):
         for pattern, entry in entries["tables"].items():
             if fnmatchcase(within, pattern):

@@ -101,7 +101,7 @@ def read_folder(
     unchecked: bool = False,
     on_check: Callable[[Checks], None] = ignore,
 ) -> FolderResults:
-    """Read what a folder holds.
+    """Read the results of a folder.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _environment(store: ResultStore) -> dict[str, Any] | None:
 
 
 def with_ticks(certified: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
-    """Return the instances with a column `tick` behind `device`: what one of their ticks is.
+    """Return the instances with a column `tick`, the length of one of their ticks.
 
     Labels are words for people, on which no cost depends: where they are missing or damaged, it is
     an empty text.

@@ -180,7 +180,7 @@ def _hash_of(path: Path, content: bytes) -> str:
 
 @dataclass(frozen=True)
 class Merged:
-    """The result of a merge: what it took from the folders, and what it left.
+    """The result of a merge: rows taken from the folders, and rows left out.
 
     Attributes
     ----------

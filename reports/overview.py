@@ -25,7 +25,7 @@ def title(folder: FolderResults) -> str:
 
 
 def summary(folder: FolderResults, headlines: Sequence[str]) -> str:
-    """Return what was found: over all, of each problem, and how many tasks failed."""
+    """Return the main results as sentences: over all, of each problem, and failed tasks."""
     statuses = folder.tasks["status"]
     unsupported = int((statuses == "unsupported").sum())
     failed = int((statuses != "ok").sum()) - unsupported
@@ -170,7 +170,7 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tuple[str, ...]:
-    """Return what does not depend on the problem.
+    """Return the known limitations of all problems.
 
     Parameters
     ----------

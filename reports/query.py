@@ -1,4 +1,4 @@
-"""SQL over what a results folder holds."""
+"""SQL over the tables of a results folder."""
 
 import hashlib
 import json
@@ -146,7 +146,7 @@ TABLE_FUNCTIONS = frozenset(
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a query: names of columns, rows of values, and what tables leave out."""
+    """The answer to a query: names of columns, rows of values, and notes on rows left out."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -154,7 +154,7 @@ class Answer:
 
 
 def query_folder(directory: Path, sql: str, on_check: Callable[[Checks], None] = ignore) -> Answer:
-    """Return what an SQL query finds in the tables of a results folder.
+    """Run an SQL query on the tables of a results folder.
 
     Parameters
     ----------

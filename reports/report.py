@@ -54,7 +54,7 @@ FORMATS: Mapping[str, Callable[[Page], Mapping[str, str]]] = {
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a report shows beside the results.
+    """Options of a report: texts and tables beside the results.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What commands say while the checker sees the documents of a results folder, and afterwards."""
+"""Print the progress and the result of checking a results folder's documents."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

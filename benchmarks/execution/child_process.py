@@ -82,7 +82,7 @@ class Channel:
         frames.write_all(self._descriptors.reports, frames.encode(header, body))
 
     def documents(self) -> bytes:
-        """Return what the client sent along with the request; may be called once."""
+        """Return the documents that came with the request; may be called once."""
         with open(self._descriptors.documents, "rb") as file:
             file.seek(0)
             return file.read()
@@ -101,7 +101,7 @@ class WarmingJob(Protocol):
     """A job that prepares for a request in the warm process, before the child is forked."""
 
     def warm_up(self, job: Mapping[str, Any]) -> bool:
-        """Import what the request needs; return whether anything was imported."""
+        """Import the modules that the request needs; return whether anything was imported."""
 
 
 def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: int) -> NoReturn:

@@ -69,7 +69,7 @@ class Ending:
         output_tail: str,
         limits: Limits,
     ) -> "Ending":
-        """Combine what server and child report. All numbers are the server's.
+        """Combine the reports of server and child; all numbers are the server's.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ def run_here(
     is_limited: bool = True,
     grace_seconds: float = GRACE_SECONDS,
 ) -> Outcome:
-    """Run a task in this process and verify what it reports.
+    """Run a task in this process and verify its solutions and bounds.
 
     Parameters
     ----------

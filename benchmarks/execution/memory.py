@@ -49,7 +49,7 @@ class Bounds:
 
 
 class MemoryWatch:
-    """Tells whether a task's processes exceed a limit, and what their peak was.
+    """Measures the memory of a task's processes: whether it exceeds a limit, and its peak.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class MemoryWatch:
 
 
 def exact_bytes(pids: Iterable[int], apart: int) -> int:
-    """Return what processes hold, every page counted once.
+    """Return the bytes that processes hold, every page counted once.
 
     Pages that others share, such as those of the warm process, count in part.
 
@@ -162,10 +162,10 @@ class SharedMemory(Protocol):
         """Note that a task begins."""
 
     def used_bytes(self, pids: Iterable[int]) -> int:
-        """Return what the task holds there; `pids` are its processes."""
+        """Return the bytes that a task with the processes `pids` holds there."""
 
     def end(self) -> None:
-        """Free what the task has left; its processes have ended."""
+        """Free the shared memory of a task whose processes have ended."""
 
 
 def shared_memory() -> SharedMemory:

@@ -35,7 +35,7 @@ class MethodJob:
     imported: set[str] = field(default_factory=set)
 
     def warm_up(self, job: Mapping[str, Any]) -> bool:
-        """Import what the method of a task needs; return whether anything was imported."""
+        """Import the modules that a task's method needs; return whether anything was imported."""
         return self.import_method(str(job.get("method")))
 
     def import_method(self, name: str) -> bool:
@@ -56,7 +56,7 @@ class MethodJob:
 
 
 def prepare(argument: str) -> MethodJob:
-    """Import what all methods of a problem need, and the methods that are run first.
+    """Import the modules that all methods of a problem need, and the methods that run first.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ class _Clock:
         self.cpu_before = 0.0
 
     def read(self, descriptor: int) -> bool:
-        """Take in what the child says; return whether it can say more."""
+        """Read a message of the child; return whether more can come."""
         stamp = os.read(descriptor, child_process.CLOCK.size)
         if len(stamp) != child_process.CLOCK.size:
             return False

@@ -76,7 +76,7 @@ class Supervisor:
             self._ready_server(name)
 
     def run(self, task: Task, instance: bytes) -> Outcome:
-        """Run a task and verify what it reports.
+        """Run a task and verify its solutions and bounds.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Supervisor:
         return {name: server.pids for name, server in self._servers.items()}
 
     def stop(self) -> None:
-        """Kill what runs and refuse further tasks; another thread may be in `run`."""
+        """Kill the running task and refuse further ones; another thread may be in `run`."""
         with self._lock:
             self._stopped = True
             for server in self._servers.values():

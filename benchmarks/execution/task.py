@@ -43,7 +43,7 @@ class Task:
 
     @property
     def producer(self) -> str:
-        """What stored solutions and certificates say of who found them."""
+        """The name and version that stored solutions and certificates have as their producer."""
         return producer_of(self.method, self.method_version)
 
     def to_json(self) -> dict[str, Any]:

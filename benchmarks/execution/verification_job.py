@@ -64,7 +64,7 @@ def accepted(instance: dict[str, Any], item: Frame) -> tuple[str, str]:
 def refusal(
     checker: Checker | Any, instance: dict[str, Any], instance_sha256: str, item: Frame
 ) -> str | None:
-    """Return why a document is refused, None if it is accepted and states what was reported."""
+    """Return why a document is refused, None if it is accepted and has the reported value."""
     try:
         document = json.loads(item.body)
         if canonical_json(document).encode() != item.body:

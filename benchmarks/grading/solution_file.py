@@ -85,7 +85,7 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
 
 
 def written_solution(value: Any, table: SolutionTable | None) -> Any:
-    """Return what an object says, as `read_solution_file` does of a file.
+    """Read a solution from an object, as `read_solution_file` does from a file.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def named_rows(answer: "Answer") -> list[tuple[str | int, ...]] | None:
 
 
 def named_solution(answer: "Answer") -> dict[str, Any] | list[dict[str, Any]] | None:
-    """Return what `evaluate` reads: an integer for each name, or a list of objects."""
+    """Return a solution as `evaluate` reads it: an integer for each name, or a list of objects."""
     rows = named_rows(answer)
     table = problems()[answer.source.instance.problem].table
     if rows is None or table is None:

@@ -1,4 +1,4 @@
-"""Print an assignment of layers: a line for each stage, with what it waits for."""
+"""Print an assignment of layers: a line for each stage, with its waits."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def print_solution(answer: Answer) -> None:
 
 
 def losses(answer: Answer) -> list[Loss]:
-    """Return what the cost is made of: of the slowest stage, or of all."""
+    """Return the parts of the cost: of the slowest stage, or of all stages."""
     if answer.solution is None:
         return []
     instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution)

@@ -141,13 +141,13 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """What people call the instance, e.g. ``"onnx-light/resnet50 k=8"``."""
+        """The instance's name for people, e.g. ``"onnx-light/resnet50 k=8"``."""
         parameters = (f"{name}={value}" for name, value in self.parameters.items())
         return " ".join([f"{self.dataset}/{self.instance}", *parameters])
 
     @property
     def name(self) -> str:
-        """Folder and name of the entry's two files, without what they end in."""
+        """Folder and name of the entry's two files, without their suffixes."""
         parts = [self.dataset, self.instance, *map(str, self.parameters.values())]
         readable = re.sub("[^A-Za-z0-9]+", "-", "-".join(parts))
         return f"{self.problem}/{readable}-{self.instance_sha256[:DIGITS]}"

@@ -30,7 +30,7 @@ FACTS = "library.toml"
 
 @dataclass(frozen=True)
 class Facts:
-    """What `library.toml` says.
+    """The contents of `library.toml`.
 
     Attributes
     ----------

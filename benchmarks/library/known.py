@@ -1,4 +1,4 @@
-"""What the library knows of an instance, checked, for `solve` to begin with."""
+"""The library's solution and bound of an instance, checked, with which `solve` begins."""
 
 import tempfile
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ from boundmark.problems.microbatch.runtime import Program, Run
 
 
 class ExecutionError(BoundmarkError):
-    """Processes did not do what their lists say."""
+    """Raised if processes did not execute their lists."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Shard:
         self.gradient = np.zeros_like(self.weights)
 
     def forward(self, micro_batch: int, x: Array) -> Array:
-        """Return these columns of the output; keep what the backward pass needs."""
+        """Return these columns of the output; keep the activations for the backward pass."""
         y: Array = np.tanh(x @ self.weights)
         self.kept[micro_batch] = (x, y)
         return y

@@ -1,4 +1,4 @@
-"""`boundmark measure`: a partition's stages run as a pipeline, beside what the costs predict."""
+"""`boundmark measure`: a partition's stages run as a pipeline, beside the predicted times."""
 
 import json
 import tempfile
@@ -158,7 +158,7 @@ class Comparison:
         }
 
     def print(self) -> None:
-        """Print a line for each stage, and what one sees."""
+        """Print a line for each stage, and conclusions below."""
         from rich.table import Table
 
         from boundmark.benchmarks.environment import cpu_name
@@ -193,7 +193,7 @@ class Comparison:
             click.echo(printable(sentence))
 
     def sentences(self) -> list[str]:
-        """Return what the costs get right and wrong, a sentence each."""
+        """Return where predictions hold and where they do not, a sentence each."""
         from boundmark.benchmarks.pipeline.stage_times import sharing
 
         times = self.times

@@ -53,7 +53,7 @@ class MeasurementSettings:
 
 @dataclass(frozen=True)
 class StageTimes:
-    """What was measured; times are medians in nanoseconds.
+    """Measured times of stages and transfers: medians in nanoseconds.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class _Pipeline:
     lines: Sequence[Connection]
 
     def inputs(self) -> dict[str, Any]:
-        """Draw what no stage makes, when all stages are ready."""
+        """Draw random inputs of the model, once all stages are ready."""
         made: set[str] = set()
         found: dict[str, Any] = {}
         for at in range(len(self.stages)):

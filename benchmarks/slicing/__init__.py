@@ -23,7 +23,7 @@ def objective_name(answer: Answer) -> str:
 
 
 def facts(answer: Answer) -> dict[str, Any]:
-    """Return what each device does and holds, and the operators by number of parts."""
+    """Return each device's busy time and memory, and the operators by number of parts."""
     if answer.solution is None:
         return {"devices": None, "parts": None, "order": None}
     instance = _instance(answer)
@@ -87,7 +87,7 @@ def print_solution(answer: Answer) -> None:
 
 
 def losses(answer: Answer) -> list[Loss]:
-    """Return what the latency is made of: each operator takes as long as its slowest device."""
+    """Return the parts of the latency: each operator takes as long as its slowest device."""
     if answer.solution is None:
         return []
     instance, plan = _instance(answer), SlicingPlan.from_json(answer.solution)

@@ -1,4 +1,4 @@
-"""Two runs of the same tasks compared: what got worse is found, and nothing else is blamed."""
+"""Compares two runs of the same tasks: finds results that got worse, by facts and not by chance."""
 
 from boundmark.reports.comparison.compare import compare_runs
 from boundmark.reports.comparison.recorded_run import read_run

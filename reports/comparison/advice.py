@@ -1,4 +1,4 @@
-"""Changes in the mean: of times, of what depends on the clock, of methods that were changed."""
+"""Mean changes of times, of results that depend on the clock, and of changed methods."""
 
 import statistics
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Compares two runs: gates on facts decide, times and what depends on the clock are advice."""
+"""Compares two runs: gates on facts decide; times and clock-bound results are advice."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -68,7 +68,7 @@ class Finding:
 
     @property
     def change(self) -> float:
-        """By what factor the value changed, up or down, at least 1; infinite without both values.
+        """The factor by which the value changed, at least 1; infinite without both values.
 
         So a failure, or a result that is gone, counts as more than any change of a number.
         """
@@ -205,7 +205,7 @@ def failure_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
 
 def verification_gate(new: RecordedRun) -> Iterator[Finding]:
-    """Yield what the new run states and cannot show: values without documents, rejected reports."""
+    """Yield the new run's values without documents that hold, and rejected reports."""
     for row in new.unsupported.to_dict("records"):
         yield Finding(
             "verification",

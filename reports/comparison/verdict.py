@@ -1,4 +1,4 @@
-"""The verdict of a comparison as the page of the new run shows it: what is worse, since when."""
+"""The verdict of a comparison on the new run's page: the worst findings, and since when."""
 
 import json
 from pathlib import Path

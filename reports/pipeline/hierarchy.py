@@ -65,7 +65,7 @@ def is_run_of(methods: "pd.Series[Any]", names: Sequence[str]) -> "pd.Series[boo
 
 
 def normalisers(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return what bounds are divided by: the best verified solution of BRKGA, or else of all.
+    """Return the costs by which bounds are divided: BRKGA's best solution, or else the best of all.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The report of `placement`: latencies, what is learned, search times, and what fusion changes."""
+"""The report of `placement`: latencies, learned placements, search times, effects of fusion."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The best placements drawn as charts: what each device runs, sends and receives, and when."""
+"""Draws the best placements as charts of operators and transfers over time."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any

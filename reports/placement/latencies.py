@@ -38,7 +38,7 @@ TABLE_IV = {
 
 
 def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return what each method makes of each model, with and without fusion.
+    """Return the latency of each method on each model, with and without fusion.
 
     Fused operators take less time than one by one, so that each makespan is compared with what is
     certified of the graph with the same fusion, and with the base on the original graph.
@@ -73,7 +73,7 @@ def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def fusion_table(latencies: pd.DataFrame) -> pd.DataFrame:
-    """Return what each set of rules changes, one row per model.
+    """Return the effect of each set of fusion rules, one row per model.
 
     Returns
     -------

@@ -31,7 +31,7 @@ LIMITS = ("evaluations", "samples")
 
 
 def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return what each method makes of each model that something was learned on.
+    """Return the latency of each method on each model for which a placement was learned.
 
     Returns
     -------
@@ -168,7 +168,7 @@ MILLION = 1e6
 
 
 def learned_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return latencies and speedups of what was learned and of all else; None without any."""
+    """Return latencies and speedups of learned and other placements; None without any."""
     found = tables["learned"]
     if not len(found):
         return None

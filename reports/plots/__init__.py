@@ -1,1 +1,1 @@
-"""Plots: what one is, how all look, and how they are drawn and written as SVG and PNG."""
+"""Plots: their data, their style, and how they are drawn and written as SVG and PNG."""
