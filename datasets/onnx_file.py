@@ -248,7 +248,7 @@ def check_edges(
     producers: Mapping[str, int],
     needed: Sequence[int],
 ) -> None:
-    """Refuse nodes that read what nothing produces, and cycles, in which no shape is known."""
+    """Refuse cycles, and nodes that read a tensor that no node produces."""
     number = {at: v for v, at in enumerate(needed)}
     inputs = {value.name for value in graph.input}
     edges = []

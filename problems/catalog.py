@@ -30,7 +30,7 @@ def registered(
     taken: Collection[str] = (),
     is_wanted: Callable[[EntryPoint], bool] = lambda point: True,
 ) -> Mapping[str, Item]:
-    """Return what all entry points of a group hold, by name; ours come first.
+    """Return the objects of a group's entry points, by name; ours come first.
 
     An entry point holds an object of some type or a tuple of them. One that cannot be loaded,
     holds anything else, or uses a name that is taken is left out as a whole, with a line on

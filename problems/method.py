@@ -1,4 +1,4 @@
-"""The contract of a method: a function that streams what it finds.
+"""The contract of a method: a function that reports solutions and bounds as it finds them.
 
 Nothing is returned, so every method is anytime: when it is killed, what it reported still counts.
 Time, memory and verification are the runner's, never the method's.

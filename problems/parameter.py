@@ -57,7 +57,7 @@ class Parameter(Protocol):
 
     @property
     def separator(self) -> str:
-        """What stands between several values on the command line."""
+        """The separator of several values on the command line."""
 
     def read(self, text: str) -> int | str:
         """Return the value that is meant by a text on the command line.

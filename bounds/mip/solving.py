@@ -1,4 +1,4 @@
-"""The interface of solvers: what a search is given, what it returns, how bounds are claimed."""
+"""The interface of solvers: inputs and outcomes of a search, and how bounds are claimed."""
 
 import math
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def ignore_bound(ticks: float) -> None:
 
 @dataclass(frozen=True)
 class Search:
-    """What a solver is given besides the model.
+    """The inputs of a solver besides the model.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solver returns.
+    """The outcome of a solver's search.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ MEBIBYTE = 2**20
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What the paper leaves open about memory and time.
+    """Assumptions about memory and time that the paper leaves open.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class GraphLayers(LayerModel):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What was taken for granted when the graph was read."""
+        """Assumptions made when the graph was read."""
         return self.graph.notes
 
     def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:

@@ -140,7 +140,7 @@ class LayersInstance(StoredInstance):
         return min(self.most_in_flight, stages - stage)
 
     def stage_loads(self, solution: LayerAssignment) -> list[StageLoad]:
-        """Return what each stage does and holds, whether it fits or not.
+        """Return each stage's time and memory, whether it fits or not.
 
         Raises
         ------

@@ -74,7 +74,7 @@ class Operation(NamedTuple):
 
 @dataclass(frozen=True)
 class LayerFacts:
-    """What a layer does in a pass, and keeps.
+    """The operations, traffic and memory of a layer in one pass.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Assignments in the words of tools: what one pastes there, and what one has there.
+"""Reads and writes assignments of layers in the formats of tools.
 
 Stages are counted in the order of the layers; where they are not on devices 0, 1, ... in turn,
 ``CUDA_VISIBLE_DEVICES`` says on which. Formats, as of the commits that

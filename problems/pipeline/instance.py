@@ -266,7 +266,7 @@ class PipelineInstance(StoredInstance):
 
     @property
     def dag(self) -> Dag:
-        """The nodes, and which read what which has computed."""
+        """The graph of nodes: each after those whose outputs it reads."""
         return self.graph.dag
 
     @property

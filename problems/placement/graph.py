@@ -28,7 +28,7 @@ def _nothing() -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class FusedCosts:
-    """What the time of operators that run as one kernel follows from ([ROOFLINE09]).
+    """The operations and bytes of operators that run as one kernel ([ROOFLINE09]).
 
     The kernel takes the longer of its arithmetic and its memory traffic, and one launch. A tensor
     between two of its operators is neither written nor read.

@@ -122,7 +122,7 @@ class PlacementInstance(StoredInstance):
 
     @property
     def dag(self) -> Dag:
-        """The operators, and which read what which has written."""
+        """The graph of operators: each after those whose outputs it reads."""
         return self.graph.dag
 
     @property
@@ -143,7 +143,7 @@ class PlacementInstance(StoredInstance):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was taken for granted of the devices, as sentences."""
+        """Assumptions about the devices, as sentences."""
         return self.graph.notes
 
     @property
@@ -161,7 +161,7 @@ class PlacementInstance(StoredInstance):
 
     @property
     def memory_model(self) -> str:
-        """What devices have to have room for: `parameters+outputs` or `parameters+live`."""
+        """The memory that counts on devices: `parameters+outputs` or `parameters+live`."""
         return LIVE_TENSORS if self.graph.is_live else KEPT_OUTPUTS
 
     @property

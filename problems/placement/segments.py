@@ -1,4 +1,4 @@
-"""Segments of a placement: what a device runs before it needs something from another one."""
+"""Segments of a placement: operators that a device runs between two inputs from others."""
 
 from collections.abc import Sequence
 

@@ -68,7 +68,7 @@ class SlicingInstance(StoredInstance):
 
     @property
     def dag(self) -> Dag:
-        """The operators, and which read what which has written."""
+        """The graph of operators: each after those whose outputs it reads."""
         return self.graph.dag
 
     @property

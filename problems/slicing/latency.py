@@ -248,7 +248,7 @@ def latency(graph: SlicingGraph, plan: SlicingPlan) -> int:
 
 
 def device_loads(instance: "SlicingInstance", plan: SlicingPlan) -> dict[str, list[int]]:
-    """Return what each device does and holds.
+    """Return each device's busy time and memory.
 
     Returns
     -------

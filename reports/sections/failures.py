@@ -1,4 +1,4 @@
-"""What went wrong: tasks that failed, claims that a solution contradicts, values left out."""
+"""Failures: tasks that failed, claims that a solution contradicts, values left out."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What each method achieved over all instances of a problem, and against a chosen baseline."""
+"""Results of each method over all instances of a problem, and against a baseline."""
 
 from operator import itemgetter
 from typing import Any

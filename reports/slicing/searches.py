@@ -25,7 +25,7 @@ SWEEP = ["dataset", "instance", "device", "edge_devices"]
 
 
 def search_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return what each search finds on each instance, over its seeds.
+    """Return the results of each search on each instance, over its seeds.
 
     Returns
     -------

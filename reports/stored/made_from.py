@@ -1,4 +1,4 @@
-"""A note on the tables of a report: the rows they were computed from, and what was written.
+"""Records the rows that a report was computed from, and the files it wrote.
 
 It tells tables that were changed by hand, and tables older than the rows, from those that hold. It
 is no signature: who changes a table on purpose can change the note too.

@@ -28,7 +28,7 @@ class Unsupported(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What a summary says of them, in one line."""
+        """A summary of the statuses in one line."""
         tasks = "1 task" if self.tasks == 1 else f"{self.tasks:,} tasks"
         first = "" if self.tasks == 1 else "the first: "
         return f"unsupported: {tasks} of {', '.join(self.methods)}; {first}{self.reason}"

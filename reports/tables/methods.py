@@ -1,4 +1,4 @@
-"""What each method achieved over all instances of a problem, against a baseline, and run by run."""
+"""Results of each method over all instances: alone, against a baseline, and run by run."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""Checks the kind cut-tree: no convex set that costs at most t weighs what some stage weighs.
+"""Checks cut-tree: every convex set of cost t or less weighs less than the mean stage.
 
 *Theorem.* Let nodes have weights w >= 0, and W be their sum over k, rounded up. If every convex set
 S with w(S) >= W has f(S) > t, then OPT > t. *Proof.* Some stage weighs W at least. It is convex: no

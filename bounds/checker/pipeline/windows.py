@@ -109,5 +109,5 @@ def nodes_around(order: Order) -> tuple[list[int], list[int]]:
 
 
 def total(members: int, weights: list[int]) -> int:
-    """Return what the members of a set of bits weigh."""
+    """Return the total weight of the members of a set of bits."""
     return sum(itertools.compress(weights, f"{members:b}"[::-1].encode().translate(DIGITS)))

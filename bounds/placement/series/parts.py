@@ -59,7 +59,7 @@ class Proof:
 
 @dataclass
 class Known:
-    """What is known of a module, by devices of its first and its last operator.
+    """Bounds of a module, by devices of its first and its last operator.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What policies share: draws of devices by logits, and the moving average of rewards."""
+"""Shared by policies: draws of devices by logits, and the moving average of rewards."""
 
 import numpy as np
 import numpy.typing as npt
