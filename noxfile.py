@@ -100,7 +100,7 @@ def tests_all(session: nox.Session) -> None:
 @nox.session(reuse_venv=False)
 def package(session: nox.Session) -> None:
     """Build sdist and wheel, install each in an environment with nothing else, and try them."""
-    folder = Path(session.create_tmp())
+    folder = Path(session.create_tmp()).resolve()
     session.install(*nox.project.dependency_groups(PROJECT, "package"))
     session.run("python", "-m", "build", "--outdir", str(folder), ".")
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
