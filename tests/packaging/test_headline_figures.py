@@ -1,8 +1,10 @@
-"""Headline figures on the pages of problems are those of the tables that scripts make."""
+"""Headline figures of the README and the problems' pages are those of committed tables."""
 
 import json
 import re
 from pathlib import Path
+
+import pandas as pd
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -72,3 +74,86 @@ def test_library() -> None:
     assert f"{len(status)} instances of all six problems" in page("library")
     assert f"{optimal} are proven optimal" in page("library")
     assert f"{len(status)} instances, {optimal} proven optimal" in page("library")
+
+
+def test_orders() -> None:
+    """Optima of the eleven models, savings, and what the paper's search leaves."""
+    runs = pd.read_csv(DOCS / "tables" / "memorianova" / "orders.csv")
+    text = page("problems/ordering")
+    of_metric = {}
+    for metric, found in runs.groupby("metric"):
+        costs = found.pivot_table("objective", "model", "method")
+        bounds = found.pivot_table("bound", "model", "method")
+        best = costs["downset-dp"]
+        assert (best == bounds["downset-dp"]).all()
+        saved = 100 * (1 - best / costs["default-order"])
+        left = 100 * (best / bounds["live-cut"] - 1)
+        of_metric[metric] = (f"{saved.max():.1f} % of the {metric} ({saved.idxmax()})", left.max())
+        if metric == "sum":
+            above = 100 * (costs["btsearch marking hashing"] / best - 1)
+            least, most = (f"{value:.0f}" for value in (above[above > 0].min(), above.max()))
+            assert (len(best), (above == 0).sum(), (above > 0).sum()) == (11, 8, 3)
+            assert f"{least} to {most} % above" in text
+    (saved_sum, left_sum), (saved_peak, left_peak) = of_metric["sum"], of_metric["peak"]
+    assert f"saves up to {saved_sum} and up to {saved_peak}" in text
+    assert f"gaps of up to {left_sum:.1f} % for the sum, and none for the peak" in text
+    assert left_peak == 0
+    seconds = runs[runs["method"] == "downset-dp"]["seconds"].max()
+    assert f"within {seconds} s of processor time" in text
+
+
+def test_random_graphs() -> None:
+    """Mean gaps of weighted graphs, as the overview has them."""
+    (result,) = re.findall(
+        r"weighted ones within ([\d.]+ to [\d.]+ %)", page("how-far-from-optimal")
+    )
+    assert f"Weighted random graphs are within {result}" in page("problems/pipeline")
+    assert f"weighted random graphs are within {result}" in page("../README")
+
+
+def test_defaults_of_tools() -> None:
+    """What vLLM's even splits cost, and the largest gap of all."""
+    table = rows("how-far-from-optimal", "defaults")
+    _, _, _, median, largest = table["vLLM"]
+    text = page("problems/layers")
+    assert f"vLLM's even splits are {median} above them in the median and {largest} at most" in text
+    gaps = [float(row[-1].rstrip(" %")) for row in table.values() if row[-1].endswith("%")]
+    times = f"up to {1 + max(gaps) / 100:.1f} times as long"
+    assert times in page("how-far-from-optimal")
+    assert 6 < 1 + max(gaps) / 100 < 6.5
+    assert "defaults are up to six times slower" in page("../README")
+
+
+def test_throughput() -> None:
+    """How many times as fast Tessel is for GPT on 8 GPUs."""
+    row = rows("results-tessel", "figure 13")["8"]
+    plus, own = (re.findall(r"\(([\d.]+)\)", row[i])[0] for i in (1, 2))
+    text = page("problems/microbatch")
+    assert f"{float(own):.1f} times that of 1F1B, and {plus} times that of 1F1B+" in text
+
+
+def test_readme() -> None:
+    """Its headline results are those of the tables."""
+    text = page("../README")
+    proven = rows("how-far-from-optimal", "zoo")["proven optimal"][1:]
+    optimal, of = (sum(int(cell.split(" of ")[i]) for cell in proven) for i in (0, 1))
+    assert f"{optimal} of {of} cells of the zoo" in text
+    pairs, _, mean, _ = rows("how-far-from-optimal", "placements")["all"]
+    percent = f"{float(mean.rstrip(' %')):.1f} %"
+    assert f"[{pairs} models on clusters]" in text
+    assert f"within {percent} in the geometric mean" in text
+    (line,) = re.findall(r"\| Gigabit \| 4 \| (.*?) \| \|", page("problems/slicing"))
+    found, most = (round(float(cell.split(" %")[0])) for cell in line.split(" | ")[-2:])
+    assert f"save {found} % of one's latency, and {most} % is the most" in text
+
+
+def test_widest_placements() -> None:
+    """The instances named below the table are those with gaps of more than 3 %."""
+    table = pd.read_csv(DOCS / "tables" / "gaps" / "placements.csv")
+    gaps = table["gap"].str.removesuffix(" %").replace("optimal", "0").astype(float)
+    wide = table[gaps > 3].assign(gap=gaps)
+    said = page("how-far-from-optimal").partition("widest are")[2].partition(").")[0]
+    for row in wide.itertuples():
+        assert row.model in said
+        assert f"{row.gap:.1f}" in said
+    assert len(re.findall(r"\d\.\d", said)) == len(wide)
