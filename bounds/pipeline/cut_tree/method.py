@@ -15,7 +15,7 @@ from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
 from boundmark.bounds.pipeline.cut_tree import search
 from boundmark.bounds.pipeline.cut_tree.search import Rule, Search
 from boundmark.bounds.pipeline.cut_tree.weights import Weights, WeightSettings, in_edges
-from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded, packed
+from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded, members_where, packed
 from boundmark.bounds.pipeline.packing.weighing import FloatArray
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.share import Tables, share_table
@@ -44,6 +44,11 @@ class CutTreeSettings:
         Part of all the time for new weights after a tree has found a set.
     thresholds
         Number of thresholds that weights are computed for before the first tree, at most.
+    first_weighed
+        The first of them, as a part of the cost of a partition.
+    margin, margin_again
+        By how much the weights have to exceed k stages, as a part of them, before the first tree,
+        and after a tree has found a set.
     first_part
         Threshold of the first tree, as a part of the largest one that weights were found for.
     tree_fraction, last_fraction
@@ -75,6 +80,9 @@ class CutTreeSettings:
     weighing_fraction: float = 0.25
     weighing_again_fraction: float = 0.03
     thresholds: int = 5
+    first_weighed: float = 0.95
+    margin: float = 0.003
+    margin_again: float = 0.0001
     first_part: float = 0.8
     tree_fraction: float = 0.5
     last_fraction: float = 0.75
@@ -122,7 +130,7 @@ def run(
     above = int(min(best.objective, instance.objective(start)))
     rise = _Rise(instance, budget, best, settings, seed, above)
     for stage in range(int(start.stages.max()) + 1):
-        rise.weights.add(sum(1 << int(v) for v in np.flatnonzero(start.stages == stage)))
+        rise.weights.add(members_where(start.stages == stage))
     if rise.is_open():
         rise.weigh()
         rise.prove_all()
@@ -173,13 +181,13 @@ class _Rise:
         """Find weights for about the largest threshold that they refute."""
         budget, k = self.budget.part(self.settings.weighing_fraction), self.instance.k
         refuted, above, kept = self.refuted, self.above, self.current
-        threshold = max(refuted + 1, int(0.95 * above))
+        threshold = max(refuted + 1, int(self.settings.first_weighed * above))
         for _ in range(self.settings.thresholds):
             if budget.is_spent() or above - refuted <= max(1.0, 0.01 * above):
                 break
             weighing = self.weights.at(threshold + self.allowed, self.current, budget.part(0.5))
             self.current = weighing.weights
-            if weighing.lower > k * 1.003:
+            if weighing.lower > k * (1 + self.settings.margin):
                 refuted = self.last = threshold
                 kept = weighing.weights
                 threshold = min(int(threshold * weighing.lower / k), (threshold + above) // 2)
@@ -217,7 +225,7 @@ class _Rise:
         self.last, k = max(self.last, threshold), self.instance.k
         weighing = self.weights.at(self.last + self.allowed, self.current, budget)
         self.current = weighing.weights
-        if weighing.lower > k * 1.0001:
+        if weighing.lower > k * (1 + self.settings.margin_again):
             return True
         # Below, fewer sets count, and weights may still do.
         before = self.last
@@ -261,8 +269,7 @@ class _Rise:
         part = float(max(written / settings.most_numbers, steps / settings.most_steps))
         if ended == search.FOUND:
             sides = state.sides[state.counts[search.DEPTH]]
-            found = sum(1 << int(v) for v in np.flatnonzero(sides == search.INSIDE))
-            return ended, part, self.weights.add(found)
+            return ended, part, self.weights.add(members_where(sides == search.INSIDE))
         if ended == search.REFUTED:
             payload = {
                 "threshold": threshold,

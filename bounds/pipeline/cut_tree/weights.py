@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.bounds.pipeline.cut_tree.walk import walk
-from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, packed
+from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, members_where, packed
 from boundmark.bounds.pipeline.packing.weighing import FloatArray, Master, Weighing
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
@@ -32,6 +32,8 @@ class WeightSettings:
     best_part
         Weight of the best weights so far in those of the next walks; the rest is the program's
         solution.
+    heavy_part
+        Sets of a walk count if they weigh this part of the heaviest set known.
     close
         The search ends when its bounds differ by less, in stages.
     patience
@@ -43,6 +45,7 @@ class WeightSettings:
     most_found: int = 30
     from_known: float = 0.85
     best_part: float = 0.6
+    heavy_part: float = 0.97
     close: float = 0.01
     patience: int = 8
 
@@ -141,8 +144,8 @@ class Weights:
             )
             for row in found[:count]:
                 # Lighter sets are met on the way to heavy ones, and tell nothing.
-                if not len(rows) or row @ weights > 0.97 * (rows @ weights).max():
-                    self.add(sum(1 << int(v) for v in np.flatnonzero(row)))
+                if not len(rows) or row @ weights > settings.heavy_part * (rows @ weights).max():
+                    self.add(members_where(row))
 
 
 def in_edges(tensors: Tensors) -> tuple[IntArray, IntArray]:

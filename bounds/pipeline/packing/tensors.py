@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from boundmark.bounds.pipeline.packing.set_search import BitSets, TensorGraph
 from boundmark.problems.arrays import IntArray, frozen
@@ -17,6 +18,11 @@ def bits_of(members: int) -> Iterator[int]:
         low = members & -members
         yield low.bit_length() - 1
         members ^= low
+
+
+def members_where(mask: npt.NDArray[np.bool_]) -> int:
+    """Return the bit set of the nodes for which a mask is true."""
+    return sum(1 << int(v) for v in np.flatnonzero(mask))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from boundmark.bounds.pipeline.packing import growth
 from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool, unit_of
-from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, packed, unpacked
+from boundmark.bounds.pipeline.packing.tensors import (
+    Tensors,
+    bits_of,
+    members_where,
+    packed,
+    unpacked,
+)
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
@@ -198,7 +204,7 @@ class Weigher:
     def learn(self, partition: Partition) -> None:
         """Add the connected parts of a partition's stages to the pool."""
         for stage in range(int(partition.stages.max()) + 1):
-            members = sum(1 << int(v) for v in np.flatnonzero(partition.stages == stage))
+            members = members_where(partition.stages == stage)
             for part in self.tensors.parts(members):
                 self.pool.add(part, self.tensors.cost(part))
 
