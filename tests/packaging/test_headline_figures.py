@@ -111,6 +111,13 @@ def test_random_graphs() -> None:
     assert f"weighted random graphs are within {result}" in page("../README")
 
 
+def test_models_of_the_mtpp_paper() -> None:
+    """The least mean of certified bounds over all numbers of stages."""
+    table = rows("results-mtpp", "table 1")["best certified bound of all methods"]
+    least = min(table[1:], key=float)
+    assert f"the certified bounds are {least} of the best cost or more" in page("problems/pipeline")
+
+
 def test_defaults_of_tools() -> None:
     """What vLLM's even splits cost, and the largest gap of all."""
     table = rows("how-far-from-optimal", "defaults")
