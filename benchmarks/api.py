@@ -19,7 +19,6 @@ from boundmark.benchmarks.library import KnownResults, known_results, usual_libr
 from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
 from boundmark.benchmarks.model import Choice, choose, load
 from boundmark.benchmarks.model_answer import ModelAnswer
-from boundmark.benchmarks.progress import progress_console
 from boundmark.benchmarks.settings import (
     LARGEST_SEED,
     LONGEST_SECONDS,
@@ -118,7 +117,7 @@ def solve(
             options,
             folder,
             known=known,
-            console=progress_console(quiet),
+            quiet=quiet,
             is_kept=out is not None,
         )
     return ModelAnswer(answer, None if out is None else folder)
@@ -188,7 +187,7 @@ def evaluate(
             folder,
             given=given,
             known=known,
-            console=progress_console(quiet),
+            quiet=quiet,
             is_kept=out is not None,
         )
     return ModelAnswer(graded(answer, given), None if out is None else folder)
@@ -269,7 +268,7 @@ def _known(
     if library is False or (library is True and methods):
         return None
     found = usual_library(None if library is True else library)
-    return known_results(found, source.instance, settings.time_limit_seconds)
+    return known_results(found, source.instance, settings.time_limit_seconds) if found else None
 
 
 @contextmanager

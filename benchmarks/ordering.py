@@ -7,7 +7,7 @@ import click
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
-from boundmark.bounds.checker import printable
+from boundmark.benchmarks.terminal import printable
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.memory import Taken, memory_parts
 from boundmark.reports.text import size

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
-from boundmark.bounds.checker import printable
+from boundmark.benchmarks.terminal import printable
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
@@ -25,7 +25,6 @@ from boundmark.problems.placement.schedule import (
 )
 from boundmark.problems.problem import Solution
 from boundmark.reports.placement.gantt import draw_placement, schedule_spans
-from boundmark.reports.text import integer
 
 if TYPE_CHECKING:
     from boundmark.reports.plots.plot import Plot
@@ -94,7 +93,7 @@ def print_solution(answer: Answer) -> None:
     for column in ("operators", "busy", "share", "sending", "receiving", "memory", "full"):
         table.add_column(column, justify="right", no_wrap=True)
     for d, name in enumerate(instance.graph.device_names):
-        row = {column: integer(values[d]) for column, values in columns.items()}
+        row = {column: f"{values[d]:,}" for column, values in columns.items()}
         share = f"{int(columns['busy'][d]) / max(1, answer.objective):.0%}"
         full = f"{int(columns['memory'][d]) / max(1, int(columns['capacity'][d])):.0%}"
         table.add_row(
@@ -109,8 +108,8 @@ def print_solution(answer: Answer) -> None:
     known = _unfused(instance, schedule)
     if known:
         Console().print(
-            f"{integer(instance.nodes)} operators, fused of {integer(known['unfused_operators'])}; "
-            f"run one by one, the makespan is {integer(known['unfused_objective'])}"
+            f"{instance.nodes:,} operators, fused of {known['unfused_operators']:,}; "
+            f"run one by one, the makespan is {known['unfused_objective']:,}"
             f"{tick_unit(answer)}",
             soft_wrap=True,
         )

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from boundmark.benchmarks.answer import Answer
-from boundmark.benchmarks.terminal import USUAL_WIDTH
-from boundmark.bounds.checker import printable
+from boundmark.benchmarks.terminal import USUAL_WIDTH, echo, printable
 from boundmark.problems.catalog import may_treat, problems, registered
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     """Print the solution, the best bound, the gap, and the files with all of it."""
     instance = answer.source.instance
     presentation = presentation_of(instance.problem)
-    click.echo(printable(f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges"))
+    echo(f"{answer.source.label}: {instance.nodes} nodes, {instance.edges} edges")
     presentation.print_solution(answer)
     unit, name = presentation.unit(answer), presentation.objective_name(answer)
     if answer.objective is None:
@@ -216,15 +215,11 @@ def print_losses(answer: Answer) -> None:
     digits = max(14, *(len(f"{loss.ticks:,}") for loss in losses))
     _print("where it is lost", losses[0].where)
     for loss in losses:
-        click.echo(
-            printable(
-                f"  {loss.name:{width}}  {loss.ticks:>{digits},}{unit}  {loss.ticks / total:6.1%}"
-            )
-        )
+        echo(f"  {loss.name:{width}}  {loss.ticks:>{digits},}{unit}  {loss.ticks / total:6.1%}")
 
 
 def _print(label: str, text: str) -> None:
-    click.echo(printable(f"{label:{LABEL_WIDTH}}{text}"))
+    echo(f"{label:{LABEL_WIDTH}}{text}")
 
 
 def _print_sentence(label: str, text: str) -> None:

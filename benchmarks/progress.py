@@ -19,7 +19,7 @@ from rich.text import Text
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.method_rounds import MethodRounds
 from boundmark.benchmarks.planning import PlannedTask
-from boundmark.bounds.checker import printable
+from boundmark.benchmarks.terminal import printable
 
 REFRESHES_A_SECOND = 4
 

@@ -2,10 +2,9 @@
 
 import signal
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -25,7 +24,7 @@ from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.library.known import KnownResults
 from boundmark.benchmarks.method_rounds import MethodRounds, SolvingOptions
 from boundmark.benchmarks.planning import PlannedTask
-from boundmark.benchmarks.progress import live_lines
+from boundmark.benchmarks.progress import live_lines, progress_console
 from boundmark.benchmarks.runner import storing
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
@@ -34,9 +33,6 @@ from boundmark.problems.errors import find
 from boundmark.reports.stored.documents import read_document
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # How an immediate method ends on an instance that it does not suit, which is no failure: it is
 # tried on all.
@@ -50,7 +46,7 @@ def solve(
     *,
     given: GivenSolution | None = None,
     known: KnownResults | None = None,
-    console: "Console | None" = None,
+    quiet: bool = True,
     is_kept: bool = True,
 ) -> Answer:
     """Run methods on an instance and return the best verified results.
@@ -71,8 +67,8 @@ def solve(
         A solution that the user has, which is as good as one that a method has found.
     known
         What the library has, which is as good as well.
-    console
-        Where progress is shown; None for nowhere.
+    quiet
+        Whether no progress is shown on standard error.
     is_kept
         Whether the folder is kept. In one that is not, nothing is stored if the immediate methods
         prove the optimum.
@@ -97,7 +93,7 @@ def solve(
             if going.is_proven and not is_kept and not going.why_stopped:
                 outcomes = [outcome for _, outcome in ended]
             else:
-                _run(going, source, directory, options, console, ended)
+                _run(going, source, directory, options, quiet, ended)
     except TimeIsUpError:
         late = "what it found was not checked, because the time was up"
     except KeyboardInterrupt:
@@ -134,7 +130,7 @@ def _run(
     source: NamedInstance,
     directory: Path,
     options: SolvingOptions,
-    console: "Console | None",
+    quiet: bool,
     ended: Sequence[tuple[PlannedTask, Outcome]],
 ) -> None:
     """Store the outcomes of immediate methods, and run all others unless the optimum is proven."""
@@ -155,14 +151,12 @@ def _run(
         run.store(ended)
         if going.is_proven or going.why_stopped or not going.to_come:
             return
-        shown: AbstractContextManager[None] = nullcontext()
-        if console is not None:
-            compile_kernels(console, source.instance.problem)
-            shown = live_lines(console, going)
+        console = progress_console(quiet)
+        compile_kernels(console, source.instance.problem)
         # No more processes than there are methods to run in them.
         engine = local_engine(min(options.workers, sum(map(len, going.to_come))))
         engine.start(source.instance.problem, going.to_come[0])
-        with closing(engine), shown:
+        with closing(engine), live_lines(console, going):
             run.on_engine(
                 engine, going.tasks(), lambda: going.stop("an outcome could not be stored")
             )

@@ -1,4 +1,4 @@
-"""Tables on a terminal or in a pipe: never wider than there is room, and no name broken."""
+"""Lines and tables on a terminal or in a pipe: no control characters, no name broken."""
 
 import os
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+import click
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -82,6 +83,14 @@ def print_table(table: Table, *, keeps_wrapping: bool = False) -> None:
 
 def plain(text: str) -> Text:
     """Return a text that comes from a user for a table: no mark-up, nothing that moves a cursor."""
-    from boundmark.bounds.checker import printable
-
     return Text(printable(text))
+
+
+def printable(text: str) -> str:
+    """Return a text with escapes for characters that move the cursor or cannot be encoded."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print a line, with escapes for characters that move the cursor or cannot be encoded."""
+    click.echo(printable(text), err=err)

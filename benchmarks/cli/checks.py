@@ -63,14 +63,12 @@ def print_left_out(unsupported: "pd.DataFrame") -> None:
     """
     import click
 
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
 
     for row in unsupported.head(MOST_LINES).to_dict("records"):
-        click.echo(
-            printable(
-                f"left out: {row['column']} {row['value']} of {row['dataset']}/{row['instance']}, "
-                f"task {row['task_id']} ({row['method']}): {row['reason']}"
-            ),
+        echo(
+            f"left out: {row['column']} {row['value']} of {row['dataset']}/{row['instance']}, "
+            f"task {row['task_id']} ({row['method']}): {row['reason']}",
             err=True,
         )
     if len(unsupported) > MOST_LINES:

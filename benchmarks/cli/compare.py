@@ -68,7 +68,7 @@ def baseline(directory: Path, file: Path) -> None:
     reports, the checker sees the best documents of each instance; if it rejects one, nothing is
     written.
     """
-    from boundmark.benchmarks.terminal import plain
+    from boundmark.benchmarks.terminal import echo
     from boundmark.reports.comparison import read_run
     from boundmark.reports.comparison.recorded_run import keep_as_baseline
 
@@ -77,4 +77,4 @@ def baseline(directory: Path, file: Path) -> None:
     keep_as_baseline(run, file)
     kept = read_run(file)
     size = file.stat().st_size
-    click.echo(plain(f"{file}: {len(kept.tasks):,} tasks of {kept.label.short}, {size:,} bytes"))
+    echo(f"{file}: {len(kept.tasks):,} tasks of {kept.label.short}, {size:,} bytes")

@@ -22,7 +22,7 @@ def conformance(method: str, seconds: float, workers: int | None, as_json: bool)
     The exit code is 1 if something that is asked of methods is not so; docs/extending.md lists it.
     """
     from boundmark.benchmarks.conformance import MOST_TOLD, verdicts
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
 
     found = verdicts(method, seconds=seconds, workers=workers)
     if as_json:
@@ -30,17 +30,14 @@ def conformance(method: str, seconds: float, workers: int | None, as_json: bool)
         click.echo(json.dumps({"method": method, "verdicts": listed}, indent=2))
     else:
         for one in found:
-            click.echo(f"{'fails' if one.failures else 'ok':6} {one.asked}")
+            echo(f"{'fails' if one.failures else 'ok':6} {one.asked}")
             for failure in one.failures[:MOST_TOLD]:
-                click.echo(printable(f"         {failure}"))
+                echo(f"         {failure}")
             if len(one.failures) > MOST_TOLD:
-                click.echo(f"         and {len(one.failures) - MOST_TOLD} more")
+                echo(f"         and {len(one.failures) - MOST_TOLD} more")
     failed = sum(bool(one.failures) for one in found)
     if not as_json:
-        click.echo(
-            printable(f"{method} conforms")
-            if not failed
-            else printable(f"{method} does not conform: {failed} of {len(found)}")
-        )
+        how = f"does not conform: {failed} of {len(found)}" if failed else "conforms"
+        echo(f"{method} {how}")
     if failed:
         sys.exit(1)

@@ -105,7 +105,7 @@ def _print(found: dict[str, Any]) -> None:
 
 
 def _say(label: str, text: str) -> None:
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import printable
 
     first = f"{label:{LABEL_WIDTH}}"
     indent = " " * LABEL_WIDTH

@@ -49,7 +49,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except BoundmarkError as error:
-            from boundmark.bounds.checker import printable
+            from boundmark.benchmarks.terminal import printable
 
             raise _Failure("\n".join(map(printable, str(error).splitlines()))) from error
 

@@ -63,7 +63,7 @@ def verify(directory: Path | None, part: str, afresh: bool, sources: bool, quiet
     Goes on where it was stopped: what this version of the checker has accepted counts.
     """
     from boundmark.benchmarks.library.verifying import Part, verify_library
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
 
     opened = _library(directory)
     with _counting("checking the library", quiet) as on_progress:
@@ -75,8 +75,8 @@ def verify(directory: Path | None, part: str, afresh: bool, sources: bool, quiet
             on_progress=on_progress,
         )
     for subject, reason in seen.rejected:
-        click.echo(printable(f"rejected: {subject}: {reason}"))
-    click.echo(printable(seen.sentence))
+        echo(f"rejected: {subject}: {reason}")
+    echo(seen.sentence)
     if seen.rejected:
         sys.exit(1)
 
@@ -96,13 +96,13 @@ def add(directory: Path | None, results: Path, by: str, trial: bool, quiet: bool
     The checker sees it first. Who adds something agrees that it is under the library's licence.
     """
     from boundmark.benchmarks.library.adding import add_results
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
 
     opened = _library(directory)
     with check_progress(quiet) as on_check:
         added = add_results(opened, results, by, is_trial=trial, on_check=on_check)
     for line in added.sentences:
-        click.echo(printable(line))
+        echo(line)
 
 
 @library.command()
@@ -129,12 +129,12 @@ def table(directory: Path | None, out: Path) -> None:
 def show(directory: Path | None, name: str, out: Path | None) -> None:
     """Print the entry NAME: the beginning of its name or of its instance's hash."""
     from boundmark.benchmarks.library.folder import unpack
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
 
     opened = _library(directory)
     entry = opened.named(name)
     for line in entry.to_text().splitlines():
-        click.echo(printable(line))
+        echo(line)
     if out is not None:
         for path in unpack(entry, opened.documents(entry), out):
             click.echo(str(path), err=True)

@@ -309,8 +309,7 @@ def print_rows(
 
 def _print_entries(rows: Sequence[dict[str, Any]], below: Mapping[str, str]) -> None:
     """Print a table whose rows have lines below them, indented; the last column is wrapped."""
-    from boundmark.benchmarks.terminal import GAP, console
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import GAP, console, printable
 
     columns = [column for column in rows[0] if column not in below]
     table = [

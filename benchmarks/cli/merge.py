@@ -20,22 +20,18 @@ def merge(folders: tuple[Path, ...], out: Path) -> None:
     ended ok, and of those the latest.
     Rows that say something else than the one kept are named.
     """
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
     from boundmark.reports.merging import merge_folders
     from boundmark.reports.text import count
 
     merged = merge_folders(folders, out)
-    click.echo(
-        printable(
-            f"{out}: {count(merged.tasks, 'task')} of {count(len(folders), 'folder')}, "
-            f"{count(merged.duplicates, 'duplicate')}, {count(len(merged.conflicts), 'conflict')}"
-        )
+    echo(
+        f"{out}: {count(merged.tasks, 'task')} of {count(len(folders), 'folder')}, "
+        f"{count(merged.duplicates, 'duplicate')}, {count(len(merged.conflicts), 'conflict')}"
     )
     for conflict in merged.conflicts:
-        click.echo(printable(f"conflict: {conflict.sentence}"))
+        echo(f"conflict: {conflict.sentence}")
     for name, reason in merged.left_files.items():
-        click.echo(printable(f"not copied, because {reason}: {name}"))
+        echo(f"not copied, because {reason}: {name}")
     for row in merged.unsupported.to_dict("records"):
-        click.echo(
-            printable(f"without support: {row['column']} of task {row['task_id']}: {row['reason']}")
-        )
+        echo(f"without support: {row['column']} of task {row['task_id']}: {row['reason']}")

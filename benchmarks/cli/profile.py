@@ -114,10 +114,10 @@ def rank_correlation(one: list[float], other: list[int]) -> float | None:
 def _print(
     times: dict[str, int], source: str, correlation: float | None, device: str, out: Path | None
 ) -> None:
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo, printable
 
     total = sum(times.values())
-    click.echo(printable(source))
+    echo(source)
     click.echo(f"{len(times)} operators take {total / 1e6:,.3f} ms together; the longest are")
     slowest = sorted(times.items(), key=lambda item: -item[1])
     for name, time in slowest[:SHOWN]:
@@ -125,4 +125,4 @@ def _print(
     shown = "undefined, all are equal" if correlation is None else f"{correlation:.2f}"
     click.echo(f"rank correlation with the roofline model on {device}: {shown}")
     if out is not None:
-        click.echo(printable(f"stored in {out}; use it as --device {out}, or CLUSTER+MEMBER={out}"))
+        echo(f"stored in {out}; use it as --device {out}, or CLUSTER+MEMBER={out}")

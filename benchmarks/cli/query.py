@@ -28,13 +28,13 @@ def query(sql: str, directory: Path, form: str | None) -> None:
     are left out, and counted on the error output. So are those that the checker rejects: as in
     reports, it sees the best documents of each instance. Needs the extra `query`.
     """
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
     from boundmark.reports.query import query_folder
 
     with check_progress() as on_check:
         answer = query_folder(directory, sql, on_check)
     for note in answer.notes:
-        click.echo(printable(note), err=True)
+        echo(note, err=True)
     if form == "json":
         rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
         click.echo(json.dumps(rows, indent=2, default=str))

@@ -96,7 +96,7 @@ def run(
     from boundmark.benchmarks.runner import Wanted
     from boundmark.benchmarks.stored_results import Planning, run_collection
     from boundmark.benchmarks.suite_file import load_collection
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
     from boundmark.reports.best_known import read_records
 
     if update_best is not None:
@@ -124,11 +124,11 @@ def run(
     counts = ", ".join(f"{count} {status}" for status, count in sorted(summary.statuses.items()))
     text = f"{chosen.name}: {summary.planned} tasks, {summary.reused} already stored, "
     text += f"{summary.done} run" + (f" ({counts})" if counts else "") + f"; results in {out}"
-    click.echo(printable(text))
+    echo(text)
     for reason in unsupported_by_reason(summary.unsupported):
-        click.echo(printable(reason.sentence))
+        echo(reason.sentence)
     for line in _records(out, update_best, quiet):
-        click.echo(printable(line))
+        echo(line)
     fail_over(fail_on, summary.stored)
 
 

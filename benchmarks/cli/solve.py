@@ -137,8 +137,8 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
     from boundmark.benchmarks.cli.listing import print_rows
     from boundmark.benchmarks.model import load, named_instance
     from boundmark.benchmarks.presentation import json_of, presentation_of
+    from boundmark.benchmarks.terminal import echo
     from boundmark.benchmarks.wall_clock import WallClock
-    from boundmark.bounds.checker import printable
     from boundmark.problems.errors import InvalidInputError
 
     if given is not None:
@@ -184,12 +184,12 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
         source = answers[0].source
         costs = f", on {source.costs}" if source.costs else ""
         shared = "".join(f" {name}={value}" for name, value in common.items())
-        click.echo(printable(f"{source.dataset}/{source.member}{shared}{costs}"))
+        echo(f"{source.dataset}/{source.member}{shared}{costs}")
         print_rows(rows, False, request.wide)
         for note in dict.fromkeys(text for one in answers for text in one.warnings):
-            click.echo(printable(f"warning: {note}"))
+            echo(f"warning: {note}")
         if request.out is not None:
-            click.echo(printable(f"results: {request.out}"))
+            echo(f"results: {request.out}")
     if any(answer.interrupted for answer in answers):
         sys.exit(INTERRUPTED)
     if all(one.objective is None and one.certified_bound is None for one in answers):

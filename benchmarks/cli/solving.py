@@ -15,8 +15,6 @@ import click
 from boundmark.benchmarks.cli.options import dim_option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.library import Library
@@ -118,7 +116,7 @@ class SolvingRequest:
         )
 
     def known_library(self) -> "Library | None":
-        """Return the library to begin with.
+        """Return the library to begin with, None for none.
 
         Methods that are asked for by name are to show what they can do, so that there is none then
         unless it is asked for, too.
@@ -128,16 +126,11 @@ class SolvingRequest:
         BoundmarkError
             If the folder asked for is no library.
         """
+        if self.library in ("", "none") or (self.methods and self.library is None):
+            return None
         from boundmark.benchmarks.library import usual_library
 
-        wanted = "" if self.library == "none" else self.library
-        return None if self.methods and wanted is None else usual_library(wanted)
-
-    def console(self) -> "Console":
-        """Return where progress is shown."""
-        from boundmark.benchmarks.progress import progress_console
-
-        return progress_console(self.quiet or self.as_json)
+        return usual_library(self.library)
 
 
 def solving_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -237,9 +230,12 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
-    from boundmark.benchmarks.library import known_results
+    library = request.known_library()
+    known = None
+    if library is not None:
+        from boundmark.benchmarks.library.known import known_results
 
-    known = known_results(request.known_library(), source.instance, clock.seconds)
+        known = known_results(library, source.instance, clock.seconds)
     if known is not None and given is None and request.out is None and not request.methods:
         settled = known.settles(source, clock.spent())
         if settled is not None:
@@ -258,7 +254,7 @@ def search(
             folder,
             given=given,
             known=known,
-            console=request.console(),
+            quiet=request.quiet or request.as_json,
             is_kept=is_kept,
         )
         is_kept = is_kept or found.interrupted

@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from boundmark.benchmarks.terminal import plain
-from boundmark.bounds.checker import printable
+from boundmark.benchmarks.terminal import plain, printable
 from boundmark.reports.sections.gaps import gap_sentence
 from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.text import integer, natural_order, percent

@@ -31,7 +31,7 @@ def verify(paths: tuple[Path, ...], sources: bool, quiet: bool) -> None:
         check_folder,
         check_sources,
     )
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
 
     verdicts: list[Verdict] = []
     for path in paths:
@@ -44,7 +44,7 @@ def verify(paths: tuple[Path, ...], sources: bool, quiet: bool) -> None:
     verdicts.extend(check_files(files))
     rejected = [verdict for verdict in verdicts if verdict.reason is not None]
     for verdict in rejected:
-        click.echo(printable(f"rejected: {verdict.subject}: {verdict.reason}"))
+        echo(f"rejected: {verdict.subject}: {verdict.reason}")
     if not quiet or rejected:
         click.echo(f"{len(verdicts) - len(rejected)} accepted, {len(rejected)} rejected")
     if rejected:

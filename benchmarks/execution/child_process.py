@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.benchmarks.execution import frames, processes
-from boundmark.benchmarks.execution.frames import printable
+from boundmark.benchmarks.execution.frames import shortened
 from boundmark.problems.errors import BoundmarkError, UnsupportedError
 
 # What a child tells its server when its job starts and ends, so that what comes before and after is
@@ -161,7 +161,7 @@ def _limit(threads: int, memory_bytes: int) -> None:
 
 def _end(status: str, detail: str) -> bytes:
     # What a method raises may be long, or no valid text.
-    short = printable(detail, LONGEST_DETAIL)
+    short = shortened(detail, LONGEST_DETAIL)
     return frames.encode({"kind": "end", "status": status, "detail": short})
 
 

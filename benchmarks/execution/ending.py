@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from boundmark.benchmarks.execution.child_process import EXIT_CODES, LONGEST_DETAIL
-from boundmark.benchmarks.execution.frames import printable
+from boundmark.benchmarks.execution.frames import shortened
 from boundmark.benchmarks.execution.server_process import PREPARATION_SECONDS
 from boundmark.reports.stored.statuses import Status
 
@@ -90,7 +90,7 @@ class Ending:
             status, detail = last_frame["status"], last_frame["detail"]
         return cls(
             status,
-            printable(detail, LONGEST_DETAIL),
+            shortened(detail, LONGEST_DETAIL),
             server_report["exit_code"],
             server_report["exit_signal"],
             server_report["started"],

@@ -25,7 +25,7 @@ from boundmark.benchmarks.execution.frames import (
     BadReportError,
     Frame,
     FrameReader,
-    printable,
+    shortened,
     write_all,
 )
 from boundmark.benchmarks.execution.server_process import KILL, PREPARATION_SECONDS
@@ -231,7 +231,7 @@ class ForkServer:
             server_report,
             stream.end,
             stream.fault,
-            printable(tail.kept.decode(errors="replace"), 4 * TAIL_BYTES),
+            shortened(tail.kept.decode(errors="replace"), 4 * TAIL_BYTES),
             limits,
         )
 

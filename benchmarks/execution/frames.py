@@ -115,6 +115,6 @@ def _header(text: bytes) -> dict[str, Any]:
     return header
 
 
-def printable(text: str, longest: int) -> str:
+def shortened(text: str, longest: int) -> str:
     """Return the text as valid UTF-8, cut to a number of bytes."""
     return text.encode(errors="replace")[:longest].decode(errors="ignore")

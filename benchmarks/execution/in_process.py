@@ -19,7 +19,7 @@ from typing import Any
 from boundmark.benchmarks.execution import verification, verification_job
 from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL, describe_error
 from boundmark.benchmarks.execution.ending import Ending
-from boundmark.benchmarks.execution.frames import Frame, printable
+from boundmark.benchmarks.execution.frames import Frame, shortened
 from boundmark.benchmarks.execution.method_job import StreamedProgress, check_method
 from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS
 from boundmark.benchmarks.execution.task import Outcome, Task
@@ -124,7 +124,7 @@ def _run(
         status, detail = "error", describe_error(error)
     return Ending(
         status=status,
-        detail=printable(detail, LONGEST_DETAIL),
+        detail=shortened(detail, LONGEST_DETAIL),
         # A method that is ended here has no process that could exit.
         exit_code={"ok": 0, "timeout": None}.get(status, 1),
         exit_signal=None,

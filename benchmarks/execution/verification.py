@@ -16,7 +16,7 @@ from boundmark.benchmarks.execution.accepted_kinds import may_be_accepted
 from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL
 from boundmark.benchmarks.execution.ending import Ending, Limits
 from boundmark.benchmarks.execution.fork_server import ForkServer
-from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, Frame, printable
+from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, Frame, shortened
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
 from boundmark.reports.stored.statuses import ACCEPTED_BY, TraceKind
 
@@ -322,7 +322,7 @@ def outcome_of(
     status, detail = ending.status, ending.detail
     if verified.rejections:
         status = "error"
-        detail = printable("rejected: " + "; ".join(verified.rejections), LONGEST_DETAIL)
+        detail = shortened("rejected: " + "; ".join(verified.rejections), LONGEST_DETAIL)
 
     events = reports.events(ending.started, ending.seconds)
 

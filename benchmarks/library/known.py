@@ -77,12 +77,12 @@ class KnownResults:
 
 
 def known_results(
-    library: Library | None,
+    library: Library,
     instance: Instance,
     seconds: float,
     check_time: CheckTime = CheckTime(),
 ) -> KnownResults | None:
-    """Return a library's checked results of an instance; None if it has none.
+    """Return a library's checked results of an instance; None if it has no entry.
 
     A library that is damaged does no harm: what the checker rejects is left out, and said.
 
@@ -94,8 +94,6 @@ def known_results(
     check_time
         How large a part that is.
     """
-    if library is None:
-        return None
     try:
         entry = library.find(instance.problem, instance.sha256)
         return (

@@ -9,8 +9,7 @@ from rich.text import Text
 
 from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
-from boundmark.benchmarks.terminal import print_table
-from boundmark.bounds.checker import printable
+from boundmark.benchmarks.terminal import print_table, printable
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import (
     in_pipeline_order,
@@ -19,7 +18,6 @@ from boundmark.problems.pipeline.instance import (
     stage_transfer,
     stage_work,
 )
-from boundmark.reports.text import integer
 
 if TYPE_CHECKING:
     from boundmark.reports.plots.plot import Plot
@@ -147,9 +145,9 @@ def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
         span = " .. ".join(dict.fromkeys(map(printable, (names[0], names[-1])))) if names else "-"
         table.add_row(
             str(stage),
-            integer(len(names)),
-            *(integer(column[stage]) for column in ticks.values()),
-            integer(costs[stage]),
+            f"{len(names):,}",
+            *(f"{column[stage]:,}" for column in ticks.values()),
+            f"{costs[stage]:,}",
             f"{costs[stage] / max(1, costs.max()):.0%}",
             Text(span),
         )

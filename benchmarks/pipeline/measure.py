@@ -64,7 +64,7 @@ def measure(
     """
     from boundmark.benchmarks.pipeline.stage_files import cut_stages, written
     from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
     from boundmark.problems.errors import InvalidInputError
     from boundmark.reports.stored.durable import write_durably
 
@@ -85,10 +85,10 @@ def measure(
         click.echo(json.dumps(comparison.to_json(), indent=2))
         return
     for note in cut.notes:
-        click.echo(printable(f"warning: {note}"), err=True)
+        echo(f"warning: {note}", err=True)
     comparison.print()
     if out is not None:
-        click.echo(printable(f"operators timed together are stored in {out}"))
+        echo(f"operators timed together are stored in {out}")
 
 
 def _times(model: Path, names: Sequence[str], comparison: "Comparison") -> dict[str, Any]:
@@ -162,12 +162,11 @@ class Comparison:
         from rich.table import Table
 
         from boundmark.benchmarks.environment import cpu_name
-        from boundmark.benchmarks.terminal import print_table
-        from boundmark.bounds.checker import printable
+        from boundmark.benchmarks.terminal import echo, print_table
 
         count = f"{len(self.numbers)} stages, {self.settings.threads} thread(s) each"
-        click.echo(printable(f"onnxruntime on {cpu_name()}: {count}"))
-        click.echo(
+        echo(f"onnxruntime on {cpu_name()}: {count}")
+        echo(
             f"medians of {self.settings.repeats} inputs after {self.settings.warm_up} that warm up;"
             f" in brackets, relative to the slowest stage"
         )
@@ -190,7 +189,7 @@ class Comparison:
             )
         print_table(table)
         for sentence in self.sentences():
-            click.echo(printable(sentence))
+            echo(sentence)
 
     def sentences(self) -> list[str]:
         """Return where predictions hold and where they do not, a sentence each."""

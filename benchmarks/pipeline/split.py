@@ -65,7 +65,7 @@ def split(
         written,
     )
     from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings
-    from boundmark.bounds.checker import printable
+    from boundmark.benchmarks.terminal import echo
 
     if problem == "placement" and (k is not None or is_timed):
         raise click.UsageError("-k and --time are for partitions; expected neither.")
@@ -77,15 +77,13 @@ def split(
     devices = [""] * len(cut.models) if isinstance(cut, CutModel) else cut.devices
     paths = written(cut, out)
     for note in cut.notes:
-        click.echo(printable(f"warning: {note}"), err=True)
+        echo(f"warning: {note}", err=True)
     for one, path, where in zip(cut.models, paths, devices, strict=True):
         graph = one.model.graph
         on = f" on {where}" if where else ""
-        click.echo(
-            printable(
-                f"{path}: {one.operators} operators{on}, {len(graph.input)} inputs, "
-                f"{len(graph.output)} outputs"
-            )
+        echo(
+            f"{path}: {one.operators} operators{on}, {len(graph.input)} inputs, "
+            f"{len(graph.output)} outputs"
         )
     if check and not is_available():
         click.echo("not run: onnxruntime is not installed; pip install 'boundmark[onnxruntime]'")

@@ -11,7 +11,6 @@ from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.benchmarks.slicing.operator_order import in_order
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import device_loads, plan_times
-from boundmark.reports.text import integer
 
 if TYPE_CHECKING:
     from boundmark.reports.plots.plot import Plot
@@ -70,7 +69,7 @@ def print_solution(answer: Answer) -> None:
     ):
         table.add_column(column, justify="right", no_wrap=True)
     for d, name in enumerate(instance.graph.device_names):
-        row = {column: integer(values[d]) for column, values in loads.items()}
+        row = {column: f"{values[d]:,}" for column, values in loads.items()}
         share = f"{loads['computing'][d] / max(1, answer.objective):.0%}"
         full = f"{loads['memory'][d] / max(1, int(instance.graph.capacity[d])):.0%}"
         table.add_row(

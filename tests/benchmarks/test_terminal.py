@@ -3,9 +3,17 @@
 import pytest
 from rich.table import Table
 
-from boundmark.benchmarks.terminal import plain, print_table, wide_tables
+from boundmark.benchmarks.terminal import echo, plain, print_table, wide_tables
 
 HOSTILE = "[red]a[/red]\x1b[2J\u202e\n[link=x]"
+
+
+def test_a_printed_line_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Line breaks and control characters of names are escapes; letters of any language stay."""
+    echo("a b\u00e9\n\x1b.json")
+    assert capsys.readouterr() == ("a b\u00e9\\n\\x1b.json\n", "")
+    echo("late", err=True)
+    assert capsys.readouterr() == ("", "late\n")
 
 
 def table(*last: str) -> Table:
