@@ -56,7 +56,7 @@ class PortfolioSettings:
     first_fraction: float = 0.02
     first_seconds: float = 0.75
     growth: float = 0.25
-    others_part: float = 0.25
+    others_part: float = 0.15
     others_part_when_stalled: float = 0.6
     stalled_part: float = 0.5
     farthest: float = 4.0

@@ -32,6 +32,7 @@ SHARE = Method(
     kind="bound",
     summary="Each node's share of a stage's work, given the tensors around it, by minimum cuts.",
     run=Deferred("boundmark.bounds.pipeline.share:run"),
+    version=2,
 )
 
 SEPARATION = Method(
@@ -134,7 +135,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=15,
+    version=16,
 )
 
 BOTTLENECK = Method(

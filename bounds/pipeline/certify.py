@@ -22,13 +22,14 @@ from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.packing.method import PackingSettings
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.reach import method as reach
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.share import GrowingTable, ShareTable
 from boundmark.bounds.pipeline.tree import methods as trees
 from boundmark.bounds.portfolio import PortfolioSettings, Run, run_by_turns
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,11 @@ def run(
     if best.is_proven or budget.is_spent():
         return
     is_long = _is_long(instance.graph.dag, settings)
-    tables = cache(share_table)
+    growing = cache(GrowingTable)
+
+    def tables(graph: PipelineGraph, budget: Budget) -> ShareTable:
+        return growing(graph).until(budget)
+
     if is_long and is_separated:
         # With many stages, the bound of one node may be the best, and takes hardly any time.
         node_cut.run(instance, budget, seed, best)

@@ -54,7 +54,7 @@ class MinimumCuts:
         node, value = local_cut.largest_cut(order, extra, self._network, self._state)
         return int(node), int(value)
 
-    def table(self, nodes: IntArray, io_weights: Sequence[int]) -> IntArray:
+    def table(self, nodes: IntArray, io_weights: Sequence[int] | IntArray) -> IntArray:
         """Return the minima for each node and each weight a, shape (nodes, weights).
 
         Parameters

@@ -18,7 +18,7 @@ from boundmark.bounds.pipeline.cut_tree.weights import Weights, WeightSettings, 
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded, members_where, packed
 from boundmark.bounds.pipeline.packing.weighing import FloatArray
 from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.share import Tables, share_table
+from boundmark.bounds.pipeline.share import Tables, table_in_time
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -105,14 +105,14 @@ def run(
     progress: Progress,
     settings: CutTreeSettings = CutTreeSettings(),
     *,
-    tables: Tables = share_table,
+    tables: Tables = table_in_time,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
     Parameters
     ----------
     tables
-        Maps the graph to its table of cuts.
+        Maps the graph and the time left to its table of cuts.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def run(
             f"the graph has {instance.nodes:,} nodes; expected at most {LARGEST_CUT_GRAPH:,}."
         )
     best = Best.before(instance, progress)
-    best.bound(tables(instance.graph).certificate(instance, PRODUCER))
+    best.bound(tables(instance.graph, budget).certificate(instance, PRODUCER))
     part = budget.part(settings.start_fraction)
     start = quick_partition(instance, seed, part, int(best.certified))
     above = int(min(best.objective, instance.objective(start)))

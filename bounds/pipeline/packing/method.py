@@ -26,7 +26,7 @@ from boundmark.bounds.pipeline.packing.weighing import (
     whole_of,
 )
 from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.share import ShareTable, Tables, share_table
+from boundmark.bounds.pipeline.share import ShareTable, Tables, table_in_time
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -134,7 +134,7 @@ def run(
     *,
     precision: float = 0.0,
     settings: PackingSettings = PackingSettings(),
-    tables: Tables = share_table,
+    tables: Tables = table_in_time,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
@@ -144,7 +144,7 @@ def run(
         How far the last bound may stay below what weights prove, as a part of it. Proofs of the
         last percent take most of the time.
     tables
-        Maps the graph to its table of cuts.
+        Maps the graph and the time left to its table of cuts.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def report_rising_bounds(
     *,
     precision: float = 0.0,
     settings: PackingSettings = PackingSettings(),
-    tables: Tables = share_table,
+    tables: Tables = table_in_time,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
@@ -206,7 +206,7 @@ def report_rising_bounds(
     precision
         How far the last bound may stay below what weights refute, as a part of it.
     tables
-        Maps the graph to its table of cuts.
+        Maps the graph and the time left to its table of cuts.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def report_rising_bounds(
             f"the graph has {sizes[0]:,} nodes and {sizes[1]:,} edges; expected at most "
             f"{LARGEST_PACKING_GRAPH:,} and {MOST_PACKING_EDGES:,}."
         )
-    table = tables(instance.graph)
+    table = tables(instance.graph, budget)
     first = table.certificate(instance, PRODUCER)
     best = Best.before(instance, progress)
     best.bound(first)

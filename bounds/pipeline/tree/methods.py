@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.share import ShareTable, Tables, share_table
+from boundmark.bounds.pipeline.share import ShareTable, Tables, table_in_time
 from boundmark.bounds.pipeline.tree.search import (
     Formulation,
     Tree,
@@ -74,7 +74,7 @@ def run_mip_tree(
     progress: Progress,
     settings: TreeSettings = TreeSettings(),
     *,
-    tables: Tables = share_table,
+    tables: Tables = table_in_time,
 ) -> None:
     """Report bounds by trees on the program that has all stages in it ([MTPP24], Figure 3)."""
 
@@ -91,7 +91,7 @@ def run_bottleneck_tree(
     progress: Progress,
     settings: TreeSettings = TreeSettings(),
     *,
-    tables: Tables = share_table,
+    tables: Tables = table_in_time,
 ) -> None:
     """Report bounds by trees on one stage at any position ([MTPP24], Section 3.2).
 
@@ -111,7 +111,7 @@ def run_bottleneck_guess_tree(
     progress: Progress,
     settings: TreeSettings = TreeSettings(),
     *,
-    tables: Tables = share_table,
+    tables: Tables = table_in_time,
 ) -> None:
     """Report bounds by trees on one stage, a tree for each position ([MTPP24], Section 3.3).
 
@@ -144,7 +144,7 @@ def report_rising_bounds(
     progress: Progress,
     producer: str,
     settings: TreeSettings,
-    tables: Tables = share_table,
+    tables: Tables = table_in_time,
 ) -> None:
     """Report the share bound, then better ones until the time is up or the bound stays.
 
@@ -158,14 +158,14 @@ def report_rising_bounds(
     producer
         Name of the method.
     tables
-        Maps the graph to its table.
+        Maps the graph and the time left to its table.
     """
     largest = max(instance.nodes, instance.k)
     if largest > LARGEST_GRAPH:
         raise UnsupportedError(
             f"the instance has {largest} nodes or stages; expected at most {LARGEST_GRAPH}."
         )
-    table = tables(instance.graph)
+    table = tables(instance.graph, budget)
     first = table.certificate(instance, producer)
     best = Best.before(instance, progress)
     best.bound(first)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, ShareTable, share_table
+from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, GrowingTable, ShareTable, share_table
+from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
@@ -101,6 +102,32 @@ def test_io_is_a_lower_bound(data: st.DataObject) -> None:
         if cost <= threshold:
             moved = cost - sum(int(sample.graph.work[v]) for v in stage)
             assert all(io[v] <= moved for v in stage)
+
+
+class _Looks(Budget):
+    """A budget that ends when it has been looked at a number of times."""
+
+    def remaining(self) -> float:
+        object.__setattr__(self, "wall_seconds", self.wall_seconds - 1)
+        return max(0.0, self.wall_seconds)
+
+
+def test_table_goes_on_where_the_time_was_up(graph: PipelineGraph, table: ShareTable) -> None:
+    """Bounds of a part of the cuts are valid and proven, and rise to those of all."""
+    growing = GrowingTable(graph)
+    sample = PipelineInstance(graph, 4)
+    bounds = []
+    for _ in range(40):
+        some = growing.until(_Looks(3.0))
+        certificate = some.certificate(sample, "share")
+        bounds.append(certificate.bound)
+        checked = checker.check_certificate(sample.to_json(), certificate.to_json())
+        assert checked == certificate.bound == some.bound(4)
+        if (some.cuts == table.cuts).all():
+            break
+    assert len(bounds) > 1
+    assert bounds == sorted(bounds)
+    assert bounds[0] < bounds[-1] == table.bound(4)
 
 
 def test_graph_without_work_has_bound_zero() -> None:
