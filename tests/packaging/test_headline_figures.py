@@ -147,11 +147,11 @@ def test_readme() -> None:
     assert f"{optimal} of {of} cells of the zoo" in text
     pairs, _, mean, _ = rows("how-far-from-optimal", "placements")["all"]
     percent = f"{float(mean.rstrip(' %')):.1f} %"
-    assert f"[{pairs} models on clusters]" in text
+    assert f"[{pairs} pairs of a model and a cluster]" in text
     assert f"within {percent} in the geometric mean" in text
     (line,) = re.findall(r"\| Gigabit \| 4 \| (.*?) \| \|", page("problems/slicing"))
     found, most = (round(float(cell.split(" %")[0])) for cell in line.split(" | ")[-2:])
-    assert f"save {found} % of one's latency, and {most} % is the most" in text
+    assert f"save {found} % of one device's latency, and {most} % is the most" in text
 
 
 def test_widest_placements() -> None:
