@@ -364,7 +364,7 @@ def table_1(graphs: pd.DataFrame) -> str:
             ]
         )  # fmt: skip
     head = [
-        "model", "nodes, edges in [HSDAG24]", "edges a node", "in IR made here", "edges a node",
+        "model", "nodes, edges in [HSDAG24]", "edges per node", "in IR made here", "edges per node",
         "types", "constants", "conversions", "operators that are placed",
     ]  # fmt: skip
     return markdown(head, lines)

@@ -185,7 +185,7 @@ def memory_table(orders: pd.DataFrame, random: pd.DataFrame, metric: str) -> str
     said = [PAPER_MEMORY if name == FULL else "" for name in methods]
     lines.append(["paper: most", "", "", *said, ""])
     head = ["model", "operators", "random, MiB", *(f"`{name.split()[0]}`" for name in methods)]
-    return markdown([*head, "that is"], lines)
+    return markdown([*head, "gap"], lines)
 
 
 def backtracking_table(orders: pd.DataFrame, metric: str) -> str:

@@ -144,9 +144,9 @@ def machine_text(run: dict[str, object]) -> str:
     told = ", ".join(f"{n} {name}" for name, n in statuses.items())
     return (
         f"Commit {', '.join(commits)}{changed}, {run['from']} to {run['to']} UTC, "
-        f'"{run["cpu"]}", {run["cores"]} cores, load {run["load"]} at the start, one task a time '
-        f"with one thread, highspy {run['highspy']}. {count(int(str(run['tasks'])), 'task')} of "
-        f"{run['limit']} s at most ({told}); {run['wall_minutes']} minutes of wall-clock time and "
+        f'"{run["cpu"]}", {run["cores"]} cores, load {run["load"]} at the start, one task at a '
+        f"time with one thread, highspy {run['highspy']}. {count(int(str(run['tasks'])), 'task')} "
+        f"of {run['limit']} s at most ({told}); {run['wall_minutes']} minutes of wall-clock time and "
         f"{run['cpu_minutes']} of processor time."
     )
 

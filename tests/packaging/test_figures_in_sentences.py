@@ -1,0 +1,211 @@
+"""Figures that sentences of the results pages state are those of the committed data."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TABLES = DOCS / "tables"
+
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+
+
+def page(name: str) -> str:
+    """Return a page's text, each run of white space as one space."""
+    return re.sub(r"\s+", " ", (DOCS / f"{name}.md").read_text())
+
+
+def percents(column: "pd.Series[str]") -> "pd.Series[float]":
+    """Return gaps as numbers, 0 for `optimal` and NaN where there is none."""
+    text = column.replace({"optimal": "0 %", "none": "nan"}).str.removeprefix("< ")
+    return text.str.removesuffix(" %").astype(float)
+
+
+def mean(values: Iterable[float]) -> float:
+    """Return the geometric mean."""
+    return float(np.exp(np.mean(np.log(np.asarray(list(values), dtype=float)))))
+
+
+def moirai() -> pd.DataFrame:
+    """Return the tasks of docs/results-moirai.md."""
+    return pd.read_csv(TABLES / "moirai" / "tasks.csv")
+
+
+def makespans() -> pd.DataFrame:
+    """Return a row for each cluster, fusion and model, and a column for each method."""
+    return moirai().pivot_table("makespan", ["cluster", "fusion", "model"], "method", "min")
+
+
+def test_best_placements() -> None:
+    """How many are optimal, of which models, and the median gap."""
+    graphs = moirai().groupby(["cluster", "fusion", "model"])
+    best, bound = graphs["makespan"].min(), graphs["bound"].max()
+    optimal = best[best == bound]
+    assert all(model.startswith("gpt") for *_, model in optimal.index)
+    text = page("results-moirai")
+    assert f"is optimal on {len(optimal)} of the {len(best)} graphs, all of GPT" in text
+    assert f"{100 * ((best / bound).median() - 1):.1f} % above the bound in the median" in text
+
+
+def test_methods_beside_the_program() -> None:
+    """How much better local search is than `moirai-milp`, and how much slower `getf`."""
+    found = makespans()
+    ratio = found["placement-search"] / found["moirai-milp"]
+    better = [100 * (1 - mean(group)) for _, group in ratio.groupby(level=[0, 1])]
+    text = page("results-moirai")
+    assert f"is {min(better):.1f} to {max(better):.1f} % better" in text
+    assert f"worse on {(ratio > 1).sum()} of {len(ratio)} graphs" in text
+    between = (found["getf"] / found["moirai-milp"]).loc["inter-server", "none"]
+    slow = between[between > 2]
+    missing = NUMBERS[int(between.isna().sum())]
+    assert (
+        f"is {slow.min():.1f} to {slow.max():.1f} times slower on {NUMBERS[len(slow)]} models "
+        f"and has no placement of {missing} others"
+    ) in text
+
+
+def test_seconds_of_placement() -> None:
+    """On the slower cluster for each model, and on fused graphs over those on original ones."""
+    seconds = moirai().pivot_table("seconds", ["cluster", "fusion", "model"], "method", "max")
+    text = page("results-moirai")
+    slower = seconds.xs("none", level="fusion").groupby("model").max()
+    for method in ("m-sct", "getf"):
+        times = slower[method]
+        assert f"`{method}` {'takes ' * (method == 'm-sct')}{times.min():.1f} to" in text
+        assert f" to {times.max():.1f}" in text
+    assert slower["moirai-milp"].min() >= 10
+    ratio = seconds.xs("moirai", level="fusion") / seconds.xs("none", level="fusion")
+    sct, getf = (f"{100 * mean(ratio[method]):.0f} %" for method in ("m-sct", "getf"))
+    assert f"those of `m-sct` to {sct} and of `getf` to {getf}" in text
+
+
+def test_orders_beside_random_ones() -> None:
+    """How much the best order saves of the mean of random ones, for the sum and the peak."""
+    runs = pd.read_csv(TABLES / "memorianova" / "orders.csv")
+    best = runs[runs["method"] == "downset-dp"].set_index(["metric", "model"])["objective"]
+    random = pd.read_csv(TABLES / "memorianova" / "random_orders.csv")
+    ratio = best / random.set_index(["metric", "model"])["mean"]
+    total, peak = ratio["sum"], ratio["peak"]
+    text = page("results-memorianova")
+    assert (
+        f"saves {100 * (1 - total.min()):.1f} % at most ({total.idxmin()}) and "
+        f"{100 * (1 - mean(total)):.1f} % in the mean"
+    ) in text
+    assert f"the best is at most {100 * (1 - peak.min()):.1f} % below the mean" in text
+
+
+def test_slices_over_a_slow_network() -> None:
+    """On how many models cutting saves next to nothing, and what the bounds allow there."""
+    text = (DOCS / "results-memorianova.md").read_text()
+    table = text.partition("<!-- fast ethernet -->")[2].partition("<!-- end of")[0]
+    rows = [[c.strip() for c in line.strip("|").split("|")] for line in table.splitlines()]
+    cells = {row[0]: [float(c.removesuffix(" %")) for c in row[2:]] for row in rows[4:] if row[1:]}
+    little = {m: row for m, row in cells.items() if max(row[0::3] + row[1::3]) <= 0.1}
+    assert (len(cells), len(little)) == (9, 6)
+    allowed = {model: max(row[2::3]) for model, row in little.items()}
+    assert max(allowed, key=lambda model: allowed[model]) == "densenet121"
+    del allowed["densenet121"]
+    said = page("results-memorianova")
+    assert "cutting six of the nine models saves nothing or 0.1 %" in said
+    most = max(allowed.values())
+    assert f"no plan saves more than {most} % on five of these; densenet121 is open" in said
+
+
+def test_waiting_and_blocking() -> None:
+    """How long busiest devices wait in training, and what blocking transfers cost."""
+    found = pd.read_csv(TABLES / "tessel" / "training.csv").set_index("schedule")
+    waits = 100 * (1 - found["busiest"] / found["seconds"])
+    own, plus = waits["Tessel"], waits["1F1B+"]
+    blocking = (found["blocking_seconds"] / found["seconds"])["Tessel"]
+    text = page("results-tessel")
+    assert f"busiest device waits {own.min():.1f} to {own.max():.1f} % of the time" in text
+    assert f"that of 1F1B+ {plus.min():.1f} to {plus.max():.1f} %" in text
+    assert f"schedules {blocking.min():.2f} to {blocking.max():.2f} times as long" in text
+
+
+def test_memory_without_bubbles() -> None:
+    """From how many activations on each shape has none, and which periods are not proven."""
+    found = pd.read_csv(TABLES / "tessel" / "by_memory.csv")
+    least = found[(found["bubble"] == 0) & found["is_papers"]].groupby("shape")["memory"].min()
+    text = page("results-tessel")
+    assert (least["v"], least["x"]) == (4, 4)
+    assert f"K has no bubbles from {least['k']} activations on, V and X from 4" in text
+    assert f"M from {least['m']} and NN from {least['nn']}" in text
+    periods = pd.read_csv(TABLES / "tessel" / "devices.csv")
+    shape = periods["shape"].str.partition("-")
+    periods = periods.assign(name=shape[0], devices=shape[2].astype(int))
+    best = periods[["modulo", "tessel"]].min(axis=1)
+    is_open = periods[best != periods["bound"]]
+    assert set(is_open["name"]) == {"m", "nn", "nn_eager", "interleaved"}
+    assert len(is_open) == 8
+    assert (is_open["memory"] == is_open["devices"]).all()
+    lazy = pd.read_csv(TABLES / "tessel" / "lazy.csv").pivot_table(
+        "to_repetend", "shape", "is_lazy"
+    )
+    m, nn = (lazy.loc[one] for one in ("m", "nn"))
+    assert f"in {m[True]:.3f} and {nn[True]:.3f} s instead of" in text
+    assert f"instead of {m[False]:.3f} and {nn[False]:.3f} s" in text
+
+
+def test_claims_of_solvers() -> None:
+    """Gurobi's are highest and those of HiGHS lowest on every graph, on two as high as SCIP's."""
+    found = pd.read_csv(TABLES / "mtpp" / "solvers.csv")
+    claims = found[found["program"] == "bottleneck"].pivot_table("claimed", "graph", "solver")
+    assert (claims["gurobi"] > claims[["scip", "highs"]].max(axis=1)).all()
+    assert (claims["highs"] <= claims["scip"] + 1e-6).all()
+    assert np.isclose(claims["highs"], claims["scip"]).sum() == 2
+
+
+def test_bounds_beside_the_simple_one() -> None:
+    """The least certified mean over models, and gaps on random graphs."""
+    found = pd.read_csv(TABLES / "mtpp" / "hierarchy_by_k.csv")
+    means = found.pivot_table("mean", ["dataset", "level"], "param_k")
+    certified = means.xs("best certified bound of all methods", level="level")
+    gap = means.xs("best solution of all methods", level="level") / certified - 1
+    text = page("results-mtpp")
+    assert f"bounds are at least {certified.loc['zoo'].min():.4f} for every number" in text
+    (random,) = (row for name, row in gap.iterrows() if name != "zoo")
+    assert f"within {100 * random[2]:.1f} % of the best partition for 2 stages" in text
+    assert f"within {np.ceil(100 * random.loc[4:32].max()):.0f} % for 4 to 32" in text
+    assert abs(random[64]) < 1e-9
+
+
+def test_seconds_of_optimal_placements() -> None:
+    """Within how many `placement-certify` proves the optima of HSDAG's models."""
+    tasks = pd.read_csv(TABLES / "hsdag" / "tasks.csv")
+    of_method = tasks[(tasks["method"] == "placement-certify") & (tasks["part"] == "small")]
+    assert len(of_method) == 3
+    seconds = int(np.ceil(of_method["cpu_seconds"].max()))
+    text = page("results-hsdag")
+    assert f"`placement-certify` finds and proves it within {seconds} seconds" in text
+
+
+def test_both_forms_of_training() -> None:
+    """How many times as large costs with separate gradients are."""
+    found = pd.read_csv(TABLES / "gaps" / "training.csv")
+    assert (found["gap.1"] == "optimal").all()
+    most = (found["separate: ms"] / found["folded: ms"]).max()
+    assert f"costs are up to {most:.1f} times as large" in page("how-far-from-optimal")
+
+
+def test_measured_times() -> None:
+    """How far the roofline's optimum is from the optimum in each phase."""
+    found = pd.read_csv(TABLES / "gaps" / "measured.csv")
+    most = percents(found["the roofline's optimum"]).groupby(found["phase"]).max()
+    assert (
+        f"within {most['prefill']:.0f} % of the optimum for prompts, but up to "
+        f"{most['decode']:.0f} % above it in decoding"
+    ) in page("how-far-from-optimal")
+
+
+def test_defaults_on_equal_and_unequal_devices() -> None:
+    """Even splits suit prompts on equal devices; llama.cpp's is best on two kinds of them."""
+    found = pd.read_csv(TABLES / "gaps" / "defaults-serving.csv")
+    is_equal = ~found["devices"].str.contains(",")
+    gaps = found.iloc[:, 3:].apply(percents)
+    assert gaps[is_equal & (found["phase"] == "prefill")]["vLLM"].max() < 0.5
+    assert gaps[~is_equal].median().idxmin() == "llama.cpp"
+    assert gaps[~is_equal].count().idxmax() == "llama.cpp"
