@@ -113,7 +113,7 @@ class CostModel:
 # What a user may say of the device, where the problem's cost model takes it.
 FUSION = ChoiceParameter(
     "fusion",
-    "elementwise: the device fuses elementwise operations into those before them",
+    "whether the device fuses elementwise operations into those before them",
     ("none", "elementwise"),
     "none",
 )
@@ -131,6 +131,9 @@ class Problem:
         One sentence for `boundmark problems`.
     sources
         Types of what data sets and files hold that instances can be made of.
+    source_words
+        The same in words for users, e.g. ``"a model, or a graph with costs"``; if it is empty, the
+        names of the types are shown.
     adapt
         Turns one of these into what `instance` takes, once for all parameters.
     cost_model
@@ -176,6 +179,7 @@ class Problem:
     cost_model: CostModel | None = None
     node_costs: NodeCosts | None = None
     naming: Naming | None = None
+    source_words: str = ""
     table: SolutionTable | None = None
     noisy_costs: Callable[[Any, Any, Noise], FloatArray] | None = None
 

@@ -15,21 +15,23 @@ from boundmark.benchmarks.cli.checks import check_progress
 @click.argument("new", type=click.Path(path_type=Path))
 @click.option(
     "--thresholds", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="TOML file that says beyond which differences NEW counts as worse.",
+    help="TOML file with the differences beyond which NEW counts as worse; docs/nightly.md "
+    "lists the defaults.",
 )  # fmt: skip
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-    help="Write comparison.md and comparison.json into this folder too.",
+    help="Also write comparison.md and comparison.json into this folder.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
 def compare(
     base: Path, new: Path, thresholds: Path | None, out: Path | None, as_json: bool
 ) -> None:
-    """Compare the run NEW with BASE: results folders, or files of `boundmark baseline`.
+    """Say whether the run NEW is better or worse than the run BASE.
 
-    Verified costs, certified bounds, failures and solved counts decide; times are advice. The exit
-    code is 0 if NEW is the same or better, 1 if it is worse, and 3 if nothing could be compared.
-    As in reports, the checker sees the best documents of each instance of a folder.
+    Both are results folders, or files that `boundmark baseline` wrote. Verified costs, certified
+    bounds, failures and solved counts decide; times are only reported. The exit code is 0 if NEW is
+    the same or better, 1 if it is worse, and 3 if nothing could be compared. As in reports, the
+    checker sees the best documents of each instance of a folder.
     """
     from boundmark.reports.comparison import compare_runs, read_run, read_thresholds
     from boundmark.reports.comparison.markdown import render_comparison
@@ -62,11 +64,11 @@ def compare(
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def baseline(directory: Path, file: Path) -> None:
-    """Write FILE, the part of the run in DIR that `boundmark compare` needs.
+    """Store what `boundmark compare` needs of a run in one file.
 
-    Of methods that have changed since the run began, only the newest version counts. As in
-    reports, the checker sees the best documents of each instance; if it rejects one, nothing is
-    written.
+    DIR is the run's results folder, FILE the Parquet file to write. Of methods that have changed
+    since the run began, only the newest version counts. As in reports, the checker sees the best
+    documents of each instance; if it rejects one, nothing is written.
     """
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.comparison import read_run

@@ -12,14 +12,15 @@ from boundmark.benchmarks.cli.listing import as_json
 @click.argument("method")
 @click.option(
     "--seconds", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
-    help="Limit of each task.",
+    help="Wall-clock limit of each task, in seconds.",
 )  # fmt: skip
-@click.option("--workers", type=click.IntRange(min=1), help="Tasks at a time; one per CPU.")
+@click.option("--workers", type=click.IntRange(min=1), show_default="one per CPU",
+              help="Number of tasks that run at a time.")  # fmt: skip
 @as_json
 def conformance(method: str, seconds: float, workers: int | None, as_json: bool) -> None:
     """Test METHOD on tiny instances whose optimum is known.
 
-    The exit code is 1 if something that is asked of methods is not so; docs/extending.md lists it.
+    docs/extending.md lists what is tested. The exit code is 1 if METHOD fails a test.
     """
     from boundmark.benchmarks.conformance import MOST_TOLD, verdicts
     from boundmark.benchmarks.terminal import echo

@@ -28,7 +28,8 @@ LABEL_WIDTH = 10
 def devices(name: str | None, as_json: bool, wide: bool) -> None:
     """List devices and clusters, or show all properties of one.
 
-    NAME is that of a device or cluster. A FILE ends in .toml; docs/devices.md describes the format.
+    NAME is a device or cluster of the list. FILE is a .toml file with devices of your own;
+    docs/devices.md describes the format.
     """
     from boundmark.problems.devices import Cluster, shipped
 

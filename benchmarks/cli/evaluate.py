@@ -32,26 +32,28 @@ WORSE = 1
 @solving_options
 @click.option(
     "--bounds", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Take the bound from this results folder instead of computing one.",
+    help="Take the best certified bound from this results folder; by default, methods compute one.",
 )  # fmt: skip
 @click.option(
     "--max-gap", type=float, metavar="PERCENT",
-    help="Exit with 1 if the gap is larger than this, with 3 if there is no bound.",
+    help="Exit with 1 if the gap is larger than this, with 3 if there is no bound; by default, the "
+    "gap does not matter.",
 )  # fmt: skip
 @click.option(
     "--noise", callback=read_deviations, metavar="FRACTIONS",
-    help="Draw times around their values with these standard deviations, e.g. 0.1,0.2,0.5.",
+    help="Compute costs again with times drawn around their values with these relative standard "
+    "deviations, e.g. 0.1,0.2,0.5.",
 )  # fmt: skip
 @click.option(
     "--draws",
     type=int,
     default=100,
     show_default=True,
-    help="Number of draws for each standard deviation of --noise.",
+    help="Number of random draws for each standard deviation of --noise.",
 )
 @click.option(
     "--baseline", metavar="METHOD", show_default="the problem's usual one",
-    help="With --noise, compare the solution with this method's.",
+    help="With --noise, method whose solution the lead is over.",
 )  # fmt: skip
 @click.option("--against", metavar="METHOD", hidden=True)
 def evaluate(
@@ -65,15 +67,17 @@ def evaluate(
     against: str | None,
     request: SolvingRequest,
 ) -> None:
-    """Grade a solution: what SOLUTION of MODEL costs, and how far above the optimum that can be.
+    """Grade a solution of your own: its cost and its gap.
 
-    SOLUTION is a CSV file, for partitions with the header operator,stage, or JSON: an object with
-    an integer for each name, a list of rows, or a stored solution. Operators are called by their
-    names or numbers. MODEL and options are as for `solve`; parameters that are not given, such as
-    the number of stages, are those that the solution uses.
+    MODEL and the options are as for `solve`. SOLUTION is a CSV file with a line for each operator
+    (for partitions, its header is operator,stage), or a JSON file: an object with an integer for
+    each operator, a list of rows, or a solution that boundmark has stored. Operators are called by
+    their names or numbers. Parameters that are not given, such as the number of stages, are those
+    that the solution uses.
 
-    With --noise, the solution and that of a baseline are costed again with times drawn around
-    their values: what the cost becomes, and what is left of the lead.
+    With --noise, the costs of the solution and of a baseline method's are computed again with times
+    drawn at random around their values: how the cost changes, and what is left of the lead over the
+    baseline.
     """
     from boundmark.benchmarks.grading import bound_plan, graded, instance_and_solution
     from boundmark.benchmarks.presentation import print_answer, print_json, print_losses

@@ -9,13 +9,14 @@ import click
 @click.argument("instance", metavar="INSTANCE.json", type=click.Path(path_type=Path))
 @click.argument("certificate", metavar="CERTIFICATE.json", type=click.Path(path_type=Path))
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--quiet", is_flag=True, help="Print nothing.")
+@click.option("--quiet", is_flag=True, help="Do not print the paths of the files.")
 def export(instance: Path, certificate: Path, out: Path, quiet: bool) -> None:
-    """Write a certificate in the format that there is for its kind.
+    """Write a certificate in another format, such as VIPR.
 
-    Trees over mixed-integer programs become VIPR files, which programs such as viprchk confirm. A
-    certificate that is several statements becomes as many files: OUT-0.vipr, OUT-1.vipr and so on
-    for OUT.vipr. The certificate is checked first.
+    The format depends on the certificate's kind. Trees over mixed-integer programs become VIPR
+    files, which programs such as viprchk check. A certificate with several statements becomes
+    several files: OUT-0.vipr, OUT-1.vipr and so on for OUT.vipr. The certificate is checked
+    first.
     """
     import io
 

@@ -25,13 +25,19 @@ MOST_TENSORS = 8
 @as_json
 @click.option(
     "--draw", "picture_file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the graph into a .svg or .dot file, coloured by operator or by --solution.",
+    help="Draw the graph into this .svg or .dot file, coloured by type of operator, or by "
+    "--solution.",
 )  # fmt: skip
 @click.option(
     "--solution", metavar="FILE", type=click.Path(path_type=Path),
-    help="Colour by the stages or devices of a solution, in a form that `evaluate` reads.",
+    help="Colour the operators by their stages or devices in this solution, a file that "
+    "`evaluate` reads.",
 )  # fmt: skip
-@click.option("--problem", metavar="NAME", help="The problem that --solution is of.")
+@click.option(
+    "--problem",
+    metavar="NAME",
+    help="Problem that --solution solves; by default, the first that suits the graph.",
+)
 def show(
     name: str,
     dims: dict[str, int],
@@ -42,7 +48,7 @@ def show(
 ) -> None:
     """Print properties of a graph, and draw it.
 
-    NAME is a data set's member, e.g. zoo/bert-base; a FILE is one that `solve` reads.
+    NAME is a data set's member, e.g. zoo/bert-base; FILE is one that `solve` reads.
     """
     from boundmark.benchmarks.graph_drawing import to_dot, to_svg
     from boundmark.benchmarks.graph_facts import facts, graph_of, picture
@@ -132,12 +138,13 @@ def _rounded(digits: str) -> str:
 @click.argument("name", metavar="NAME|FILE")
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path, dir_okay=False))
 @dim_option
-@click.option("--quiet", is_flag=True, help="Print nothing.")
+@click.option("--quiet", is_flag=True, help="Do not print what was written.")
 def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> None:
-    """Write a model's graph into a .json or .parquet file, from which it is read back the same.
+    """Write a model's graph into a .json or .parquet file.
 
-    NAME is a data set's member, e.g. zoo/bert-base; a FILE is one that `solve` reads. Pictures come
-    from `boundmark datasets show NAME --draw`, instances with costs from `boundmark solve --out`.
+    boundmark reads the same graph back from that file, OUT. NAME is a data set's member, e.g.
+    zoo/bert-base; FILE is one that `solve` reads. Pictures come from `boundmark datasets show NAME
+    --draw`, instances with costs from `boundmark solve --out`.
     """
     from boundmark.benchmarks.graph_facts import origin_of
     from boundmark.datasets import graph_file, graph_json

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 @click.group()
 @click.option(
     "--library", "directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the library.  [default: $BOUNDMARK_LIBRARY, or library/ of the checkout]",
+    show_default="$BOUNDMARK_LIBRARY, or library/ of the checkout", help="Folder of the library.",
 )  # fmt: skip
 @click.pass_context
 def library(context: click.Context, directory: Path | None) -> None:
-    """Check, extend and show the library of best-known solutions and certificates."""
+    """Show, check and extend the library of best-known results.
+
+    The library is a folder with the best known solution and bound of each instance, both with what
+    proves them.
+    """
     context.obj = directory
 
 
@@ -52,15 +56,24 @@ def _counting(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 @library.command()
-@click.option("--part", default="1/1", metavar="I/N", help="Check the I-th of N parts only.")
-@click.option("--afresh", is_flag=True, help="Check again what earlier runs have accepted.")
-@click.option("--sources", is_flag=True, help="Also build every instance again from its data set.")
+@click.option(
+    "--part",
+    default="1/1",
+    metavar="I/N",
+    show_default=True,
+    help="Check only the I-th of N parts of the library.",
+)
+@click.option("--afresh", is_flag=True, help="Also check what earlier runs have accepted.")
+@click.option(
+    "--sources", is_flag=True, help="Also make every instance again from its data set, and compare."
+)
 @click.option("--quiet", is_flag=True, help="Print only what was rejected, and the counts.")
 @click.pass_obj
 def verify(directory: Path | None, part: str, afresh: bool, sources: bool, quiet: bool) -> None:
-    """Let the checker see every solution and certificate; exit 0 only if all are accepted.
+    """Check every solution and certificate of the library.
 
-    Goes on where it was stopped: what this version of the checker has accepted counts.
+    The exit code is 0 only if the checker accepts all. What this version of the checker has
+    accepted before is not checked again, so that a check that was stopped goes on.
     """
     from boundmark.benchmarks.library.verifying import Part, verify_library
     from boundmark.benchmarks.terminal import echo
@@ -85,15 +98,16 @@ def verify(directory: Path | None, part: str, afresh: bool, sources: bool, quiet
 @click.argument("results", metavar="DIR", type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--by", required=True, metavar="NAME",
-    help="Who adds them: a name under [contributors] in the library's library.toml.",
+    help="Name of who adds them, as under [contributors] in the library's library.toml.",
 )  # fmt: skip
-@click.option("--trial", is_flag=True, help="Say what would be added, and write nothing.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--trial", is_flag=True, help="Print what would be added, and write nothing.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.pass_obj
 def add(directory: Path | None, results: Path, by: str, trial: bool, quiet: bool) -> None:
-    """Take from the results folder DIR what is better than the library.
+    """Add what is better in the results folder DIR to the library.
 
-    The checker sees it first. Who adds something agrees that it is under the library's licence.
+    Solutions and certificates are checked first. Whoever adds some agrees that they are under the
+    library's licence.
     """
     from boundmark.benchmarks.library.adding import add_results
     from boundmark.benchmarks.terminal import echo
@@ -108,11 +122,15 @@ def add(directory: Path | None, results: Path, by: str, trial: bool, quiet: bool
 @library.command()
 @click.option(
     "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for library.html, library.md and library.json.",
+    help="Folder that library.html, library.md and library.json are written to.",
 )  # fmt: skip
 @click.pass_obj
 def table(directory: Path | None, out: Path) -> None:
-    """Write pages with all entries: a table that sorts by any column, with each one's history."""
+    """Write the library as pages: HTML, Markdown and JSON.
+
+    They hold a table of all entries, which the HTML page sorts by any column, and the history of
+    each entry.
+    """
     from boundmark.benchmarks.library.tables import write_tables
 
     for path in write_tables(_library(directory), out):
@@ -123,11 +141,15 @@ def table(directory: Path | None, out: Path) -> None:
 @click.argument("name")
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-    help="Write instance, solution and certificate to this folder, as files for the checker.",
+    help="Also write instance, solution and certificate into this folder, as files that "
+    "`boundmark verify` reads.",
 )  # fmt: skip
 @click.pass_obj
 def show(directory: Path | None, name: str, out: Path | None) -> None:
-    """Print the entry NAME: the beginning of its name or of its instance's hash."""
+    """Print an entry: the best known results of an instance.
+
+    NAME is the beginning of the entry's name or of its instance's hash.
+    """
     from boundmark.benchmarks.library.folder import unpack
     from boundmark.benchmarks.terminal import echo
 
@@ -144,13 +166,16 @@ def show(directory: Path | None, name: str, out: Path | None) -> None:
 @click.argument("name")
 @click.option(
     "--of", "what", type=click.Choice(("beyond", "bound", "solution")),
-    help="Which result to reproduce.  [default: the bound beyond the one that is kept, if any]",
+    show_default="beyond if there is one, else bound",
+    help="Result to reproduce: the solution, the bound, or the better bound whose certificate is "
+    "too large to be kept (beyond).",
 )  # fmt: skip
 @click.pass_obj
 def recipe(directory: Path | None, name: str, what: str | None) -> None:
-    """Print the suite that makes the certificate of the entry NAME again.
+    """Print a suite that reproduces a result of an entry.
 
-    To be run with `boundmark run FILE.toml --out DIR`.
+    NAME is the beginning of the entry's name or of its instance's hash. Store what is printed as
+    FILE.toml, and run it with `boundmark run FILE.toml --out DIR`.
     """
     from boundmark.benchmarks.library.recipe import recipe as suite_of
     from boundmark.problems.errors import InvalidInputError

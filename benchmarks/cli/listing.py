@@ -20,7 +20,9 @@ SHORT = 12
 INDENT, LEAST = 4, 20
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-wide = click.option("--wide", is_flag=True, help="Do not fit the table to the terminal's width.")
+wide = click.option(
+    "--wide", is_flag=True, help="Print the table as wide as it is, whatever the terminal's width."
+)
 
 
 @click.command()
@@ -35,14 +37,14 @@ def problems(as_json: bool, wide: bool) -> None:
             {
                 "problem": problem.name,
                 "parameters": ", ".join(parameter.name for parameter in problem.parameters),
-                "sources": problem.source_names,
+                "sources": problem.source_words or problem.source_names,
                 "description": problem.description,
             }
             for problem in registered().values()
         ],
         as_json,
         wide,
-        below={"parameters": "Parameters: {}", "sources": "Read from: {}"},
+        below={"parameters": "Parameters: {}", "sources": "Made from: {}"},
     )
 
 
@@ -51,7 +53,7 @@ def problems(as_json: bool, wide: bool) -> None:
 @wide
 @click.argument("name", metavar="[PROBLEM|METHOD]", required=False)
 def methods(name: str | None, as_json: bool, wide: bool) -> None:
-    """List the methods by problem and kind: all, those of one problem, or one of them."""
+    """List all methods, those of one problem, or one method."""
     from boundmark.problems.catalog import methods as registered
     from boundmark.problems.catalog import methods_in_order
     from boundmark.problems.catalog import problems as known
@@ -203,7 +205,10 @@ def suites(context: click.Context, as_json: bool, wide: bool) -> None:
 @as_json
 @wide
 def show_suite(name: str, small: bool, as_json: bool, wide: bool) -> None:
-    """List the methods and instances of suite NAME, or of a TOML file, without loading any."""
+    """List the methods and instances of a suite.
+
+    NAME is a suite of `boundmark suites`, or a TOML file. No instance is loaded.
+    """
     from boundmark.benchmarks.suite_file import load_collection
 
     loaded = load_collection(name, small=small)

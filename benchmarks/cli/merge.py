@@ -11,14 +11,13 @@ import click
 )
 @click.option(
     "--out", required=True, metavar="DIR", type=click.Path(path_type=Path),
-    help="Folder to make; it must be empty or not there.",
+    help="New folder; it must be empty or not there yet.",
 )  # fmt: skip
 def merge(folders: tuple[Path, ...], out: Path) -> None:
-    """Merge results folders, e.g. of several hosts, into a new one; they are not changed.
+    """Merge results folders, e.g. of several hosts, into a new one.
 
-    Of a task that several folders have, the row is kept whose documents are there, that
-    ended ok, and of those the latest.
-    Rows that say something else than the one kept are named.
+    The folders are not changed. Where several have a task, the new folder gets the latest row of
+    those whose documents are there and whose status is ok. Rows that contradict it are printed.
     """
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.merging import merge_folders

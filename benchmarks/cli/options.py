@@ -33,7 +33,8 @@ def read_dims(
 
 dim_option = click.option(
     "--dim", "dims", multiple=True, metavar="NAME=SIZE", callback=read_dims,
-    help="Size of a dimension that the model leaves open, 1 if not given; may be repeated.",
+    help="Size of a dimension that the model leaves open, e.g. batch=8; 1 by default; may be "
+    "repeated.",
 )  # fmt: skip
 
 
@@ -133,7 +134,8 @@ def statuses(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 fail_on_option = click.option(
     "--fail-on", default="", metavar="STATUS,...", callback=statuses,
-    help=f"Exit with 1 if a task has one of these statuses ({', '.join(FAILURES)}).",
+    help=f"Exit with 1 if a task has one of these statuses, separated by commas: "
+    f"{', '.join(FAILURES)}.",
 )  # fmt: skip
 
 

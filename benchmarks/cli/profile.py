@@ -17,14 +17,16 @@ SHOWN = 5
 @dim_option
 @click.option(
     "--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="Store the times in this .json file, for --device of other commands.",
+    help="Store the times in this .json file, which other commands read as --device.",
 )  # fmt: skip
 @click.option(
-    "--base", metavar="NAME", help="Device whose link and memory go with the times.",
+    "--base", metavar="NAME", show_default="that of `boundmark solve`",
+    help="Device whose link and memory are stored with the times.",
 )  # fmt: skip
 @click.option(
     "--runtime", type=click.Choice(["onnxruntime", "openvino"]), default="onnxruntime",
-    show_default=True, help="Run operators one by one with onnxruntime, or fused by OpenVINO.",
+    show_default=True, help="Program that runs the model: onnxruntime, which runs operators one by "
+    "one, or OpenVINO, which fuses some.",
 )  # fmt: skip
 @click.option(
     "--repeats", type=click.IntRange(1, 10_000), default=20, show_default=True,
@@ -32,7 +34,7 @@ SHOWN = 5
 )  # fmt: skip
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
-    help="Number of threads of the runtime.",
+    help="Number of threads that the runtime uses.",
 )  # fmt: skip
 @as_json
 def profile(
@@ -45,12 +47,12 @@ def profile(
     threads: int,
     as_json: bool,
 ) -> None:
-    """Run an ONNX MODEL on the processor, and time every operator.
+    """Run an ONNX MODEL on this processor and time its operators.
 
-    `boundmark measure --out` times operators while the stages of a partition run together.
+    Also prints how well the roofline model orders the operators: the rank correlation of its times
+    on the base device with the measured ones.
 
-    Prints how well the roofline model orders the operators: the rank correlation of its times on
-    the base device with those measured.
+    To time operators while the stages of a partition run together, see `boundmark measure --out`.
     """
     from importlib.metadata import version
 

@@ -17,16 +17,24 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("sql", metavar="SQL")
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--json", "form", flag_value="json", help="Print a JSON list of objects.")
-@click.option("--csv", "form", flag_value="csv", help="Print CSV.")
+@click.option(
+    "--json",
+    "form",
+    flag_value="json",
+    help="Print a JSON list with an object for each row, instead of a table.",
+)
+@click.option("--csv", "form", flag_value="csv", help="Print CSV instead of a table.")
 def query(sql: str, directory: Path, form: str | None) -> None:
-    """Print what an SQL query (of DuckDB) finds in the results folder DIR.
+    """Print the answer to an SQL query on a results folder.
 
-    Tables are results and traces, and what `boundmark report` made of them: certified, failures,
-    and those of each problem, whose names begin with the problem's. SHOW TABLES lists them,
-    DESCRIBE results the columns of one. Costs and bounds that no document of the folder supports
-    are left out, and counted on the error output. So are those that the checker rejects: as in
-    reports, it sees the best documents of each instance. Needs the extra `query`.
+    SQL is a query of DuckDB, DIR the results folder. Its tables are results, traces and those that
+    `boundmark report` has made: certified, failures, and others whose names begin with a problem's.
+    The query SHOW TABLES lists them; DESCRIBE results lists the columns of one. Needs the extra
+    `query`.
+
+    As in reports, the best documents of each instance are checked first. Costs and bounds that are
+    rejected, or that no document supports, are left out; a line on the error output says how
+    many.
     """
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.query import query_folder

@@ -26,43 +26,46 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--format", "formats", default="html,md", show_default=True, callback=_formats,
-    help="What to write besides Parquet tables and SVG plots: any of html, md, latex, csv, png.",
+    help="Formats to write besides Parquet tables and SVG plots: any of html, md, latex, csv, png, "
+    "separated by commas.",
 )  # fmt: skip
 @click.option(
     "--highlight", metavar="NAME", multiple=True,
-    help="Draw and list this method first; may be repeated.",
+    help="Show this method before others in plots and tables; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--baseline", metavar="METHOD", help="Compare the solutions of all methods with this one's."
+    "--baseline",
+    metavar="METHOD",
+    show_default="the problem's usual ones",
+    help="Method that the solutions of all others are compared with.",
 )
 @click.option(
     "--noise", callback=read_deviations, metavar="FRACTIONS",
-    help="Add how leads over a baseline hold up if times are drawn around their values with "
-    "these standard deviations, e.g. 0.1,0.2,0.5.",
+    help="Add a table of what is left of leads over the baseline if times are drawn around their "
+    "values with these relative standard deviations, e.g. 0.1,0.2,0.5.",
 )  # fmt: skip
 @click.option(
     "--draws",
     type=int,
     default=100,
     show_default=True,
-    help="Number of draws for each standard deviation of --noise.",
+    help="Number of random draws for each standard deviation of --noise.",
 )
 @click.option(
     "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="Parquet file of earlier runs: this one is added to it, and the page shows trends.",
+    help="Parquet file that this run is added to; the page shows trends over the runs in it.",
 )  # fmt: skip
 @click.option(
     "--comparison", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="comparison.json of this run, from `boundmark compare --out`: its verdict stands first.",
+    help="comparison.json of this run, which `boundmark compare --out` wrote; the page begins with "
+    "its verdict.",
 )  # fmt: skip
 @click.option(
     "--unchecked", is_flag=True,
-    help="Write a draft from documents that the checker has not seen, and mark it as one.",
+    help="Write a draft without checking documents; every page is marked as a draft.",
 )  # fmt: skip
 @fail_on_option
-@click.option(
-    "--quiet", is_flag=True, help="Print the paths of all files written, and nothing else."
-)
+@click.option("--quiet", is_flag=True, help="Print only the paths of the files written.")
 def report(
     directory: Path,
     formats: tuple[str, ...],
@@ -76,10 +79,11 @@ def report(
     fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
-    """Write tables, plots and pages from the results in DIR, and print the certified table.
+    """Write pages, tables and plots about the results in DIR.
 
-    The checker sees the documents with the best cost and the best bound of each instance, unless it
-    has accepted them before; what it rejects is left out, and the next best is checked.
+    Also prints the table of certified gaps. The documents with the best cost and the best bound of
+    each instance are checked unless they were accepted before; what is rejected is left out, and
+    the next best is checked.
     """
     from boundmark.benchmarks.cli.tables import print_certified_table
     from boundmark.problems.noise import Noise

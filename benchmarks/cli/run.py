@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--small", is_flag=True, help="Run the small form of a paper's suite.")
 @click.option(
     "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-    help="Results folder; tasks that it already holds are not run again.",
+    help="Results folder to write or to continue; tasks that it holds already are not run again.",
 )  # fmt: skip
 @click.option(
     "--workers", type=click.IntRange(min=1), show_default="one per CPU",
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--engine", "engine_name", type=click.Choice(("local", "dask")),
     show_default="dask with --scheduler, else local",
-    help="Run the tasks on this machine, or on workers of Dask.",
+    help="Run the tasks on this machine (local), or on workers of Dask.",
 )  # fmt: skip
 @click.option(
     "--scheduler", metavar="ADDRESS",
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-    help="Wall-clock limit of each task, instead of the suite's.",
+    help="Wall-clock limit of each task, in seconds; by default, the suite's.",
 )  # fmt: skip
 @click.option(
     "--memory-limit", type=click.FloatRange(min=0, min_open=True), metavar="GIB",
-    help="Memory limit of each task, instead of the suite's.",
+    help="Memory limit of each task, in GiB; by default, the suite's.",
 )  # fmt: skip
 @click.option(
     "--retry", default="", metavar="STATUS,...", callback=statuses,
@@ -57,16 +57,17 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--dry-run", is_flag=True,
-    help="Print how many tasks there are to run, on which instances, and how long they may take.",
+    help="Run nothing; print how many tasks there are to run, on which instances, and how long "
+    "they may take.",
 )  # fmt: skip
 @click.option(
     "--filter", "pattern", metavar="GLOB",
-    help="Run only tasks whose label matches or contains this; a label is for example "
-    "'onnx-light/resnet50 k=8 share'.",
+    help="Run only tasks whose label matches this shell pattern, or a part of it does; a label is "
+    "for example 'onnx-light/resnet50 k=8 share'.",
 )  # fmt: skip
 @click.option(
     "--update-best", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="Record the best costs and bounds of all instances in this Parquet file.",
+    help="Add the best cost and bound of each instance to this Parquet file of records.",
 )  # fmt: skip
 @fail_on_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -87,9 +88,11 @@ def run(
     fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
-    """Run SUITE and store a verified row for every task.
+    """Run a suite and store a verified row for every task.
 
-    SUITE is the name of a suite, of a part of one such as nightly/proofs, or a TOML file.
+    SUITE is the name of a suite, see `boundmark suites`, or of a part of one such as
+    nightly/proofs, or a TOML file. A task is a method on an instance with a seed. What it finds is
+    checked before it is stored.
     """
     from boundmark.benchmarks.engines import make_engine
     from boundmark.benchmarks.progress import progress_console

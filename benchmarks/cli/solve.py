@@ -26,35 +26,35 @@ if TYPE_CHECKING:
 @solving_options
 @click.option(
     "--solution", "given", metavar="FILE", type=click.Path(path_type=Path),
-    help="Begin with a solution of your own, in a form that `boundmark evaluate` reads.",
+    help="Begin with this solution of your own, a file that `boundmark evaluate` reads.",
 )  # fmt: skip
 @click.option(
     "--as", "tool", metavar="TOOL",
-    help="Print the solution alone, as this tool takes it: vllm, device-map, llama.cpp, megatron, "
-    "torch, deepspeed or onnxruntime for chains of repeated blocks.",
+    help="Print only the solution, in the form that this tool takes, for problem layers: vllm, "
+    "device-map, llama.cpp, megatron, torch, deepspeed or onnxruntime.",
 )  # fmt: skip
 @click.option(
     "--order", metavar="FILE|METHOD",
-    help="Operators run in the order of this file, or in that which a method such as btsearch "
-    "finds for the model, where a problem has them run in one.",
+    help="For problem slicing, run the operators in the order of this file (one that `evaluate` "
+    "reads), or in the order that this method of problem ordering finds, e.g. btsearch; by "
+    "default, in the model's order.",
 )  # fmt: skip
 def solve(
     model: str, given: Path | None, tool: str | None, order: str | None, request: SolvingRequest
 ) -> None:
-    """Solve one instance: MODEL is a file or a data set's member.
+    """Find the best solution and bound of one instance.
 
-    Without --problem, it is the first problem listed by `boundmark problems` that is about such a
-    MODEL and has all the parameters given. Each problem's parameters are listed last.
+    MODEL is a file, or a member of a data set such as onnx-light/resnet50 or shapes/nn-4-train;
+    `boundmark datasets` lists the data sets. Files are ONNX models, programs of torch.export
+    (.pt2), OpenVINO IR, CostGraphDef texts, PipeDream's profiles and stored instances.
 
-    Files are ONNX models, programs of torch.export (.pt2), OpenVINO IR, CostGraphDef texts,
-    PipeDream's profiles and stored instances. Members
-    are written like onnx-light/resnet50 or shapes/nn-4-train; `boundmark datasets` lists the data
-    sets.
+    Without --problem, the first problem of `boundmark problems` is solved that MODEL suits and that
+    has all the parameters given. Each problem's parameters are listed last.
 
-    Several values of a parameter, -k 2,4,8, are solved one after the other, each within the time
-    limit, and have a line each in one table. Fleets have semicolons between them.
+    Several values of a parameter, such as -k 2,4,8, are solved one after the other, each within the
+    time limit, and printed as one table. Values of --devices are separated by semicolons.
 
-    Ctrl-C ends the search: the best found so far is printed, with where it is stored.
+    Ctrl-C ends the search and prints the best found so far and where it is stored.
     """
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.model import named_instance

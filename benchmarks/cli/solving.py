@@ -143,18 +143,20 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
     options = (
         click.option(
             "--problem", metavar="NAME",
-            help="Problem to solve, from `boundmark problems`; the first that suits MODEL if not "
-            "given.",
+            help="Problem to solve, one of `boundmark problems`; by default, the first that suits "
+            "MODEL.",
         ),
         click.option(
             "--device", metavar="NAME|FILE",
-            help="Device or cluster that a model without costs runs on; see `boundmark devices`.",
+            help="Device or cluster that the costs of a model are computed for, one of `boundmark "
+            "devices` or a .toml file; by default, the problem's usual one.",
         ),
         dim_option,
         click.option(
             "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
             show_default=True, metavar="SECONDS",
-            help="Wall-clock limit, checks included; begins when methods are imported.",
+            help="Wall-clock limit of the search, checks included; begins when the methods are "
+            "imported.",
         ),
         click.option(
             "--memory-limit", type=click.FloatRange(min=0, min_open=True), default=4.0,
@@ -162,7 +164,8 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--method", "methods", multiple=True, metavar="NAME",
-            help="Use this method instead of the default ones; may be repeated.",
+            help="Run only this method, one of `boundmark methods`; may be repeated. By default, "
+            "the problem's usual methods run.",
         ),
         click.option(
             "--seed", type=int, default=1, show_default=True, help="Seed of random choices.",
@@ -173,15 +176,20 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--library", metavar="DIR|none", show_default="library/ of the checkout, if any",
-            help="Begin with what this library knows of the instance; not used with --method.",
+            help="Begin with what the library in this folder has of the instance; with --method, "
+            "only if you name it.",
         ),
         click.option(
             "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-            help="Keep instance, solutions and certificates in this results folder.",
+            help="Keep instance, solutions and certificates in this results folder; by default, "
+            "nothing is kept.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
         click.option("--quiet", is_flag=True, help="Show no progress."),
-        click.option("--wide", is_flag=True, help="Do not fit tables to the terminal's width."),
+        click.option(
+            "--wide", is_flag=True,
+            help="Print tables as wide as they are, whatever the terminal's width.",
+        ),
     )  # fmt: skip
     shared = {field.name for field in fields(SolvingRequest)} - {"parameters"}
     own = set(inspect.signature(command).parameters)

@@ -13,17 +13,18 @@ import click
 )  # fmt: skip
 @click.option(
     "--sources", is_flag=True,
-    help="Also make every instance again from the data set, device and parameters that rows name.",
+    help="Also make every instance again from the data set, device and parameters that its rows "
+    "name, and compare.",
 )  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what was rejected.")
 def verify(paths: tuple[Path, ...], sources: bool, quiet: bool) -> None:
-    """Check every instance, solution, certificate and row; exit 0 only if all are accepted.
+    """Check all documents and rows of results folders, or files.
 
-    Results folders are checked whole: every cost and bound that a row states must follow from the
-    folder's files. Of single files, the instance must be among them or where a results folder
-    keeps it.
+    The exit code is 0 only if all are accepted. In a results folder, every cost and bound that a
+    row states must follow from the folder's instances, solutions and certificates. With a single
+    file, name its instance too, unless that lies where a results folder keeps it.
 
-    Names are labels, unless --sources has instances compared with what has their names here.
+    Names of data sets, devices and methods are not checked; --sources checks those of instances.
     """
     from boundmark.benchmarks.folder_check import (
         Verdict,

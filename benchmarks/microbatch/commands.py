@@ -48,13 +48,19 @@ def read_schedule(
 @click.argument("instance", type=click.Path(path_type=Path))
 @click.argument("solution", type=click.Path(path_type=Path))
 @click.option(
-    "--micro-batches", type=click.IntRange(min=1), help="Number of micro-batches, if not as stored."
+    "--micro-batches",
+    type=click.IntRange(min=1),
+    help="Number of micro-batches; by default, that of the instance.",
 )
 @click.option(
     "--transfer", type=click.IntRange(0, 2**53), default=0, show_default=True, metavar="TICKS",
-    help="Ticks that a tensor takes from a device to another one.",
+    help="Time that a tensor takes from one device to another, in ticks.",
 )  # fmt: skip
-@click.option("--blocking", is_flag=True, help="Devices wait while they send and receive.")
+@click.option(
+    "--blocking",
+    is_flag=True,
+    help="Let devices wait while they send and receive; by default, they compute meanwhile.",
+)
 @click.option(
     "--instructions", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Write the instruction list of each device to this JSON file.",
@@ -69,10 +75,11 @@ def simulate(
     instructions: Path | None,
     as_json: bool,
 ) -> None:
-    """Turn a schedule into instruction lists and simulate them: SOLUTION of INSTANCE.
+    """Simulate a schedule, with transfers between devices.
 
-    Both are files that `boundmark solve LAYOUT --out DIR` leaves in DIR/instances and
-    DIR/solutions.
+    Every device has a list of instructions: compute, send, receive. SOLUTION is a schedule of the
+    microbatch INSTANCE. Both are files that `boundmark solve LAYOUT --out DIR` leaves in
+    DIR/instances and DIR/solutions.
     """
     from boundmark.problems.errors import InvalidInputError
     from boundmark.problems.json_documents import canonical_json
@@ -143,21 +150,27 @@ def _print(program: "Program", done: "Simulation") -> None:
 @click.argument("instance", type=click.Path(path_type=Path))
 @click.argument("solution", type=click.Path(path_type=Path))
 @click.option(
-    "--micro-batches", type=click.IntRange(min=1), help="Number of micro-batches, if not as stored."
+    "--micro-batches",
+    type=click.IntRange(min=1),
+    help="Number of micro-batches; by default, that of the instance.",
 )
-@click.option("--blocking", is_flag=True, help="Devices wait while they send and receive.")
+@click.option(
+    "--blocking",
+    is_flag=True,
+    help="Let devices wait while they send and receive; by default, they compute meanwhile.",
+)
 @click.option(
     "--tick", type=click.FloatRange(min=0), default=0.0, show_default=True, metavar="SECONDS",
-    help="Seconds that a tick lasts; 0 runs as fast as possible.",
+    help="Duration of a tick, in seconds; 0 runs as fast as possible.",
 )  # fmt: skip
 @click.option(
     "--transfer", type=click.IntRange(min=0), default=0, show_default=True, metavar="TICKS",
-    help="Ticks that a tensor takes from a device to another one, with --tick.",
+    help="Time that a tensor takes from one device to another, in ticks; needs --tick.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of weights and samples.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True,
-    metavar="SECONDS", help="Stop the processes after this time, and report them as stuck.",
+    metavar="SECONDS", help="Stop the processes after this many seconds, and report them as stuck.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def execute(
@@ -171,11 +184,11 @@ def execute(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Execute a schedule with a process a device: SOLUTION of the microbatch INSTANCE.
+    """Execute a schedule, with one process for each device.
 
-    The processes train a small network, a layer for each forward block. Exit code 0 means that all
-    blocks ran in the order of the schedule, after what they need, and that the gradients are those
-    of a single process.
+    SOLUTION is a schedule of the microbatch INSTANCE. The processes train a small network, with a
+    layer for each forward block. Exit code 0 means that all blocks ran in the order of the
+    schedule, after the blocks that they need, and that the gradients are those of a single process.
     """
     from boundmark.benchmarks.microbatch.execution import check
     from boundmark.benchmarks.microbatch.execution import (
@@ -228,15 +241,16 @@ def _problems() -> "Iterable[Problem]":
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--backward", default="3", show_default=True, metavar="RATIO",
-    help="Duration of backward blocks in those of forward blocks; 0 for inference.",
+    help="Duration of a backward block, relative to its forward block; 0 for inference.",
 )  # fmt: skip
 @click.option(
     "--activation", type=int, default=1, show_default=True,
-    help="Memory that a micro-batch takes in a stage until its backward block.",
+    help="Units of memory that a micro-batch takes in a stage from its forward to its backward "
+    "block.",
 )  # fmt: skip
 @click.option(
     "--ticks", type=int, default=100, show_default=True,
-    help="Ticks of the slowest forward block; all durations are rounded up to ticks.",
+    help="Duration of the slowest forward block in ticks; others are scaled and rounded up.",
 )  # fmt: skip
 def from_pipeline(
     instance: Path,
@@ -247,10 +261,11 @@ def from_pipeline(
     ticks: int,
     **parameters: str | None,
 ) -> None:
-    """Make a microbatch instance OUT of a partition: SOLUTION of the pipeline INSTANCE.
+    """Make a microbatch instance of a pipeline partition.
 
-    Both are files that `boundmark solve MODEL -k K --out DIR` leaves in DIR/instances and
-    DIR/solutions. Each stage becomes a device with a forward and a backward block.
+    SOLUTION is a partition of the pipeline INSTANCE, OUT the file to write. The first two are files
+    that `boundmark solve MODEL -k K --out DIR` leaves in DIR/instances and DIR/solutions. Each
+    stage becomes a device with a forward and a backward block.
     """
     from fractions import Fraction
 
@@ -281,4 +296,4 @@ def from_pipeline(
 
 @click.group(commands=[from_pipeline, simulate, execute])
 def microbatch() -> None:
-    """Schedules: make layouts of models, simulate transfers, execute on processes."""
+    """Make, simulate and execute schedules of micro-batches."""

@@ -32,17 +32,18 @@ BUSY = 0.5
 )
 @click.option(
     "--device", metavar="NAME|FILE",
-    help="Device or file of times whose predicted costs are compared, e.g. of `boundmark profile`.",
+    help="Device whose predicted costs are compared: one of `boundmark devices`, or a file of "
+    "times from `boundmark profile`; by default, the problem's usual one.",
 )  # fmt: skip
 @dim_option
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
-              help="Of each stage.")  # fmt: skip
+              help="Number of threads that each stage's process computes with.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(2, 100_000), default=30, show_default=True,
-              help="Inputs that count, after some that warm up.")  # fmt: skip
+              help="Number of inputs that are timed, after some that warm up.")  # fmt: skip
 @click.option(
     "--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="Time operators too, unfused, while the stages run together, and store the times as "
-    "`boundmark profile` does; ends in .json.",
+    help="Also time single operators, unfused, while the stages run together, and store the times "
+    "in this .json file, as `boundmark profile` does.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def measure(
@@ -56,10 +57,11 @@ def measure(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the stages of an ONNX MODEL on this machine, and compare with the predicted costs.
+    """Run a partition's stages as a pipeline and time them.
 
-    SOLUTION is a partition, in a form that `boundmark evaluate` reads. Each stage is a process with
-    onnxruntime on processors of its own; inputs follow one another as in a pipeline. Needs the
+    The measured times are compared with the predicted costs. MODEL is an ONNX file, SOLUTION a
+    partition in a file that `boundmark evaluate` reads. Each stage is a process of this machine
+    with processors of its own, where onnxruntime runs it; inputs follow one another. Needs the
     extra `onnxruntime`.
     """
     from boundmark.benchmarks.pipeline.stage_files import cut_stages, written

@@ -12,7 +12,7 @@ from boundmark.benchmarks.cli.options import dim_option
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--solution", required=True, metavar="FILE", type=click.Path(path_type=Path),
-    help="Partition or placement, in a form that `boundmark evaluate` reads.",
+    help="Partition or placement, a file that `boundmark evaluate` reads.",
 )  # fmt: skip
 @click.option(
     "--problem", type=click.Choice(["pipeline", "placement"]), default="pipeline",
@@ -20,7 +20,7 @@ from boundmark.benchmarks.cli.options import dim_option
 )  # fmt: skip
 @click.option(
     "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the parts' models.",
+    help="Folder that the files are written to.",
 )  # fmt: skip
 @click.option(
     "-k",
@@ -28,15 +28,20 @@ from boundmark.benchmarks.cli.options import dim_option
     metavar="INTEGER",
     help="Number of stages; by default, as many as the partition uses.",
 )
-@click.option("--device", metavar="NAME|FILE", help="Device or cluster of the solution.")
+@click.option(
+    "--device",
+    metavar="NAME|FILE",
+    help="Device or cluster that the solution is for; by default, the problem's usual one.",
+)
 @dim_option
 @click.option(
     "--check/--no-check", default=True, show_default=True,
-    help="Run the model and its parts on random inputs, and compare (needs onnxruntime).",
+    help="Run the model and its parts on random inputs and compare the outputs; needs the extra "
+    "`onnxruntime`.",
 )  # fmt: skip
 @click.option(
     "--time", "is_timed", is_flag=True,
-    help="Run the stages as a pipeline and time them, as `boundmark measure` does.",
+    help="Also run the stages as a pipeline and time them, as `boundmark measure` does.",
 )  # fmt: skip
 def split(
     model: Path,
@@ -49,12 +54,12 @@ def split(
     check: bool,
     is_timed: bool,
 ) -> None:
-    """Cut an ONNX MODEL into one file for each stage of a partition.
+    """Cut an ONNX MODEL into a file for each stage.
 
-    With --problem placement, there is a file for each segment: what a device runs before it needs
-    something from another one. Parts are numbered in the order in which data flows. Each part's
-    inputs and outputs bear the names of the model's tensors, and their sizes are fixed. Weights are
-    copied to every part that reads them.
+    With --problem placement, there is a file for each segment: the operators that a device runs
+    before it needs a tensor of another device. Files are numbered in the order in which data flows.
+    Inputs and outputs have the names of the model's tensors, and fixed sizes. Weights are copied to
+    every file that reads them.
     """
     from boundmark.benchmarks.pipeline.measure import compared
     from boundmark.benchmarks.pipeline.stage_files import (

@@ -88,6 +88,8 @@ PROBLEM = Problem(
     name="layers",
     description="Cut a chain of layers into stages for devices that differ, within their memory.",
     sources=(LayerModel, LayerChain, ComputationGraph),
+    source_words="a language model's configuration (config.json or GGUF), a table of layers, or a "
+    "model",
     adapt=_adapt,
     parameters=(
         ChoiceParameter(
@@ -105,13 +107,13 @@ PROBLEM = Problem(
         ),
         IntegerParameter(
             "micro_batches",
-            "number of micro-batches of a makespan, and at most in flight in training",
+            "number of micro-batches of a makespan, and the most in flight in training",
             1,
             8,
         ),
         TextParameter(
             "devices",
-            "devices, such as 2xA100-80GB,4xA10, or a cluster",
+            "devices that stages run on, such as 2xA100-80GB,4xA10, or a cluster",
             "DEVICES",
             EXPECTED,
             "those of the model's file",
@@ -124,23 +126,30 @@ PROBLEM = Problem(
         ),
         ChoiceParameter(
             "phase",
-            "which phase of a model runs; as-given for graphs and chains, which have their times",
+            "which phase of a language model runs; as-given for graphs and tables, which have "
+            "their times",
             PHASES,
             AS_GIVEN,
         ),
         IntegerParameter(
-            "batch", "sequences in a micro-batch; needed with a model's configuration", 1, 0, "none"
-        ),
-        IntegerParameter(
-            "context",
-            "tokens of a sequence, those in the cache when decoding; needed with a model's "
-            "configuration",
+            "batch",
+            "number of sequences in a micro-batch; needed with a language model's configuration",
             1,
             0,
             "none",
         ),
-        IntegerParameter("weight_bits", "bits of a parameter", 1, 0, "those of the model's file"),
-        IntegerParameter("cache_bits", "bits of a number in the cache", 1, 0, "16"),
+        IntegerParameter(
+            "context",
+            "number of tokens of a sequence, or of those in the cache when decoding; needed with a "
+            "language model's configuration",
+            1,
+            0,
+            "none",
+        ),
+        IntegerParameter(
+            "weight_bits", "bits of each parameter", 1, 0, "those of the model's file"
+        ),
+        IntegerParameter("cache_bits", "bits of each number in the key-value cache", 1, 0, "16"),
         ChoiceParameter(
             "costs",
             "where times of a model's layers come from; measured ones need aiconfigurator-core",

@@ -10,18 +10,19 @@ PROBLEM = Problem(
     name="microbatch",
     description="Schedule micro-batches on a layout of blocks: shortest period or makespan.",
     sources=(BlockLayout,),
+    source_words="a layout of blocks on devices",
     adapt=lambda layout: layout,
     parameters=(
         IntegerParameter(
             "memory",
-            "memory of each device",
+            "memory of each device, in the layout's units",
             least=1,
             default=0,
             default_text="twice the number of devices",
         ),
         IntegerParameter(
             "micro_batches",
-            "number of micro-batches whose makespan counts, 0 if the period counts",
+            "number of micro-batches whose makespan is minimised; 0 to minimise the period",
             least=0,
             default=0,
         ),

@@ -21,23 +21,25 @@ PROBLEM = Problem(
     name="ordering",
     description="Order the operators of a model so that its tensors take little memory.",
     sources=(ComputationGraph, OrderingGraph),
+    source_words="a model, or a graph with the sizes of its tensors",
     adapt=_adapt,
     parameters=(
         ChoiceParameter(
             "metric",
-            "whether the largest memory of any operator counts or that of all operators together",
+            "what is minimised: the largest memory while any operator runs, or the sum over all "
+            "operators",
             METRICS,
             METRICS[0],
         ),
         ChoiceParameter(
             "in_place",
-            "whether operators that can overwrite an input do so",
+            "whether operators overwrite an input where they can",
             IN_PLACE,
             IN_PLACE[0],
         ),
         ChoiceParameter(
             "weights",
-            "whether parameters take memory: not at all, while their operator runs, or always",
+            "when parameters take memory: never, while their operator runs, or always",
             WEIGHTS,
             WEIGHTS[0],
         ),

@@ -21,6 +21,7 @@ PROBLEM = Problem(
     name="pipeline",
     description="Partition a graph into at most k stages and minimise the slowest stage's time.",
     sources=(ComputationGraph, PipelineGraph, MeasuredGraph),
+    source_words="a model, a graph with costs, or a profile with measured times",
     adapt=pipeline_graph_of,
     cost_model=CostModel(pipeline_graph, default_device, takes_fusion=True),
     node_costs=NODE_COSTS,
@@ -28,8 +29,9 @@ PROBLEM = Problem(
         IntegerParameter("k", "number of stages", least=1, default=None),
         ChoiceParameter(
             "backward",
-            "whether gradients of a training graph are nodes of their own, in any stage that keeps "
-            "them acyclic, or run in the stage of what they are gradients of, as in training",
+            "where the gradients of a training graph run: in any stage, if no cycle of stages "
+            "arises (separate), or in the stage of the operators that they belong to, as in "
+            "training (folded)",
             (SEPARATE, FOLDED),
             SEPARATE,
         ),

@@ -30,6 +30,7 @@ PROBLEM = Problem(
     name="placement",
     description="Place operators on the devices of a cluster and minimise the makespan.",
     sources=(ComputationGraph, PlacementGraph, MeasuredGraph),
+    source_words="a model, a graph with costs on each device, or a profile with measured times",
     adapt=placement_graph_of,
     cost_model=CostModel(placement_graph, default_cluster),
     parameters=(
@@ -41,20 +42,21 @@ PROBLEM = Problem(
         ),
         ChoiceParameter(
             "fusion",
-            "rules by which operators are fused first, and placed as one",
+            "rules by which operators are fused before they are placed",
             (NO_FUSION, *RULE_SETS),
             NO_FUSION,
         ),
         ChoiceParameter(
             "memory",
-            "what devices have room for besides parameters: all outputs, or tensors while they are "
-            "live (auto: live where the model says how large tensors are)",
+            "what takes memory besides parameters: tensors while they are live, or all outputs; "
+            "auto is live where the model has the sizes of tensors",
             (AUTOMATIC, LIVE_TENSORS, KEPT_OUTPUTS),
             AUTOMATIC,
         ),
         ChoiceParameter(
             "features",
-            "whether instances hold types and output shapes of operators, for methods that learn",
+            "what instances hold: costs only, or types and output shapes of operators too, which "
+            "some learned methods need",
             (COSTS, OPERATORS),
             COSTS,
         ),

@@ -26,19 +26,20 @@ PROBLEM = Problem(
     name="slicing",
     description="Slice the operators of a model over edge devices and minimise the latency.",
     sources=(ComputationGraph, SlicingGraph),
+    source_words="a model, or a graph with costs on edge devices",
     adapt=lambda graph: graph,
     cost_model=CostModel(slicing_graph, default_cluster),
     parameters=(
         IntegerParameter(
             "edge_devices",
-            "number of devices, the first ones of the cluster",
+            "number of edge devices: the first ones of the cluster",
             1,
             0,
             "all of the cluster",
         ),
         IntegerParameter(
             "memory_percent",
-            "memory of each device, at most, in percent of what the model takes on one alone",
+            "memory of each device, as a percentage of what the model takes on one device alone",
             1,
             0,
             "all that it has",
