@@ -146,8 +146,8 @@ def machine_text(run: dict[str, object]) -> str:
         f"Commit {', '.join(commits)}{changed}, {run['from']} to {run['to']} UTC, "
         f'"{run["cpu"]}", {run["cores"]} cores, load {run["load"]} at the start, one task at a '
         f"time with one thread, highspy {run['highspy']}. {count(int(str(run['tasks'])), 'task')} "
-        f"of {run['limit']} s at most ({told}); {run['wall_minutes']} minutes of wall-clock time and "
-        f"{run['cpu_minutes']} of processor time."
+        f"of {run['limit']} s at most ({told}); {run['wall_minutes']} minutes of wall-clock time "
+        f"and {run['cpu_minutes']} of processor time."
     )
 
 
