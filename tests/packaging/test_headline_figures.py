@@ -154,6 +154,21 @@ def test_readme() -> None:
     assert f"save {found} % of one device's latency, and {most} % is the most" in text
 
 
+def test_training_in_both_forms() -> None:
+    """How much larger costs and bounds are if gradients are operators of their own."""
+    costs, bounds = [], []
+    text = (DOCS / "how-far-from-optimal.md").read_text()
+    table = text.partition("<!-- training -->")[2].partition("<!-- end of")[0]
+    for line in table.splitlines():
+        if "-training |" in line:
+            _, _, separate, gap, folded, folded_gap = map(str.strip, line.strip("|").split("|"))
+            assert folded_gap == "optimal"
+            costs.append(float(separate) / float(folded))
+            bounds.append(costs[-1] / (1 + float(gap.strip("< %")) / 100))
+    assert f"costs are up to {max(costs):.1f} times as large" in page("how-far-from-optimal")
+    assert f"bounds are up to {max(bounds):.1f} times the cost of training" in page("datasets")
+
+
 def test_widest_placements() -> None:
     """The instances named below the table are those with gaps of more than 3 %."""
     table = pd.read_csv(DOCS / "tables" / "gaps" / "placements.csv")
