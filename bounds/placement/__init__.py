@@ -39,6 +39,15 @@ PATH_PRICES = Method(
     warm=("scipy.sparse",),
 )
 
+TIME_PRICES = Method(
+    name="time-prices",
+    problem="placement",
+    kind="bound",
+    summary="Prices of devices' time in intervals, by linear programs over operators' starts.",
+    run=Deferred("boundmark.bounds.placement.time_prices:run"),
+    warm=("scipy.sparse",),
+)
+
 SERIES = Method(
     name="series",
     problem="placement",
@@ -58,7 +67,7 @@ PLACEMENT_CERTIFY = Method(
     summary="The best certificate in the time given: modules, loads and prices take turns.",
     run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
-    version=6,
+    version=7,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )
@@ -89,6 +98,7 @@ METHODS: tuple[Method, ...] = (
     ASSIGNMENT_LOAD,
     INTERVAL_LOAD,
     PATH_PRICES,
+    TIME_PRICES,
     SERIES,
     PLACEMENT_CERTIFY,
     MOIRAI_MILP,

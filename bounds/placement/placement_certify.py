@@ -1,16 +1,23 @@
 """`placement-certify`: the best certificate in the time given, by bounds that take turns.
 
 Paths and loads of the whole model come first: they take hardly any time. Then searched modules,
-loads of intervals and prices take turns (see `boundmark.bounds.portfolio`), and the one whose bound
-promises most gets most of the time. Only what is better than everything before is reported, and
-nothing is begun once the best bound is the makespan of the best schedule, or of one that is known.
+prices of time, loads of intervals and prices of paths take turns (see
+`boundmark.bounds.portfolio`), and the one whose bound promises most gets most of the time. Only
+what is better than everything before is reported, and nothing is begun once the best bound is the
+makespan of the best schedule, or of one that is known.
 """
 
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.placement import assignment_load, critical_path, interval_load, path_prices
+from boundmark.bounds.placement import (
+    assignment_load,
+    critical_path,
+    interval_load,
+    path_prices,
+    time_prices,
+)
 from boundmark.bounds.placement.series import method as series
 from boundmark.bounds.portfolio import PortfolioSettings, run_by_turns
 from boundmark.problems.errors import UnsupportedError
@@ -66,6 +73,13 @@ class _Turns:
         self.is_searched = True
         self._price_modules(self.closing, budget, best)
 
+    def price_time(self, budget: Budget, best: Best) -> None:
+        """Report bounds by prices of time, over what the search has proven so far."""
+        if self.closing is None:
+            time_prices.run(self.instance, budget, self.seed, best)
+        elif not best.is_proven:
+            time_prices.report_with_modules(self.instance, self.closing, budget, best)
+
     def load(self, budget: Budget, best: Best) -> None:
         """Report bounds by loads of intervals."""
         interval_load.run(self.instance, budget, self.seed, best)
@@ -104,5 +118,10 @@ def run(
         assignment_load.run(instance, budget.part(settings.assignment_fraction), seed, best)
     turns = _Turns(instance, seed, settings)
     # Modules prove most on most models. Prices come last: their program takes its time at once.
-    methods = {"series": turns.search, "interval-load": turns.load, "path-prices": turns.price}
+    methods = {
+        "series": turns.search,
+        "time-prices": turns.price_time,
+        "interval-load": turns.load,
+        "path-prices": turns.price,
+    }
     run_by_turns(methods, instance, budget, best, settings.portfolio)

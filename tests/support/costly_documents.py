@@ -171,6 +171,15 @@ def prices(size: int, count: int) -> tuple[Document, Document]:
     return placement(size, 1, [list(range(1, size))]), payload
 
 
+def priced_time(size: int) -> tuple[Document, Document]:
+    """Return a row with many prices, for operators that no two of which are the same."""
+    count = min(size, 2_000)
+    ends = list(range(1, size + 1))
+    prices = {"devices": [0, 0], "threshold": size, "ends": ends, "prices": [[0] * size]}
+    instance = placement(count, 1, [], duration=[[1 + v] for v in range(count)])
+    return instance, {"intervals": whole(1, searches=[], prices=[prices])}
+
+
 def jumps(size: int) -> tuple[Document, Document]:
     """Return many intervals to one operator, and as many searches from there on."""
     edges = {"producer": [0, 1], "size": [0, 0]}
@@ -457,6 +466,7 @@ SHAPES = {
     ),
     "many intervals to one operator": Shape("placement", "series/1", jumps, 100_000),
     "search on many devices": Shape("placement", "series/1", searches, 128),
+    "many prices of time": Shape("placement", "time-prices/1", priced_time, 3_000),
     "many arcs": Shape("placement", "path-prices/1", lambda n: prices(n, 4 * n), 400_000),
     "intervals and prices": Shape(
         "placement",

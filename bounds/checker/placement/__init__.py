@@ -50,13 +50,19 @@ path-prices/1
     any schedule: a sum over operators, by device, and over arcs, by two devices. For the devices of
     its ends, an arc hands over some of its ticks to these operators, which changes no sum. Then
     each of them takes at least its own least over all devices that may be.
+time-prices/1
+    Intervals as for series, and a price for each tick of each device in between. An operator pays
+    for the ticks that it takes. They follow one another, lie between its head and its tail, and are
+    its device's alone. So all operators together pay at most what all ticks cost. If they have to
+    pay more wherever they are, in an interval of at most t ticks, it takes at least t + 1. The same
+    holds for pairs of devices that are alike.
 """
 
 from .instance import read_instance
 from .intervals import critical_path
 from .prices import assignment_load, path_prices
 from .schedule import objective
-from .series import interval_load, series
+from .series import interval_load, series, time_prices
 
 SOLUTION_FIELDS = frozenset({"devices", "starts", "transfers"})
 
@@ -66,6 +72,7 @@ KINDS = {
     "interval-load/1": interval_load,
     "series/1": series,
     "path-prices/1": path_prices,
+    "time-prices/1": time_prices,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -1,4 +1,4 @@
-"""Checks the kinds that add up intervals: interval-load, and series, which searches them."""
+"""Checks the kinds that add up intervals: by loads, by searches too, or by prices of time too."""
 
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ from .module_data import Module
 from .module_search import REFUTED, search
 from .modules import module_of, scratch_for, tensors_written
 from .paths import OUTSIDE, Jump, Network
+from .time_prices import by_time_prices
 
 # By module, and whether it has a first and a last operator: by the devices of these, the highest
 # threshold.
@@ -28,17 +29,35 @@ def series(instance: Instance, payload: Any) -> int:
     return _whole(instance, payload, has_searches=True)
 
 
-def _whole(instance: Instance, payload: Any, *, has_searches: bool) -> int:
+def time_prices(instance: Instance, payload: Any) -> int:
+    """Return the bound of the last interval, as for series, with prices of time besides."""
+    return _whole(instance, payload, has_searches=True, has_prices=True)
+
+
+def _whole(
+    instance: Instance, payload: Any, *, has_searches: bool, has_prices: bool = False
+) -> int:
     payload = fields(payload, "the payload", {"intervals"})
     network = Network(instance)
-    jump = prove_intervals(instance, network, payload["intervals"], has_searches=has_searches)
+    jump = prove_intervals(
+        instance,
+        network,
+        payload["intervals"],
+        has_searches=has_searches,
+        has_prices=has_prices,
+    )
     if jump is None or jump.first != OUTSIDE or jump.last != OUTSIDE:
         raise Rejected("the last interval of the payload is not the whole schedule")
     return jump.least[0][0]
 
 
 def prove_intervals(
-    instance: Instance, network: Network, intervals: Any, *, has_searches: bool
+    instance: Instance,
+    network: Network,
+    intervals: Any,
+    *,
+    has_searches: bool,
+    has_prices: bool = False,
 ) -> Jump | None:
     """Add the bounds of intervals to the network; return the last one, None if there are none."""
     if type(intervals) is not list:
@@ -50,6 +69,7 @@ def prove_intervals(
     for value in intervals:
         spend(16)
         names = {"first", "last", "rows"} | ({"searches"} if has_searches else set())
+        names |= {"prices"} if has_prices else set()
         value = fields(value, "an interval", names)
         first, last = ends(network, value)
         body = (network.inside if has_searches else network.between)(first, last)
@@ -57,6 +77,8 @@ def prove_intervals(
         if has_searches and value["searches"] != []:
             module = module_of(instance, network, written, (first, last), body)
             _search(module, jump, value["searches"], refuted)
+        if has_prices:
+            by_time_prices(instance, network, jump, body, value["prices"])
         network.add(jump)
     return jump
 

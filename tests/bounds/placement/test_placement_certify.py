@@ -6,7 +6,12 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.placement import interval_load, path_prices, placement_certify
+from boundmark.bounds.placement import (
+    interval_load,
+    path_prices,
+    placement_certify,
+    time_prices,
+)
 from boundmark.bounds.placement.placement_certify import PlacementCertifySettings
 from boundmark.bounds.placement.series import method as series
 from boundmark.bounds.placement.series.method import ClosingIn
@@ -55,18 +60,19 @@ def test_a_known_makespan_that_paths_prove_ends_all() -> None:
 
 
 def test_the_others_go_on_where_one_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without modules, loads and prices still have their turns."""
+    """Without modules, prices of time, loads and prices still have their turns."""
     sample = instance(ROWS, EDGES, times=TIMES, memory=[1] * 7, capacity=[4, 6])
     asked: list[str] = []
     monkeypatch.setattr(series.ClosingIn, "of", refuse)
     monkeypatch.setattr(interval_load, "run", lambda *_: asked.append("loads"))
     monkeypatch.setattr(path_prices, "run", lambda *_: asked.append("prices"))
+    monkeypatch.setattr(time_prices, "run", lambda *_: asked.append("prices of time"))
     certified(sample)
-    assert asked == ["loads", "prices"]
+    assert asked == ["prices of time", "loads", "prices"]
 
 
 def test_prices_see_what_is_searched_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the search goes on, the turn of prices is over the modules that it has by then."""
+    """Where the search goes on, the turns of prices are over the modules that it has by then."""
     seen: list[ClosingIn] = []
 
     def endless(closing: ClosingIn, budget: Budget) -> ClosingIn:
@@ -80,9 +86,10 @@ def test_prices_see_what_is_searched_so_far(monkeypatch: pytest.MonkeyPatch) -> 
     sample = instance(ROWS, EDGES, times=TIMES)
     monkeypatch.setattr(series, "search", endless)
     monkeypatch.setattr(path_prices, "report_with_modules", note)
+    monkeypatch.setattr(time_prices, "report_with_modules", note)
     short = PlacementCertifySettings(portfolio=PortfolioSettings(first_seconds=0.01))
     placement_certify.run(sample, Budget(1), 1, Recorder(), known_cost=0, settings=short)
-    assert [closing.instance for closing in seen] == [sample]
+    assert [closing.instance for closing in seen] == [sample, sample]
 
 
 def test_turns_leave_time_for_what_does_not_look_at_the_clock(

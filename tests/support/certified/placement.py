@@ -49,6 +49,15 @@ TIGHT: dict[str, tuple[str, PlacementInstance]] = {
         "path-prices",
         instance([[1, 1], [5, 5], [5, 5], [1, 1]], FORK_JOIN, times=[[0, 8, 8, 0]]),
     ),
+    "time-prices, whole": ("time-prices", instance([[5, 5]] * 5, [])),
+    "time-prices, an interval": (
+        "time-prices",
+        instance(
+            [[1, 1], *[[5, 5]] * 5, [1, 1]],
+            [(0, v) for v in range(1, 6)] + [(v, 6) for v in range(1, 6)],
+            times=[[0, 0, 0, 0]],
+        ),
+    ),
     "series, a module": (
         "series",
         instance([[2, 3], [3, 4], [5, 4], [1, 2]], FORK_JOIN, times=[[0, 3, 2, 0]]),
