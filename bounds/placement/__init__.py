@@ -54,7 +54,7 @@ SERIES = Method(
     kind="bound",
     summary="Modules between operators that paths pass, searched, and added up along the model.",
     run=Deferred("boundmark.bounds.placement.series.method:run"),
-    version=4,
+    version=5,
     params={"known_cost": 0},
     known_cost="known_cost",
     warm=("scipy.sparse",),
@@ -67,7 +67,7 @@ PLACEMENT_CERTIFY = Method(
     summary="The best certificate in the time given: modules, loads and prices take turns.",
     run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
-    version=7,
+    version=8,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )

@@ -135,6 +135,29 @@ class AssignmentProgram:
         return Weights(work, memory) if any(work) else None
 
 
+@dataclass(frozen=True)
+class EqualOperators:
+    """The assignment program of many operators, few of which differ where they are allowed.
+
+    Those with the same ticks on the same devices are one, made anew for each set of allowed
+    devices. Models with thousands of operators have some tens of such sorts.
+
+    Attributes
+    ----------
+    duration
+        Ticks of each operator on each device, shape (n, D).
+    """
+
+    duration: IntArray
+
+    def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:
+        """Return the best weights, see `AssignmentProgram.weights`."""
+        rows = np.where(allowed, self.duration, -1)
+        sorts, count = np.unique(rows, axis=0, return_counts=True)
+        can_run = sorts >= 0
+        return AssignmentProgram(sorts * count[:, None], can_run).weights(can_run, lost, seconds)
+
+
 def proven(instance: PlacementInstance, found: Weights) -> int:
     """Return the bound that weights prove, in exact arithmetic."""
     graph = instance.graph

@@ -14,7 +14,7 @@ import numpy as np
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Jump, Network
-from boundmark.bounds.placement.assignment_load import AssignmentProgram
+from boundmark.bounds.placement.assignment_load import AssignmentProgram, EqualOperators
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -209,7 +209,7 @@ def _steps(network: Network, body: list[int], sources: int, targets: int) -> int
 
 
 def best_threshold(
-    program: AssignmentProgram,
+    program: AssignmentProgram | EqualOperators,
     ticks: IntervalTicks,
     least: int,
     budget: Budget,
@@ -249,7 +249,10 @@ def best_threshold(
 
 
 def _refuted_from(
-    program: AssignmentProgram, ticks: IntervalTicks, threshold: int, budget: Budget
+    program: AssignmentProgram | EqualOperators,
+    ticks: IntervalTicks,
+    threshold: int,
+    budget: Budget,
 ) -> tuple[int, list[int]]:
     """Return the largest threshold that one program refutes; one below the given if none."""
     duration, total = ticks.duration, ticks.total

@@ -18,7 +18,7 @@ from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.limits import MOST_MODULE_OPERATORS
 from boundmark.bounds.checker.placement.modules import tensors_written
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
-from boundmark.bounds.placement.assignment_load import AssignmentProgram
+from boundmark.bounds.placement.assignment_load import AssignmentProgram, EqualOperators
 from boundmark.bounds.placement.interval_load import IntervalTicks, best_threshold
 from boundmark.bounds.placement.schedules import offer
 from boundmark.bounds.placement.series.certificate import (
@@ -233,8 +233,14 @@ class ClosingIn:
         head = self.network.heads(part.first, pair[0], part.body, part.last)[0]
         tail = self.network.tails(part.body, part.last, pair[1])
         duration = np.array([self.network.duration[v] for v in part.body], dtype=np.int64)
+        # A large part has few sorts of operators, and a small one a program that is solved again.
+        program = (
+            EqualOperators(duration)
+            if part.module is None
+            else AssignmentProgram(duration, duration < NEVER)
+        )
         threshold, weights = best_threshold(
-            AssignmentProgram(duration, duration < NEVER),
+            program,
             IntervalTicks(
                 np.array([head[v] for v in part.body], dtype=np.int64),
                 duration,

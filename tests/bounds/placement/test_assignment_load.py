@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from boundmark.bounds.placement.assignment_load import UNITS, AssignmentProgram, Weights
+from boundmark.bounds.placement.assignment_load import (
+    UNITS,
+    AssignmentProgram,
+    EqualOperators,
+    Weights,
+)
 
 
 def weights_of(duration: list[list[int]], lost: list[int], **given: np.ndarray) -> Weights | None:
@@ -37,6 +42,26 @@ def test_a_program_is_solved_again() -> None:
         found = program.weights(np.array(allowed, dtype=bool), nothing, 60)
         assert found is not None
         assert found.work == expected
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_equal_operators_are_one(seed: int) -> None:
+    """The weights prove as much as those of the program of each operator for itself."""
+    dice = np.random.default_rng(seed)
+    ticks = dice.integers(1, 9, (4, 3))[dice.integers(0, 4, 40)]
+    allowed = dice.random((40, 3)) < 0.7
+    allowed[:, 0] |= ~allowed.any(axis=1)
+    lost = dice.integers(0, 20, 3)
+
+    def mean_load(found: Weights | None) -> float:
+        assert found is not None
+        work = np.array(found.work)
+        paid = np.where(allowed, work * ticks, 2**60).min(axis=1).sum()
+        return float(paid + (work * lost).sum()) / float(work.sum())
+
+    alone = AssignmentProgram(ticks, np.ones_like(allowed)).weights(allowed, lost, 60)
+    together = EqualOperators(ticks).weights(allowed, lost, 60)
+    assert mean_load(together) == pytest.approx(mean_load(alone), rel=1e-5)
 
 
 def test_scarce_memory_has_a_weight() -> None:
