@@ -23,7 +23,12 @@ from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.parquet import read_opened
 from boundmark.reports.stored.run_label import RunLabel, read_environments, run_label
 from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
-from boundmark.reports.stored.shards import latest_rows, open_shard, refuse_other_types
+from boundmark.reports.stored.shards import (
+    latest_rows,
+    open_shard,
+    refuse_other_times,
+    refuse_other_types,
+)
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.supported import COLUMNS
 
@@ -201,6 +206,7 @@ def read_baseline(path: Path) -> Baseline:
                 f"{path} is no baseline; expected a file that `boundmark baseline` wrote."
             ) from error
     refuse_other_types(path, table, RESULTS)
+    refuse_other_times(path, table)
     try:
         return Baseline(latest_rows(table), environments, reference)
     except UnicodeDecodeError as error:

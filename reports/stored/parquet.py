@@ -71,12 +71,16 @@ def read_opened(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> p
         If it cannot be read, or takes too much memory.
     """
     table = file.read(columns=columns, use_threads=False)
-    if table.nbytes + sum(map(_text_bytes, table.columns)) > LARGEST_TABLE:
+    dictionaries = [
+        (at, field) for at, field in enumerate(table.schema) if pa.types.is_dictionary(field.type)
+    ]
+    texts = sum(_text_bytes(table.column(at)) for at, _ in dictionaries)
+    # The size of all buffers: a table's `nbytes` takes longer than to read a file of one row.
+    if table.get_total_buffer_size() + texts > LARGEST_TABLE:
         raise _too_large()
-    for at, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            plain = field.with_type(field.type.value_type)
-            table = table.set_column(at, plain, table.column(at).cast(plain.type))
+    for at, field in dictionaries:
+        plain = field.with_type(field.type.value_type)
+        table = table.set_column(at, plain, table.column(at).cast(plain.type))
     return table
 
 
@@ -128,9 +132,7 @@ def _refuse_large(metadata: pq.FileMetaData) -> None:
 
 
 def _text_bytes(column: pa.ChunkedArray) -> int:
-    """Return how many bytes the texts of a column take once every row has its own."""
-    if not pa.types.is_dictionary(column.type):
-        return 0
+    """Return how many bytes the texts of a dictionary column take once every row has its own."""
     return sum(
         pc.sum(pc.binary_length(part.dictionary).take(part.indices)).as_py() or 0
         for part in column.chunks
