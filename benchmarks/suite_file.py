@@ -135,8 +135,19 @@ def _read(name: str, folder: Path | None = None) -> "_Reader":
     path = folder / name if folder else Path(name)
     try:
         text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path}: cannot be read as a suite: {error}") from error
+    except FileNotFoundError as error:
+        raise InvalidInputError(
+            f"{path} does not exist; expected a suite as a TOML file, or a name from "
+            "`boundmark suites`."
+        ) from error
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error.strerror}; expected a suite as a TOML file."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{path} is not text in UTF-8; expected a suite as a TOML file."
+        ) from error
     return _parsed(path.stem, text, path)
 
 

@@ -44,6 +44,9 @@ def quoted(value: object, longest: int = 80) -> str:
 
 Value = TypeVar("Value")
 
+# Names that an error lists.
+MOST_NAMES = 20
+
 
 def find(what: str, name: str, among: Mapping[str, Value]) -> Value:
     """Return the value of a name.
@@ -64,6 +67,12 @@ def find(what: str, name: str, among: Mapping[str, Value]) -> Value:
     import difflib
 
     near = difflib.get_close_matches(name, among, n=3, cutoff=0.5)
-    known = "did you mean " + " or ".join(near) if near else "known are " + ", ".join(among)
+    known = "did you mean " + " or ".join(near) if near else f"known are {_listed([*among])}"
     kind, within, place = what.partition(" in ")
     raise UnknownNameError(f"there is no {kind} {name!r}{within}{place}; {known}.")
+
+
+def _listed(names: list[str]) -> str:
+    """Return the names with commas between them, the first ones if they are many."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more

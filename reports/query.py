@@ -1,9 +1,10 @@
 """SQL over the tables of a results folder."""
 
+import difflib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     import duckdb
 
 UNSUPPORTED = "unsupported"
+
+# Names that an error suggests instead of one that is no table's.
+MOST_NEAR = 3
 
 
 @dataclass(frozen=True)
@@ -186,12 +190,18 @@ def query_folder(directory: Path, sql: str, on_check: Callable[[Checks], None] =
             columns = tuple(str(x[0]) for x in (cursor.description or ())) if cursor else ()
             rows = tuple(cursor.fetchall()) if columns else ()
         except duckdb.Error as error:
-            known = ", ".join(sorted(views.tables))
             told = "".join(f"\n{note}" for note in views.notes)
-            raise StoreError(
-                f"the query failed: {error}\nTables of {directory}: {known}.{told}"
-            ) from error
+            hint = _hint(str(error), views.tables)
+            raise StoreError(f"the query failed: {error}\n{hint}{told}") from error
     return Answer(columns, rows, views.notes)
+
+
+def _hint(error: str, tables: Collection[str]) -> str:
+    """Return which tables have names like the one that is missing, and how to list all."""
+    missing = re.search(r"Table with name (\w+) does not exist", error)
+    near = difflib.get_close_matches(missing[1], tables, MOST_NEAR, 0.5) if missing else []
+    like = f"Tables with such names are {', '.join(near)}. " if near else ""
+    return f"{like}SHOW TABLES lists all {len(tables)} tables, DESCRIBE NAME the columns of one."
 
 
 def _check_query(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:

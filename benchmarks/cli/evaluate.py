@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import ParameterCommand, read_deviations
+from boundmark.benchmarks.cli.options import (
+    ParameterCommand,
+    draws_of,
+    draws_option,
+    read_deviations,
+)
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,
@@ -44,13 +49,7 @@ WORSE = 1
     help="Compute costs again with times drawn around their values with these relative standard "
     "deviations, e.g. 0.1,0.2,0.5.",
 )  # fmt: skip
-@click.option(
-    "--draws",
-    type=int,
-    default=100,
-    show_default=True,
-    help="Number of random draws for each standard deviation of --noise.",
-)
+@draws_option
 @click.option(
     "--baseline", metavar="METHOD", show_default="the problem's usual one",
     help="With --noise, method whose solution the lead is over.",
@@ -62,7 +61,7 @@ def evaluate(
     bounds: Path | None,
     max_gap: float | None,
     noise: tuple[float, ...],
-    draws: int,
+    draws: int | None,
     baseline: str | None,
     against: str | None,
     request: SolvingRequest,
@@ -92,9 +91,10 @@ def evaluate(
         baseline = baseline or against
     if not noise and baseline is not None:
         raise click.UsageError("--baseline is given without --noise; expected both.")
+    number = draws_of(noise, draws)
     clock = WallClock.of_command(settings.time_limit_seconds)
     given = instance_and_solution(model, solution, *request.source)
-    noisy = robustness(given, noise, draws, baseline) if noise else None
+    noisy = robustness(given, noise, number, baseline) if noise else None
     if bounds is not None:
         answer = _with_stored_bound(given, bounds, clock.spent())
         files: dict[str, Path] = {}

@@ -163,3 +163,25 @@ def read_deviations(
         raise click.BadParameter(
             f"{value!r} has something else than numbers; expected fractions such as 0.1,0.2."
         ) from error
+
+
+# For each standard deviation of `--noise`.
+USUAL_DRAWS = 100
+
+draws_option = click.option(
+    "--draws", type=int, show_default=str(USUAL_DRAWS),
+    help="Number of random draws for each standard deviation of --noise.",
+)  # fmt: skip
+
+
+def draws_of(deviations: tuple[float, ...], draws: int | None) -> int:
+    """Return the number of draws for each standard deviation.
+
+    Raises
+    ------
+    click.UsageError
+        If a number is given, and no standard deviation.
+    """
+    if draws is not None and not deviations:
+        raise click.UsageError("--draws is given without --noise; expected both.")
+    return USUAL_DRAWS if draws is None else draws

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--json",
-    "form",
-    flag_value="json",
+    "as_json",
+    is_flag=True,
     help="Print a JSON list with an object for each row, instead of a table.",
 )
-@click.option("--csv", "form", flag_value="csv", help="Print CSV instead of a table.")
-def query(sql: str, directory: Path, form: str | None) -> None:
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead of a table.")
+def query(sql: str, directory: Path, as_json: bool, as_csv: bool) -> None:
     """Print the answer to an SQL query on a results folder.
 
     SQL is a query of DuckDB, DIR the results folder. Its tables are results, traces and those that
@@ -39,14 +39,16 @@ def query(sql: str, directory: Path, form: str | None) -> None:
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.query import query_folder
 
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv are given; expected one of them.")
     with check_progress() as on_check:
         answer = query_folder(directory, sql, on_check)
     for note in answer.notes:
         echo(note, err=True)
-    if form == "json":
+    if as_json:
         rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
         click.echo(json.dumps(rows, indent=2, default=str))
-    elif form == "csv":
+    elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerows([answer.columns, *answer.rows])
     else:

@@ -6,7 +6,13 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
-from boundmark.benchmarks.cli.options import fail_on_option, fail_over, read_deviations
+from boundmark.benchmarks.cli.options import (
+    draws_of,
+    draws_option,
+    fail_on_option,
+    fail_over,
+    read_deviations,
+)
 
 FORMATS = {
     "html": "html", "md": "md", "markdown": "md", "latex": "latex", "tex": "latex", "csv": "csv",
@@ -44,13 +50,7 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Add a table of what is left of leads over the baseline if times are drawn around their "
     "values with these relative standard deviations, e.g. 0.1,0.2,0.5.",
 )  # fmt: skip
-@click.option(
-    "--draws",
-    type=int,
-    default=100,
-    show_default=True,
-    help="Number of random draws for each standard deviation of --noise.",
-)
+@draws_option
 @click.option(
     "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Parquet file that this run is added to; the page shows trends over the runs in it.",
@@ -72,7 +72,7 @@ def report(
     highlight: tuple[str, ...],
     baseline: str | None,
     noise: tuple[float, ...],
-    draws: int,
+    draws: int | None,
     history: Path | None,
     comparison: Path | None,
     unchecked: bool,
@@ -92,12 +92,13 @@ def report(
     from boundmark.reports.stored.parquet import read_table
     from boundmark.reports.stored.store import ResultStore
 
+    number = draws_of(noise, draws)
     # To look for cycles among millions of objects, which all stay until the end, takes a tenth of
     # the time.
     gc.disable()
     try:
         with check_progress(quiet) as on_check:
-            noises = tuple(Noise(deviation, draws) for deviation in noise)
+            noises = tuple(Noise(deviation, number) for deviation in noise)
             options = ReportOptions(history, highlight, baseline, unchecked, comparison, noises)
             written = write_report(directory, formats, options, on_check)
     finally:

@@ -121,13 +121,20 @@ def _in_order(
 
 
 def _check_tool(tool: str, problem: str) -> None:
-    """Refuse a tool that solutions of the problem cannot be written for."""
+    """Refuse a tool that does not exist, or that the problem's solutions cannot be written for."""
     from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.problems.catalog import problems
+    from boundmark.problems.errors import find
 
+    owners = {one: name for name in problems() for one in presentation_of(name).tools}
+    owner = find("tool in --as", tool, owners)
     known = presentation_of(problem).tools
     if tool not in known:
         expected = f"one of {', '.join(known)}" if known else "no --as"
-        raise click.UsageError(f"--as is {tool!r}; for problem {problem!r}, expected {expected}.")
+        raise click.UsageError(
+            f"--as is {tool!r}, a tool for problem {owner!r}; for problem {problem!r}, "
+            f"expected {expected}."
+        )
 
 
 def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> None:

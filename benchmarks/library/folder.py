@@ -79,10 +79,15 @@ class Library:
         path = directory / FACTS
         try:
             table = tomllib.loads(read_regular(path).decode())
-        except (OSError, ValueError) as error:
+        except FileNotFoundError as error:
             raise StoreError(
-                f"{directory} is no library; expected a folder with a readable {FACTS} ({error})."
+                f"{directory} is no library; expected a folder that holds {FACTS}, such as "
+                "library/ of boundmark's repository."
             ) from error
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise StoreError(f"{path} is not TOML: {error}.") from error
         with naming(path):
             return cls(directory, _facts(table))
 

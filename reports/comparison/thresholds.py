@@ -76,7 +76,13 @@ def read_thresholds(path: Path) -> Thresholds:
     """
     try:
         given = tomllib.loads(read_regular(path).decode())
-    except (OSError, ValueError, RecursionError) as error:
+    except FileNotFoundError as error:
+        raise InvalidInputError(f"{path} does not exist; expected thresholds in TOML.") from error
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error.strerror}; expected thresholds in TOML."
+        ) from error
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{path}: cannot be read as thresholds: {error}") from error
     known = {field.name: field for field in fields(Thresholds)}
     for name in given:

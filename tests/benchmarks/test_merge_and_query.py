@@ -72,6 +72,30 @@ def test_query_prints_a_table_csv_or_json(tmp_path: Path) -> None:
     assert json.loads(values) == [{"method": "m", "objective": 5, "seed": None}]
 
 
+def test_query_prints_in_one_form(tmp_path: Path) -> None:
+    """Not in the last of two that are asked for."""
+    found = CliRunner().invoke(main, ["query", "select 1", str(tmp_path), "--csv", "--json"])
+    assert found.exit_code == 2
+    assert "--json and --csv are given; expected one of them" in found.output
+
+
+def test_a_failed_query_names_tables_that_come_near(tmp_path: Path) -> None:
+    """Few of them, and how to list all."""
+    pytest.importorskip("duckdb")
+    folder(tmp_path, 5)
+    found = CliRunner().invoke(main, ["query", "select * from result", str(tmp_path)])
+    assert found.exit_code == 2
+    assert "Tables with such names are results. SHOW TABLES lists all 3 tables" in found.output
+    assert "traces" not in found.output
+
+
+def test_draws_need_noise(tmp_path: Path) -> None:
+    """A report does not pass over the number of draws in silence."""
+    found = CliRunner().invoke(main, ["report", str(tmp_path), "--draws", "5"])
+    assert found.exit_code == 2
+    assert "--draws is given without --noise; expected both" in found.output
+
+
 def test_query_counts_what_it_leaves_out(tmp_path: Path) -> None:
     """On the error output, so that programs that read the answer are not disturbed."""
     pytest.importorskip("duckdb")

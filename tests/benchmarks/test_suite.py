@@ -270,7 +270,7 @@ def test_a_suite_is_a_collection_of_one() -> None:
         ('description = "x"\nsuites = [3]', r"all\.toml: suites has 3; expected names of suites"),
         ('suites = ["smoke"]', r"all\.toml: description is missing; expected a text"),
         ('description = "x"\nsuites = ["smkoe"]', r"no suite \(in .*all\.toml\) 'smkoe'; did you"),
-        ('description = "x"\nsuites = ["no.toml"]', r"no\.toml: cannot be read as a suite"),
+        ('description = "x"\nsuites = ["no.toml"]', r"no\.toml does not exist; expected a suite"),
         ('description = "x"\nsuites = ["all.toml"]', r"all\.toml: holds other suites; expected"),
         ('description = "x"\nsuites = ["smoke"]\nseeds = [1]', "no field .*'seeds'"),
     ],
@@ -458,3 +458,16 @@ memory_percent = [60, 40]
     ]
     assert list(left_out) == ["onnx-light/alexnet edge_devices=2 memory_percent=40"]
     assert "no slicing of operator 'n" in next(iter(left_out.values()))
+
+
+def test_files_that_are_no_suites_are_named(tmp_path: Path) -> None:
+    """With what was expected instead, and without the system's words for it."""
+    (tmp_path / "bytes.toml").write_bytes(b"\xff")
+    (tmp_path / "folder.toml").mkdir()
+    for name, why in [
+        ("bytes", "is not text in UTF-8; expected a suite"),
+        ("folder", "cannot be read: Is a directory; expected a suite"),
+        ("none", "does not exist; expected a suite as a TOML file, or a name from"),
+    ]:
+        with pytest.raises(BoundmarkError, match=rf"{name}\.toml {why}"):
+            load_collection(str(tmp_path / f"{name}.toml"))

@@ -15,3 +15,9 @@ def test_known_names_are_listed_when_none_is_near() -> None:
     """Otherwise the user sees what there is."""
     with pytest.raises(UnknownNameError, match="known are demo, nightly"):
         find("suite", "xyzzy", {"demo": 1, "nightly": 2})
+
+
+def test_of_many_names_the_first_are_listed() -> None:
+    """If none comes near."""
+    with pytest.raises(UnknownNameError, match=r"known are n0, n1, .*, n19 and 80 more\.$"):
+        find("suite", "xyzzy", {f"n{number}": number for number in range(100)})

@@ -212,6 +212,7 @@ def test_noise(boundmark: Boundmark, quarters: Path) -> None:
         (("--noise", "some"), "'some' has something else than numbers; expected fractions"),
         (("--noise", "0.1", "--draws", "0"), "draws is 0; expected 1 to"),
         (("--noise", "0.1", "--baseline", "nosuch"), "nosuch"),
+        (("--draws", "5"), "--draws is given without --noise; expected both"),
         (("--baseline", "uniform"), "--baseline is given without --noise"),
         (("--against", "uniform"), "--against is called --baseline now"),
     ],

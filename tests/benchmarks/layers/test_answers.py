@@ -90,7 +90,8 @@ def test_examples_of_documentations_are_graded(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("solve", MODEL, *OPTIONS, "--devices", "4xA10", "--as", "tgi"), "expected one of vllm"),
+        (("solve", MODEL, *OPTIONS, "--devices", "4xA10", "--as", "vlm"), "did you mean vllm"),
+        (("solve", MODEL, *OPTIONS, "--devices", "4xA10", "--as", "tgi"), "known are vllm"),
         (("solve", MODEL, *OPTIONS), "devices are not given; expected devices such as"),
         (("solve", MODEL, "--problem", "layers", "--devices", "4xA10"), "phase is not given"),
         (
@@ -101,7 +102,10 @@ def test_examples_of_documentations_are_graded(
             ("solve", "language-models/llama-3-70b", *OPTIONS, "--devices", "2xA10"),
             "are missing; expected more memory",
         ),
-        (("solve", "onnx-light/alexnet", "-k", "2", "--as", "vllm"), "expected no --as"),
+        (
+            ("solve", "onnx-light/alexnet", "-k", "2", "--as", "vllm"),
+            "a tool for problem 'layers'; for",
+        ),
     ],
 )
 def test_mistakes_are_a_sentence(arguments: tuple[str, ...], expected: str) -> None:

@@ -404,7 +404,9 @@ def test_runs_do_without_it(
     boundmark("run", suite_file, "--out", tmp_path / "out", "--quiet", *pattern)
     done = boundmark("solve", "onnx-light/squeezenet", "-k", "4", check=False)
     assert done.returncode == 2
-    assert "nowhere is no library; expected a folder" in " ".join(done.stderr.split())
+    assert "nowhere is no library; expected a folder that holds library.toml" in " ".join(
+        done.stderr.split()
+    )
 
 
 def test_pages_have_every_instance(boundmark: Boundmark, filled: Path, tmp_path: Path) -> None:

@@ -46,5 +46,5 @@ def test_mistakes_are_named(tmp_path: Path, text: str, message: str) -> None:
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """As any other mistake."""
-    with pytest.raises(BoundmarkError, match=r"none\.toml"):
+    with pytest.raises(BoundmarkError, match=r"none\.toml does not exist; expected thresholds"):
         read_thresholds(tmp_path / "none.toml")
