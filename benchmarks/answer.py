@@ -64,7 +64,7 @@ class Answer:
 
     @property
     def gap(self) -> float | None:
-        """UB/LB - 1, None if either is missing."""
+        """Optimality gap, UB/LB - 1; None if either bound is missing."""
         if self.objective is None or not self.certified_bound:
             return None
         return self.objective / self.certified_bound - 1
@@ -100,7 +100,7 @@ class Answer:
 
 
 def warnings_about(source: NamedInstance) -> tuple[str, ...]:
-    """Return the assumptions made about a source, and doubts about its parameters."""
+    """Return warnings about a source: assumptions when it was read, and doubtful parameters."""
     instance = source.instance
     notes = tuple(dict.fromkeys((*source.notes, *getattr(instance, "notes", ()))))
     if not instance.is_redundant:

@@ -1,4 +1,4 @@
-"""The engines by name."""
+"""Choose an engine by name."""
 
 import os
 
@@ -57,7 +57,7 @@ def make_engine(
 
 
 def local_engine(workers: int | None = None) -> LocalEngine:
-    """Return the engine of this machine, with so many tasks at a time, or one per CPU.
+    """Return an engine that runs tasks on this machine, as many at a time as asked or one per CPU.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where a run happened: everything about machine and software that a reader of results may ask."""
+"""Describe where a run happened: machine, software and their versions."""
 
 import os
 import platform

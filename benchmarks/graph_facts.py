@@ -30,7 +30,7 @@ class NamedGraph(Protocol):
 
 
 def graph_of(name: str, source: Any) -> NamedGraph:
-    """Return the graph that a file or a data set's member is, or that an instance is about.
+    """Return the graph in a file, in a data set's member or of an instance.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def graph_of(name: str, source: Any) -> NamedGraph:
 
 
 def facts(name: str, graph: NamedGraph) -> dict[str, Any]:
-    """Return figures by name, as JSON values; those of a `ComputationGraph` and a member's origin.
+    """Return a graph's facts by name, as JSON values; more for a `ComputationGraph` or a member.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How fast this machine is while tasks run: a computation that never changes, timed in between."""
+"""Measure how fast this machine is while tasks run, by a computation timed at intervals."""
 
 import platform
 import time
@@ -29,7 +29,7 @@ def reference_seconds() -> float:
 
 
 class MachineSpeed:
-    """Takes the time of the reference task now and then, and stores it.
+    """Times the reference task at intervals, and stores the times.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class MachineSpeed:
         self._due = time.monotonic()
 
     def after(self, outcome: Outcome) -> None:
-        """Take the time after a task, if it is time to and the task was run by this machine.
+        """Time the reference task after a task of this machine, if the last time is old enough.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Methods round after round: one engine runs them all, and each gets its share of the time."""
+"""Run methods in rounds on one engine, and give each its share of the time."""
 
 import itertools
 import json
@@ -49,7 +49,7 @@ class TimeShares:
 
 @dataclass(frozen=True)
 class MethodPlan:
-    """The methods that an instance gets, in the order in which they start.
+    """The methods that solve an instance, in the order in which they start.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ class MethodRounds:
         return [(name, why) for name in names if name not in self.tried]
 
     def stop(self, why: str) -> None:
-        """Hand out no more tasks."""
+        """Stop handing out tasks."""
         with self._changed:
             self.why_stopped = self.why_stopped or why
             self._changed.notify_all()

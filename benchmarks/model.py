@@ -21,7 +21,7 @@ from boundmark.problems.problem import FUSION, Instance, Problem
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Model:
-    """A model as `load` returns it.
+    """A model, as `load` returns it, from which instances are made.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ def _device(given: object) -> Device | Cluster | None:
 
 @dataclass(frozen=True)
 class Choice:
-    """A problem and a model: an instance but for the parameters that were not given.
+    """A problem and a model that suits it, from which instances are made by parameters.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class Choice:
         return found
 
     def named(self, instance: Instance) -> NamedInstance:
-        """Return one of the instances with where it comes from."""
+        """Return the instance of some parameters, with its origin."""
         return NamedInstance(
             self.dataset,
             self.member,
@@ -351,7 +351,7 @@ def named_instance(
     device: str | None = None,
     dims: Mapping[str, int] | None = None,
 ) -> NamedInstance:
-    """Return the instance in a file, or the one that a file's or data set's member makes.
+    """Return a stored instance, or the instance made of a model in a file or data set.
 
     See `choose`, of which this is the instance with the parameters given.
     """

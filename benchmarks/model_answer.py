@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class BoundCertificate:
-    """A document from which the checker concludes that no solution costs less than a bound.
+    """The proof of a bound: a document from which the checker concludes it.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class BoundCertificate:
 
     @property
     def kind(self) -> str:
-        """How it proves the bound, e.g. ``"ideal-dp/1"``."""
+        """Kind of the proof, e.g. ``"ideal-dp/1"``."""
         return str(self.document["kind"])
 
     @property
@@ -50,7 +50,7 @@ class BoundCertificate:
         return int(self.document["bound"])
 
     def check(self) -> int:
-        """Let the checker, which has no solver, draw its own conclusion; return the bound.
+        """Check the certificate with the solver-free checker; return the bound that it proves.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class ModelAnswer:
 
     @property
     def seconds(self) -> float:
-        """Wall time that it took."""
+        """Wall time of the search, in seconds."""
         return self.record.seconds
 
     @property

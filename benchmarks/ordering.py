@@ -1,4 +1,4 @@
-"""An execution order: its memory from operator to operator, and what fills it where it peaks."""
+"""Print an execution order: its memory over time, and what fills it at the peak."""
 
 import itertools
 from typing import TYPE_CHECKING, Any

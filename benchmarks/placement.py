@@ -1,4 +1,4 @@
-"""A placement: a line for every device, and a drawing."""
+"""Print a placement: a line for every device, and a drawing."""
 
 from typing import TYPE_CHECKING, Any
 

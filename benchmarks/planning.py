@@ -1,4 +1,4 @@
-"""Which tasks a run consists of."""
+"""Plan the tasks of a run: every method on every instance, with every seed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How answers are shown and tables are read: a problem's own way, or one that serves any problem.
+"""Show answers in a problem's own way, or in one that serves any problem.
 
 A package adds the way of its problem with an entry point in the group ``boundmark.answers`` that
 names a `Presentation`.
@@ -43,7 +43,7 @@ def stored_solution(answer: Answer) -> Any:
 
 
 def tick_unit(answer: Answer) -> str:
-    """Return what follows a number of ticks, e.g. ``" ns"``; nothing if a tick is no time."""
+    """Return the unit to print after ticks, e.g. ``" ns"``; empty if a tick is no time."""
     naming = problems()[answer.source.instance.problem].naming
     tick = naming.tick(answer.source.instance) if naming else "unit"
     return "" if tick == "unit" else f" {tick}"
@@ -73,7 +73,7 @@ InOrder: TypeAlias = "Callable[[NamedInstance, str, str, float, Mapping[str, int
 
 @dataclass(frozen=True)
 class Presentation:
-    """How answers of one problem are shown and its tables read; every field has a plain default.
+    """How answers of one problem are shown; every field has a plain default.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def print_json(
 
 
 def json_of(answer: Answer, files: Mapping[str, Path]) -> dict[str, Any]:
-    """Return the object of an answer."""
+    """Return an answer as a JSON object."""
     # Which uses presentations itself.
     from boundmark.benchmarks.grading.solution_file import named_solution
 

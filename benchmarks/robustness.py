@@ -1,4 +1,4 @@
-"""`boundmark evaluate --noise`: a solution's cost and its lead if times are drawn."""
+"""`boundmark evaluate --noise`: a solution's cost and lead when times are drawn at random."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

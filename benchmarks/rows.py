@@ -78,7 +78,7 @@ def _stored(folder: Path, document: Mapping[str, Any] | None) -> str | None:
 
 
 def environment_sha256(record: Mapping[str, Any]) -> str:
-    """Return what identifies an environment: runs that differ in the load only share one."""
+    """Return the hash of an environment, without the machine's load."""
     return sha256_hex(canonical_json({**record, "load_at_start": None}))
 
 

@@ -70,7 +70,7 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which of the planned tasks are run.
+    """Settings of which planned tasks are run.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ def storing(
     on_finish: Callable[[PlannedTask, Outcome], None],
     amended: Callable[[Outcome], Outcome] = lambda outcome: outcome,
 ) -> Iterator[InstanceRun]:
-    """Yield what runs tasks about one instance and stores them in a folder; see `InstanceRun`.
+    """Yield an `InstanceRun`, which runs tasks about one instance and stores them in a folder.
 
     Raises
     ------

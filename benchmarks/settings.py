@@ -1,4 +1,4 @@
-"""Settings that all tasks of a run share."""
+"""Limits and seeds that all tasks of a run share."""
 
 import math
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class RunSettings:
         threads: object = 1,
         seeds: Sequence[object] = (1,),
     ) -> "RunSettings":
-        """Return the settings that a user has written down.
+        """Check a user's values and return the settings.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class RunSettings:
 
 
 def positive_number(name: str, value: object, largest: int) -> float:
-    """Return a value if it is a number above 0 and at most so large.
+    """Check that a value is a number above 0 and at most a largest one, and return it.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def positive_number(name: str, value: object, largest: int) -> float:
 
 
 def bounded_integer(name: str, value: object, least: int, largest: int) -> int:
-    """Return a value if it is an integer in a range.
+    """Check that a value is an integer in a range, and return it.
 
     Raises
     ------

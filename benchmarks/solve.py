@@ -1,4 +1,4 @@
-"""One instance: the best solution and the best certified bound that the methods find."""
+"""Solve one instance: run its methods and return the best solution and certified bound."""
 
 import signal
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Instances and solutions in files, as `boundmark solve --out` and `run` leave them."""
+"""Read instances and solutions from files that `boundmark solve --out` and `run` have written."""
 
 from pathlib import Path
 from typing import TypeVar

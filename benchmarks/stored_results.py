@@ -50,7 +50,7 @@ class Results:
 
     @property
     def folder(self) -> Path:
-        """Where the results are."""
+        """The results folder."""
         return self.record.store.directory
 
     @cached_property
@@ -80,7 +80,7 @@ class Results:
 
     @property
     def traces(self) -> pd.DataFrame:
-        """What tasks reported when: `task_id`, `seconds`, `kind`, `value`."""
+        """A row for each report of a task: `task_id`, `seconds`, `kind`, `value`."""
         return self.record.traces
 
     @property
@@ -195,7 +195,7 @@ def run_collection(
     memory_gib: float | None = None,
     console: "Console",
 ) -> RunSummary:
-    """Run the tasks of suites that a folder lacks, with a bar that shows how far it is.
+    """Run the tasks of suites that a folder lacks, with a progress bar.
 
     What was left out and taken for granted is printed, and noted in the folder; so are the sources
     of the methods. Stored tasks of a method whose sources were others are told of.
@@ -271,7 +271,7 @@ class Planning:
         self._tell(f"left out: {reason}")
 
     def note(self, store: ResultStore, wanted: Wanted, *, is_run: bool) -> None:
-        """Store the notes of this run, and tell which stored tasks other sources have run.
+        """Store the notes of this run; warn of stored tasks of methods that have changed.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Suites as TOML files: our own, and those that users write."""
+"""Read suites from TOML files, shipped or written by users."""
 
 import logging
 import tomllib
@@ -47,7 +47,7 @@ def suite_names() -> tuple[str, ...]:
 
 
 def part_names() -> tuple[str, ...]:
-    """Return the names of the parts of these suites, each a suite by itself: ``nightly/proofs``."""
+    """Return the names of the parts of these suites, e.g. ``nightly/proofs``."""
     folders = sorted((path for path in _shipped().iterdir() if path.is_dir()), key=str)
     return tuple(f"{folder.name}/{name}" for folder in folders for name in _names_in(folder))
 

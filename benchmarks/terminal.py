@@ -82,7 +82,7 @@ def print_table(table: Table, *, keeps_wrapping: bool = False) -> None:
 
 
 def plain(text: str) -> Text:
-    """Return a text that comes from a user for a table: no mark-up, nothing that moves a cursor."""
+    """Return a user's text for a table, without markup and control characters."""
     return Text(printable(text))
 
 

@@ -1,4 +1,4 @@
-"""The time that a whole command may take, and the part of it for methods."""
+"""Share a command's wall time between methods and checks."""
 
 import os
 import time
@@ -63,12 +63,12 @@ class WallClock:
 
     @property
     def kill_at(self) -> float:
-        """When methods that still run are ended, by `time.monotonic()`."""
+        """Time at which methods that still run are ended, by `time.monotonic()`."""
         return self.started + self.seconds - self.checking_seconds + self.reserves.grace_seconds
 
     @property
     def end_at(self) -> float:
-        """When the command ends whatever is still to be checked, by `time.monotonic()`."""
+        """Time at which the command ends, whether all is checked or not, by `time.monotonic()`."""
         return self.started + self.seconds + self.reserves.patience_seconds
 
     def begun_anew(self) -> "WallClock":

@@ -13,7 +13,7 @@ from boundmark.problems.catalog import registered
 
 
 def one_file(instance: dict[str, Any]) -> int:
-    """Return 1: what a certificate proves of an instance is one statement."""
+    """Return 1, the number of files of a certificate with a single statement."""
     return 1
 
 

@@ -67,7 +67,7 @@ class PortfolioSettings:
 
 @dataclass
 class Record:
-    """What a method has proven, by its own time.
+    """The bounds that a method has proven, by the method's own time.
 
     Attributes
     ----------
@@ -97,12 +97,12 @@ class Record:
         return self.rises[-1][1] if self.rises else self.base
 
     def rise(self, bound: float) -> None:
-        """Note a bound, if it is better than those before."""
+        """Record a bound if it is better than those before."""
         if bound > self.bound:
             self.rises.append((self.used, bound))
 
     def restart(self, bound: float) -> None:
-        """Forget what was proven: from now on the method starts from another bound."""
+        """Clear the record, because the method starts again from another bound."""
         self.base = bound
         self.rises.clear()
 
@@ -178,7 +178,7 @@ class _StoppedError(BaseException):
 
 @dataclass(frozen=True, kw_only=True)
 class TurnBudget(Budget):
-    """A budget whose clock stands still between turns; looking at it may end a turn.
+    """A budget whose clock stops between a method's turns; reading it may end a turn.
 
     `wall_seconds` and `started` are times of the method's own clock, but what remains is never more
     than what remains of the whole time. So a method plans as if all of that were its own, and a
@@ -228,11 +228,11 @@ class _Player:
         self._thread = threading.Thread(target=self._play, name=name, daemon=True)
 
     def solution(self, solution: Solution) -> None:
-        """Hand on a solution."""
+        """Pass a solution on."""
         self._best.solution(solution)
 
     def bound(self, bound: Certificate | Claim) -> None:
-        """Note when a certificate came, and hand it on."""
+        """Record when a certificate came, and pass it on."""
         self.record.used = self._now()
         self.record.rise(bound.bound)
         self._best.bound(bound)
@@ -272,7 +272,7 @@ class _Player:
             self._thread.join(timeout=1.0)
 
     def look(self) -> float:
-        """Return the method's own time; hand over before if its turn is over."""
+        """Return the method's own time; if its turn is over, first wait for the next."""
         if self._is_stopped:
             raise _StoppedError
         now = self._now()

@@ -20,7 +20,7 @@ from boundmark.problems.errors import InvalidInputError
 
 
 class UnknownDimensionError(InvalidInputError):
-    """A size is given for a dimension that a model does not leave open.
+    """Raised if a size is given for a dimension that a model does not leave open.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Notes:
         self._found: dict[tuple[str, str], list[str]] = {}
 
     def add(self, op_type: str, what: str, name: str) -> None:
-        """Note something about an operator.
+        """Add a note about an operator.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ def load(path: str | Path) -> ComputationGraph:
 
 
 def from_parquet(content: bytes) -> tuple[ComputationGraph, GraphOrigin]:
-    """Read what `to_parquet` wrote; raises as `load` does."""
+    """Read a graph that `to_parquet` wrote; raises as `load` does."""
     table = _table(content)
     try:
         metadata = _metadata(table)

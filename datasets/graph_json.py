@@ -1,4 +1,4 @@
-"""Computation graphs in JSON, for other programs and for eyes; see `graph_rows`.
+"""Computation graphs in JSON, for other programs and human readers; see `graph_rows`.
 
 The file is one object: the metadata, and ``rows``, a list of objects.
 """

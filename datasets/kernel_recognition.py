@@ -1,4 +1,4 @@
-"""Recognise what exporters take apart: which operators of a model one kernel runs.
+"""Recognise operators that one kernel runs together, although exporters take them apart.
 
 One exporter writes GELU as one operator, another as five; attention as one, or as a dozen with
 transposed copies around it. Runtimes and compilers recognise these and run one kernel. So that one
@@ -74,7 +74,7 @@ class _Recognition:
         self.taken: set[int] = set()
 
     def kernels(self) -> tuple[int, ...]:
-        """Return the operator that bears each one's cost, or `VIEW`."""
+        """Return, for each operator, the one that bears the cost of its kernel, or `VIEW`."""
         self._take(self._attention, {"Softmax"})
         self._take(self._normalisation, _MEANS)
         self._take(self._activation, _BENDS)

@@ -1,4 +1,4 @@
-"""Fold what shapes are computed from: small constants of ONNX graphs, evaluated with numpy.
+"""Fold small constants of ONNX graphs, from which shapes are computed, with numpy.
 
 Exporters write shapes as small programs: the shape of an input, a part of it, a product, a
 concatenation. Where onnx's own shape inference does not follow one, its values are computed here

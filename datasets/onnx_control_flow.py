@@ -57,7 +57,7 @@ def lift_weights(graph: GraphProto) -> None:
 
 
 def body_flops(node: NodeProto, known: KnownTensors, versions: Versions) -> tuple[int, str]:
-    """Return how many operations a node of control flow does, and what was taken for granted."""
+    """Return the operations of a node of control flow, and the assumptions behind the number."""
     counts = [_graph_flops(body, known, versions) for body in bodies(node)]
     if node.op_type == "If":
         return max(counts), "costed by the dearer branch"

@@ -217,7 +217,7 @@ _Key: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class InliningLimits:
-    """How much a model with functions may become; the largest real models are a tenth of that.
+    """Largest size of a model with inlined functions; the largest real models are a tenth of that.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class _Size:
 def with_functions_inlined(
     model: ModelProto, limits: InliningLimits = InliningLimits()
 ) -> ModelProto:
-    """Return a model without functions; how large it will be is counted first.
+    """Return a model with all functions inlined, after its size is counted.
 
     A file of two kilobytes can hold functions that double at each of a hundred levels.
 

@@ -1,4 +1,4 @@
-"""OpenVINO's layers and edges as a file has them, and their operators in the words of ONNX."""
+"""OpenVINO's layers and edges as a file has them, and their operators by ONNX's names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -196,7 +196,7 @@ def weight_shape(layer: Layer, shape: Shape) -> Shape:
 
 
 def attributes(layer: Layer, inputs: Sequence[Shape], weights: Shape) -> dict[str, AttributeValue]:
-    """Return what an operator is set to, in the words of ONNX.
+    """Return an operator's attributes, by ONNX's names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Published inputs that are not part of this package, in a folder that the user names."""
+"""Find published inputs, which are not part of this package, in a folder that the user names."""
 
 import os
 from pathlib import Path

@@ -15,7 +15,7 @@ from boundmark.problems.problem import Instance, Problem
 
 
 def load_member(name: str) -> Any:
-    """Return what has a name such as ``"onnx-light/resnet50"``.
+    """Load the member of a data set by a name such as ``"onnx-light/resnet50"``.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
 
 
 def refuse_dims(source: str, dims: Mapping[str, int]) -> None:
-    """Refuse sizes of dimensions where a source leaves none open.
+    """Refuse sizes of dimensions for a source without open dimensions.
 
     Raises
     ------

@@ -92,7 +92,7 @@ class _Target:
 
 @dataclass(eq=False)
 class StoredNode:
-    """A node with what `graph_module.RecordedNode` asks for."""
+    """A node of a stored program, with the interface of `graph_module.RecordedNode`."""
 
     op: str
     name: str

@@ -1,4 +1,4 @@
-"""Regions of programs of torch.export that change how, and not what, is computed.
+"""Replace regions of programs of torch.export, such as code without gradients, by operators.
 
 Code under `torch.no_grad` or `torch.autocast` is recorded as a call of a graph of its own. Its
 operators are taken into the graph that calls it.

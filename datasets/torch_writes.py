@@ -1,4 +1,4 @@
-"""What a program of torch writes in place, and which names stand for the new values afterwards."""
+"""Follow in-place writes of a torch program, and the names of the new values."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,7 +43,7 @@ class Writes:
         self._views = 0
 
     def given(self, name: str, *, is_constant: bool) -> None:
-        """Take up a tensor that the program is given."""
+        """Record an input tensor of the program."""
         self._new(name)
         self._given.append(name)
         if is_constant:
@@ -52,7 +52,7 @@ class Writes:
     def read(
         self, packet: str, reads: Mapping[str, Sequence[str | None]], made: Sequence[str]
     ) -> list[str]:
-        """Take up a call, and return which names from now on stand for its result.
+        """Record a call, and return the names that stand for its result from now on.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Writes:
             )
 
     def changed(self) -> list[str]:
-        """Return the names of the tensors that the program is given and has written to.
+        """Return the names of the inputs that the program has written to.
 
         Raises
         ------

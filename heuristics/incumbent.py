@@ -33,7 +33,7 @@ class Incumbent(Generic[S]):
         return self._solution
 
     def offer(self, cost: int, make: Callable[[], S]) -> bool:
-        """Make, keep and report a solution if it is better; return whether it is."""
+        """Build, keep and report a solution if it is better than the best; return whether it is."""
         if cost >= self.cost:
             return False
         self.cost, self._solution = cost, make()

@@ -77,7 +77,7 @@ def entry_points_of(group: str) -> list[EntryPoint]:
 
 
 def loaded(point: EntryPoint) -> Any:
-    """Return what an entry point refers to; whatever the other code raises is raised.
+    """Load the object that an entry point refers to; exceptions of its code pass through.
 
     An interruption is told in a line on standard error: it may be the other code's own.
     """
@@ -112,7 +112,7 @@ def described(point: EntryPoint) -> str:
 
 
 def leave_out(what: str, error: BaseException) -> str:
-    """Log what is left out and why, in a line on standard error, and return the line."""
+    """Log on standard error that something is left out and why; return that line."""
     reason = str(error) if isinstance(error, BoundmarkError) else f"{type(error).__name__}: {error}"
     line = f"left out {what}: {' '.join(reason.split())[:LONGEST_REASON]}"
     _warn(line)

@@ -100,7 +100,7 @@ ELEMENT_BITS: Mapping[str, int] = {
 
 
 def arithmetic_dtype(dtype: str) -> str:
-    """Return under which name devices state their rate for a type of elements.
+    """Return the name under which devices state their rate for a type of elements.
 
     Signed and unsigned integers have one rate, and so have all kinds of float8, float6 and float4.
     """

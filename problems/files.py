@@ -20,7 +20,7 @@ LARGEST_FILE = 2**27
 
 
 class RefusedFileError(OSError):
-    """A file that is refused unread; `strerror` is the reason."""
+    """Raised for a file that is refused unread; `strerror` is the reason."""
 
     def __init__(self, number: int, reason: str) -> None:
         super().__init__(number, reason)
@@ -130,7 +130,7 @@ def read_bytes(path: Path, expected: str = "a graph", most_bytes: int | None = N
 
 @contextmanager
 def naming(place: str | Path) -> Iterator[None]:
-    """Put the file, or the place in it, in front of an error's message."""
+    """Prefix errors of the block with a file's name, or a place in it."""
     try:
         yield
     except InvalidInputError as error:

@@ -20,7 +20,7 @@ def sha256_hex(text: str) -> str:
 
 
 def json_object(content: bytes) -> Mapping[str, Any]:
-    """Return the object that a JSON text is.
+    """Parse a JSON text and return its object.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def check_edges(edges: Sequence[Any], ends: str) -> None:
 
 
 def is_integer_list(value: Any) -> TypeGuard[list[int]]:
-    """Whether a value is a list of integers; truth values are none."""
+    """Whether a value is a list of integers; True and False do not count as integers."""
     return isinstance(value, list) and all(type(item) is int for item in value)
 
 

@@ -1,4 +1,4 @@
-"""Labels of an instance: what people call its nodes, its tick, its device and where it comes from.
+"""Labels of an instance: names of its nodes, its tick, its device and its source.
 
 No objective depends on them, so they are not in an instance's canonical JSON and do not change its
 hash. A results folder keeps them beside its instances, in ``labels/<hash of the instance>.json``.
@@ -78,7 +78,7 @@ class Labels:
 
     @classmethod
     def from_json(cls, value: Any, *, problem: str, instance_sha256: str, nodes: int) -> "Labels":
-        """Read the labels of an instance with so many nodes.
+        """Read the labels of an instance with a given number of nodes.
 
         Raises
         ------

@@ -9,7 +9,7 @@ from boundmark.problems.errors import InvalidInputError
 
 @dataclass(frozen=True, eq=False)
 class MeasuredGraph:
-    """A graph with what others measured of it, before it is an instance of any problem.
+    """A graph with measured times and sizes, before it is an instance of any problem.
 
     Attributes
     ----------

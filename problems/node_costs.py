@@ -1,4 +1,4 @@
-"""Costs that nodes of a graph come with, as attributes or columns."""
+"""Read the costs of a graph's nodes from attributes or columns."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ RESERVED = frozenset(
 
 
 class Parameter(Protocol):
-    """One parameter of a problem."""
+    """A parameter that a problem's instances need."""
 
     @property
     def name(self) -> str:

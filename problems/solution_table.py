@@ -18,7 +18,7 @@ def _no_names(instance: Any) -> Mapping[str, Sequence[str]]:
 
 @dataclass(frozen=True)
 class SolutionTable:
-    """How solutions of a problem are written as a table; what a problem declares to be graded.
+    """How solutions of a problem are written as a table, which `evaluate` reads.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Solvers are packages that may be missing."""
+"""Ask for solvers, which are packages that may be missing."""
 
 import importlib.util
 

@@ -1,4 +1,4 @@
-"""What instances of all our problems share: an identity, and the head of their canonical JSON."""
+"""The common part of our instances: identity by hash, and the head of the canonical JSON."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ LARGEST_TOTAL = 2**53
 
 
 def to_nanoseconds(seconds: npt.NDArray[np.float64]) -> IntArray:
-    """Round to the nearest nanosecond: the only rounding between a model and its instance.
+    """Round seconds to the nearest nanosecond, the only rounding between a model and its instance.
 
     Raises
     ------

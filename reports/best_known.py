@@ -131,7 +131,7 @@ def shipped() -> BestKnown:
 
 
 def of_results(results: pd.DataFrame) -> BestKnown:
-    """Return the records that a folder's results amount to.
+    """Return the records that follow from a folder's results.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _names(rows: pd.DataFrame) -> tuple[str, ...]:
 
 
 def in_words(instance_params: str) -> str:
-    """Return parameters of an instance, which are stored as JSON, as people write them: k=4."""
+    """Return an instance's parameters, stored as JSON, in the form k=4."""
     return " ".join(f"{name}={value}" for name, value in json.loads(instance_params).items())
 
 

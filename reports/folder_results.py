@@ -1,4 +1,4 @@
-"""Read a results folder: of all problems together, and of each."""
+"""Read a results folder, for all problems together and for each."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from boundmark.reports.tables.tasks import with_names
 
 @dataclass(frozen=True)
 class FolderResults:
-    """A results folder, read.
+    """The contents of a results folder.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Results folders of several hosts, or of several times, made one."""
+"""Merge results folders of several hosts or times into one."""
 
 import hashlib
 import shutil

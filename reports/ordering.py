@@ -244,7 +244,7 @@ def _plot(row: Any, data: pd.DataFrame) -> Plot:
 
 
 def tables(results: ProblemResults) -> Tables:
-    """Return the default tables, what orders save, and the memory of some orders over time."""
+    """Return the default tables, the savings of orders, and the memory of some orders over time."""
     savings = saving_table(results)
     return {
         **DEFAULT.tables(results),

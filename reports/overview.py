@@ -228,7 +228,7 @@ def _seen(folder: FolderResults) -> str:
 
 
 def definitions() -> Section:
-    """Return the words that all tables use."""
+    """Return the definitions of the words that all tables use."""
     return Section(
         "Definitions",
         paragraphs=(

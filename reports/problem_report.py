@@ -59,7 +59,7 @@ class Grouping:
         return self.label or self.parameter or ""
 
     def heading(self, value: Value) -> str:
-        """Return how a group is called, e.g. ``"devices = 8"``."""
+        """Return the name of a group, e.g. ``"devices = 8"``."""
         return str(value) if self.parameter is None else f"{self.parameter} = {value}"
 
     def named(self, what: str) -> str:
@@ -118,7 +118,7 @@ class ProblemResults:
 
 
 def nothing(results: ProblemResults, tables: Tables) -> Sequence[str]:
-    """Say nothing."""
+    """Do nothing with a message."""
     return ()
 
 

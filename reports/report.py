@@ -1,4 +1,4 @@
-"""From a results folder to its report: tables, plots, and pages for people."""
+"""Write a results folder's report: tables, plots and pages."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

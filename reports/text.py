@@ -1,4 +1,4 @@
-"""Words and numbers as readers see them."""
+"""Format words and numbers for readers."""
 
 import hashlib
 import math

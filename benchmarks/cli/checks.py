@@ -15,7 +15,7 @@ MOST_LINES = 10
 
 @contextmanager
 def check_progress(quiet: bool = False) -> Iterator["Callable[[Checks], None]"]:
-    """Show on the error output how many documents are checked, and say it in the end."""
+    """Show on the error output how many documents have been checked, with the total at the end."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -54,7 +54,7 @@ def check_progress(quiet: bool = False) -> Iterator["Callable[[Checks], None]"]:
 
 
 def print_left_out(unsupported: "pd.DataFrame") -> None:
-    """Say on the error output which costs and bounds of a folder do not count, and why.
+    """Print on the error output which costs and bounds of a folder are left out, and why.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class SolvingRequest:
 
     @property
     def source(self) -> tuple[Any, ...]:
-        """What tells which instance of a model is meant."""
+        """What chooses an instance of a model: parameters, problem, device, dimensions."""
         return self.parameters, self.problem, self.device, self.dims
 
     def several(self) -> "list[Mapping[str, str]]":
@@ -223,7 +223,7 @@ def search(
     given: "GivenSolution | None" = None,
     grade: "Callable[[Answer], Answer] | None" = None,
 ) -> "tuple[Answer, dict[str, Path]]":
-    """Run methods with a live line for each round; return the answer and where its parts are.
+    """Run methods with a live line for each round; return the answer and its files.
 
     Without a folder that was asked for, results are deleted at the end, unless Ctrl-C ended it, and
     there are none if the library has the optimum and its proof.
@@ -298,7 +298,7 @@ def best_in(folder: Path, answer: "Answer") -> "Answer":
 
 
 def files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
-    """Return where an answer's parts are stored, and store its solution by name.
+    """Store an answer's solution under a readable name; return the files of the answer's parts.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ Proves = Callable[[dict[str, Any], Any], int]
 
 
 def may_be_accepted(document: bytes) -> bool:
-    """Whether a certificate is of a kind that the checker does not know and a package may."""
+    """Whether a certificate's kind is unknown to the checker, but maybe not to a package."""
     try:
         certificate = json.loads(document)
         problem, kind = certificate["problem"], certificate["kind"]
@@ -33,7 +33,7 @@ def may_be_accepted(document: bytes) -> bool:
 
 
 def acceptance(instance: dict[str, Any], document: bytes) -> tuple[str, str]:
-    """Return the package that accepts a certificate, and why none does; one of both is empty.
+    """Return the package that accepts a certificate, or why none does; the other text is empty.
 
     The package's code runs in this process.
     """

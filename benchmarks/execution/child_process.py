@@ -1,4 +1,4 @@
-"""Runs one job in a forked, isolated child, which says how it went and exits."""
+"""Runs one job in a forked, isolated child, which reports how the job ended and exits."""
 
 import contextlib
 import errno
@@ -61,7 +61,7 @@ class Descriptors:
 
 
 class Channel:
-    """A job's way to the outside."""
+    """Connection from a job to the process that asked for it."""
 
     def __init__(self, descriptors: Descriptors) -> None:
         self._descriptors = descriptors

@@ -1,4 +1,4 @@
-"""How a child ended, in words."""
+"""How a child process ended: its status, times and memory."""
 
 import signal
 from collections.abc import Mapping

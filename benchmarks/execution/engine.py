@@ -21,7 +21,7 @@ class Engine(Protocol):
         read_instance: ReadInstance,
         on_outcomes: Callable[[Sequence[Outcome]], None],
     ) -> None:
-        """Run every task and hand on its outcome.
+        """Run every task and pass its outcome to a callback.
 
         Returns when all tasks are done. If anything raises, be it `on_outcomes`, the iteration over
         the tasks, or Ctrl-C, all running tasks are killed and the exception propagates.

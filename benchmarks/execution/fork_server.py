@@ -46,7 +46,7 @@ class ServerStoppedError(Exception):
 
 
 class ServerDiedError(BoundmarkError):
-    """The server died, without a word, before it was ready."""
+    """The server died before it was ready, and reported no reason."""
 
 
 _Sink: TypeAlias = Callable[[bytes], None]

@@ -22,12 +22,12 @@ MOST_BYTES = 2**32
 
 
 class BadReportError(Exception):
-    """A report that the other side may not send came; the message is a clause about one report."""
+    """The other side sent a malformed report; the message is a clause about it."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One report; its header has a kind, and anything else."""
+    """One report: a header with its kind and other fields, and a body."""
 
     header: dict[str, Any]
     body: bytes
@@ -53,7 +53,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames; holds one frame at most.
+    """Cuts a stream of bytes into frames, with at most one frame in memory.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class FrameReader:
         self._most = f"{most_frames} reports and {most_bytes} bytes"
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Yield the frames that these bytes complete.
+        """Add bytes of the stream, and yield the frames that are complete now.
 
         Raises
         ------

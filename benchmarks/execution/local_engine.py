@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 @dataclass
 class LocalEngine:
-    """Worker threads over warm processes.
+    """An engine of worker threads on this machine, each with its own warm processes.
 
     Attributes
     ----------

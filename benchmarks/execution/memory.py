@@ -68,7 +68,7 @@ class MemoryWatch:
         self._exact_at = float("-inf")
 
     def exceeds(self, pids: Sequence[int]) -> bool:
-        """Look once."""
+        """Measure the memory now; return whether it exceeds the limit."""
         apart = self._shared_bytes(pids) + memory_files(pids)
         bounds = _bounds(pids, apart)
         if bounds.most <= self._limit:
@@ -169,7 +169,7 @@ class SharedMemory(Protocol):
 
 
 def shared_memory() -> SharedMemory:
-    """Give this process shared memory of its own, or else return what all share.
+    """Give this process shared memory of its own; return the machine's if that is not possible.
 
     Only the superuser may have his own, typically in containers and on cluster nodes. It must be
     asked for before there is a second thread.
@@ -191,7 +191,7 @@ class OwnSharedMemory:
         """Do nothing: there is nothing to free."""
 
     def used_bytes(self, pids: Iterable[int]) -> int:
-        """Return the size of all there is; deleted files that are still open count."""
+        """Return the size of all files and segments; deleted files that are still open count."""
         status = os.statvfs(FOLDER)
         files = (status.f_blocks - status.f_bfree) * status.f_frsize
         return files + sum(segment["rss"] + segment["swap"] for segment in _segments())

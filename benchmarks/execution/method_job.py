@@ -39,7 +39,7 @@ class MethodJob:
         return self.import_method(str(job.get("method")))
 
     def import_method(self, name: str) -> bool:
-        """Import a method and the solvers that it names; return whether that is news."""
+        """Import a method and the solvers that it names; return whether anything was imported."""
         if name in self.imported or name not in self.known:
             return False
         self.imported.add(name)

@@ -98,7 +98,7 @@ def end_children() -> list[resource.struct_rusage]:
 
 
 def kill_descendants(pid: int) -> None:
-    """Kill everything below a process until nothing lives there, without its help.
+    """Kill all descendants of a process until none is left, without the process's help.
 
     Its descendants must stay its descendants, as those of a child subreaper do.
     """

@@ -1,4 +1,4 @@
-"""Runs one task at a time: whatever the method does, there is an outcome."""
+"""Runs one task at a time, and returns an outcome whatever the method does."""
 
 import json
 import threading

@@ -12,7 +12,7 @@ from boundmark.reports.stored.statuses import Status, TraceKind
 
 @dataclass(frozen=True)
 class Task:
-    """Everything that identifies one run of a method.
+    """One run of a method: the instance, the method, its parameters, seed and limits.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Task:
 
     @property
     def task_id(self) -> str:
-        """Hash over everything."""
+        """Hash of all fields."""
         return sha256_hex(canonical_json(self.to_json()))
 
     @property

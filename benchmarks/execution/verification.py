@@ -1,4 +1,4 @@
-"""Take in what a method reports, verify it away from the method, and make the task's outcome.
+"""Collect a method's reports, verify them in another process, and make the task's outcome.
 
 Of reports, nothing is believed but their form until the checker has accepted them, in a process
 that shares nothing with the method.
@@ -67,7 +67,7 @@ class Verified:
 
 
 def start_server(checker: str = "boundmark.bounds.checker") -> ForkServer:
-    """Start the warm process for `verify`, with the module that has the last word."""
+    """Start the warm process for `verify`, in which the checker is imported."""
     return ForkServer("boundmark.benchmarks.execution.verification_job", checker)
 
 
@@ -205,7 +205,7 @@ class _Arrival:
 
 
 class Reports:
-    """The best reports of a task so far.
+    """Collects the reports of a task, and keeps the best.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def outcome_of(
     verified: Verified,
     environment: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Return the outcome of a task, from how it ended and what of its reports was accepted."""
+    """Return the outcome of a task, from its ending and its accepted reports."""
     objective = verified.solution.value if verified.solution else None
     bound = verified.certificate.value if verified.certificate else None
     status, detail = ending.status, ending.detail

@@ -26,7 +26,7 @@ class Checker(Protocol):
 
 
 def prepare(checker: str) -> Job:
-    """Return the job: it sends a verdict for each document, in their order.
+    """Return the job, which sends a verdict for each document, in order.
 
     The documents are frames: the instance, then those whose headers have the ``kind``,
     ``"solution"`` or ``"certificate"``, and the ``value`` that was reported.

@@ -88,7 +88,7 @@ class Shelf(Generic[Document]):
 
 @dataclass(frozen=True)
 class Documents:
-    """Everything that the rows of a results folder may rest on.
+    """The checked documents of a results folder, which its rows have to follow from.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Documents:
 
 
 def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
-    """Yield a verdict on every document in the folder, and put it where it belongs.
+    """Check every document in the folder; yield a verdict on each, and keep those accepted.
 
     A document is accepted if its content hashes to its name and the checker accepts it.
     """

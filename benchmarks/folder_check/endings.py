@@ -53,7 +53,7 @@ EXITS = {
 
 
 def ending_faults(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a clause for everything in a row that no run of a task can have left."""
+    """Yield a clause for each value in a row that no run of a task can have produced."""
     status = row["status"]
     if status not in STATUSES:
         yield f"status is {status!r:.70}; expected one of {', '.join(STATUSES)}"
@@ -73,7 +73,7 @@ def ending_faults(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def longest_seconds(limit: float, status: str) -> float:
-    """Return when the last task with a limit must have ended: the runner kills it then."""
+    """Return the seconds after which the runner kills a task with this limit."""
     ended = limit + GRACE_SECONDS
     if status != "ok":
         # A task that never began is measured from when it was given its instance.

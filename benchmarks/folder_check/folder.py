@@ -81,7 +81,7 @@ FINALS = (
 
 
 def trace_faults(row: Mapping[str, Any], events: pd.DataFrame) -> Iterator[str]:
-    """Yield a clause for everything in a task's events that its row does not bear out.
+    """Yield a clause for each event of a task that contradicts its row.
 
     Parameters
     ----------

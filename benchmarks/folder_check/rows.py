@@ -24,7 +24,7 @@ KINDS = get_args(Kind)
 
 
 def row_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:
-    """Yield a clause for everything in a row that does not follow from the documents.
+    """Yield a clause for each value in a row that does not follow from the documents.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def rows_of(results: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def row_label(row: Mapping[str, Any]) -> str:
-    """Return how to find the row again: its task and its method."""
+    """Return a text that identifies a row: its task and its method."""
     return f"row of task {_short(row['task_id'])} ({_short(row['method'])})"
 
 

@@ -1,4 +1,4 @@
-"""Solutions that people bring: reading them, and how far from optimal they can be."""
+"""Read users' solutions, and grade how far from optimal they can be."""
 
 from boundmark.benchmarks.grading.given_solution import (
     GivenSolution,

@@ -1,4 +1,4 @@
-"""A solution that a user brings, and the instance that it is of."""
+"""Read a user's solution and the instance that it solves."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ def instance_and_solution(
     device: str | None = None,
     dims: Mapping[str, int] | None = None,
 ) -> GivenSolution:
-    """Return a solution, and the instance of a model that it is of.
+    """Return a solution in a file, with the model's instance that it solves.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _of_text(path: Path, chosen: Choice) -> GivenSolution | None:
 
 
 def given_solution(chosen: Choice, found: Any) -> GivenSolution:
-    """Return a solution, and the instance that it is of.
+    """Return a solution that was read, with the instance that it solves.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def given_solution(chosen: Choice, found: Any) -> GivenSolution:
 
 
 def solution_of_rows(instance: Instance, written: Sequence[WrittenRow]) -> Any:
-    """Return the solution that a table of an instance means.
+    """Return the solution that the rows of a table describe.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def bound_plan(problem: str, names: Sequence[str] = ()) -> MethodPlan:
 
 
 def graded(found: Answer, given: GivenSolution) -> Answer:
-    """Return the answer about the given solution, whatever better ones methods have found."""
+    """Return the answer about the given solution, even if methods have found better ones."""
     notes = [*found.warnings, *given.notes]
     if found.objective is not None and found.objective < given.objective:
         notes.append(

@@ -53,7 +53,7 @@ class Added:
 
     @property
     def sentences(self) -> list[str]:
-        """All of that in words."""
+        """Return what was added as sentences."""
         lines = [
             f"{count(len(self.instances), 'instance')} added; "
             f"{count(len(self.solutions), 'solution')} and {count(len(self.bounds), 'bound')} "

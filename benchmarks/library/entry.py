@@ -63,7 +63,7 @@ class Find:
 
     @property
     def words(self) -> str:
-        """Value, method and day."""
+        """The value, the method and the day, as text."""
         return f"{self.value:,} by {self.method} {self.method_version} ({self.date})"
 
     @property
@@ -91,7 +91,7 @@ class Past:
 
 @dataclass(frozen=True)
 class Entry:
-    """All that the library says of an instance.
+    """The library's entry of an instance: its best-known results and their history.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Entry:
 
     @property
     def gap(self) -> float | None:
-        """UB/LB - 1; None if either is missing."""
+        """Optimality gap, UB/LB - 1; None if either bound is missing."""
         if self.solution is None or self.bound is None or not self.bound.value:
             return None
         return self.solution.value / self.bound.value - 1
@@ -186,7 +186,7 @@ class Entry:
                 )
 
     def to_text(self) -> str:
-        """Return the entry as JSON with a line for each field, so that changes show in few."""
+        """Return the entry as JSON with one line per field, so that changes show in few lines."""
         record = {"format": ENTRY_FORMAT, "status": self.status, **asdict(self)}
         return json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 

@@ -54,7 +54,7 @@ class Facts:
 
 
 class Library:
-    """A folder with entries.
+    """A library of best-known results, in a folder.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Library:
         return (exact or found)[0]
 
     def path_of(self, entry: Entry) -> Path:
-        """Return where an entry is."""
+        """Return the path of an entry's file."""
         return self.directory / f"{entry.name}.json"
 
     def documents(self, entry: Entry) -> dict[str, bytes]:
@@ -253,7 +253,7 @@ def unpack_find(find: Find, documents: Mapping[str, bytes], folder: Path) -> Pat
 
 
 def packed(lines: list[bytes]) -> bytes:
-    """Return lines compressed, without a time stamp."""
+    """Compress lines with gzip, without a time stamp."""
     return gzip.compress(b"".join(line + b"\n" for line in lines), 9, mtime=0)
 
 

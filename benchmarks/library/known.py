@@ -1,4 +1,4 @@
-"""The library's solution and bound of an instance, checked, with which `solve` begins."""
+"""Find the checked solution and bound that the library has of an instance, for `solve`."""
 
 import tempfile
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from boundmark.reports.stored.accepted import Accepted
 
 @dataclass(frozen=True)
 class CheckTime:
-    """Settings of which certificates of the library are checked before a search.
+    """Settings of how much time a search may spend on checking the library's certificates.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The suite that makes a solution or certificate of the library again."""
+"""Write the suite that reproduces a solution or certificate of the library."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Lets the checker see everything in the library, part by part, and goes on where it was stopped.
+"""Checks the library part by part, and continues where an earlier check was stopped.
 
 What it accepts is remembered as for results folders, see `reports.stored.accepted`: by the
 content of documents and that of the checker.

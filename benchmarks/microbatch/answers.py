@@ -1,4 +1,4 @@
-"""A schedule: what each device runs when."""
+"""Print a schedule: what each device runs when."""
 
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any

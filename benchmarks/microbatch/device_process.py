@@ -174,7 +174,7 @@ def all_reduce(
 
 
 def meet(connections: Mapping[int, Connection], devices: Sequence[int], device: int) -> None:
-    """Return when all devices have come here."""
+    """Wait until all devices have called this."""
     _combined(connections, devices, device, np.zeros((0, 0)), lambda parts: parts[0])
 
 
@@ -240,7 +240,7 @@ class BackgroundTransfers:
         self._jobs.put((receive, self._connections[source], key))
 
     def wait(self, key: Key) -> Array:
-        """Return a tensor once it is there."""
+        """Wait for a tensor to arrive, and return it."""
         with self._changed:
             self._changed.wait_for(lambda: key in self._arrived or self._failure is not None)
             if self._failure is not None:

@@ -1,4 +1,4 @@
-"""Instruction lists executed by processes, one a device."""
+"""Execute instruction lists, with one process per device."""
 
 import itertools
 import multiprocessing
@@ -30,7 +30,7 @@ class ExecutionError(BoundmarkError):
 
 @dataclass(frozen=True)
 class Execution:
-    """The results of all processes together.
+    """The outcomes of all processes.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Execution:
 
     @property
     def seconds(self) -> float:
-        """From the start of the first block to the end of the last one."""
+        """Seconds from the start of the first block to the end of the last one."""
         return max((end for runs in self.runs for *_, end in runs), default=0.0)
 
 
@@ -58,7 +58,7 @@ def execute(
     transfer: Sequence[int] | None = None,
     timeout_seconds: float = 60.0,
 ) -> Execution:
-    """Start a process a device, let them execute the lists, and collect what they have done.
+    """Start one process per device, let them execute the lists, and collect their outcomes.
 
     Parameters
     ----------

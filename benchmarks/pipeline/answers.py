@@ -1,4 +1,4 @@
-"""A partition: a line for every stage."""
+"""Print a partition: a line for every stage."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any

@@ -31,7 +31,7 @@ TOPOLOGY = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class MeasurementSettings:
-    """How stages are run.
+    """Settings of how stages are run and timed.
 
     Attributes
     ----------
@@ -199,13 +199,13 @@ class _Pipeline:
         return found
 
     def put(self, inputs: Mapping[str, Any]) -> None:
-        """Send an input in."""
+        """Send an input to the first stage."""
         with suppress(BrokenPipeError, ConnectionError):
             # Why a stage is gone, whoever waits for results will say.
             self.first.send(inputs)
 
     def put_many(self, inputs: Mapping[str, Any], count: int) -> None:
-        """Send as many inputs in, as fast as they are taken."""
+        """Send a number of inputs to the first stage, as fast as it takes them."""
         for _ in range(count):
             self.put(inputs)
 

@@ -1,1 +1,1 @@
-"""Runtimes that time the operators of models."""
+"""Libraries that run models and time their operators."""

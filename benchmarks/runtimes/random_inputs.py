@@ -1,4 +1,4 @@
-"""Random inputs of models, and how often models run on them before it counts."""
+"""Draw random inputs of models."""
 
 from collections.abc import Sequence
 from typing import Any

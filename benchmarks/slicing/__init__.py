@@ -1,4 +1,4 @@
-"""A slicing: a line for every device, and how many devices share an operator."""
+"""Print a slicing: a line for every device, and how many devices share an operator."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -117,7 +117,7 @@ class _Search:
         self.best: LayerAssignment | None = None
 
     def payload(self, bound: int, largest: int) -> dict[str, Any]:
-        """Return what the checker needs to prove a bound."""
+        """Return the payload with which the checker proves a bound."""
         return {
             "bound": bound, "prices": self.prices,
             "largest": largest, "largest_prices": self.largest_prices,

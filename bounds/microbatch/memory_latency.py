@@ -1,4 +1,4 @@
-"""`memory-latency`: what a device holds from each allocation to its release (Little's law).
+"""`memory-latency`: a bound from how long a device holds memory (Little's law).
 
 By Little's law, a device that holds c at most, and for which each micro-batch needs the sum of
 amount times latency h, has a period of h / c or more. The latency is a longest path. Which release

@@ -13,16 +13,16 @@ from boundmark.problems.method import Budget, Progress
 
 
 def ignore_incumbent(values: FloatArray) -> None:
-    """Ignore a solution."""
+    """Do nothing with a solution."""
 
 
 def ignore_bound(ticks: float) -> None:
-    """Ignore a bound."""
+    """Do nothing with a bound."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """The inputs of a solver besides the model.
+    """The inputs of a solver besides the model: limits, start and callbacks.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a solver's search.
+    """The result of a solver: its status, best solution and bound.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Solve(Protocol):
 
 
 class Presolve(Protocol):
-    """The type of functions that presolve a model, to see what is left of it.
+    """The type of functions that presolve a model and return its remaining size.
 
     Raises
     ------

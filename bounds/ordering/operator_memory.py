@@ -19,7 +19,7 @@ KIND = "live-cut/1"
 def run(
     instance: OrderingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the largest of them, or their sum."""
+    """Report the largest memory of an operator, or the sum of all."""
     order = instance.graph.dag.topological_order.tolist()
     checked = checker.check_instance(instance.to_json())
     plan = Plan(checked, order)

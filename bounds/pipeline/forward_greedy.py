@@ -21,7 +21,7 @@ from boundmark.problems.pipeline import PipelineInstance
 
 
 class Round(NamedTuple):
-    """How much effort goes into a threshold in one round.
+    """Settings of one round: how much effort goes into a threshold.
 
     Attributes
     ----------

@@ -330,7 +330,7 @@ KINDS = (
 def write_vipr(
     instance: dict[str, Any], certificate: dict[str, Any], file: TextIO, part: int = 0
 ) -> int:
-    """Write what a certificate proves of an instance; return the number of derived constraints.
+    """Write a certificate's proof as a VIPR file; return the number of derived constraints.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ MOST_PAIRS = 40_000
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
 ) -> None:
-    """Report a quick schedule, then what the solver finds, and its bound as a claim.
+    """Report a quick schedule, then the solver's schedules, and claim its bound.
 
     Where the program would be too large, there are programs for windows, and no claim.
 

@@ -85,7 +85,7 @@ class _Turns:
         interval_load.run(self.instance, budget, self.seed, best)
 
     def price(self, budget: Budget, best: Best) -> None:
-        """Report bounds by prices, then by prices over what the search has proven so far."""
+        """Report bounds by prices, then by prices that use the modules searched so far."""
         path_prices.run(self.instance, budget.part(self.settings.prices_fraction), self.seed, best)
         if self.closing is not None and not self.is_searched:
             self._price_modules(self.closing, budget, best)

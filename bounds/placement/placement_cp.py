@@ -35,7 +35,7 @@ MOST_INTERVALS = 400_000
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report a quick schedule, then what the solver finds, and its bound as a claim.
+    """Report a quick schedule, then the solver's schedules, and claim its bound.
 
     Raises
     ------

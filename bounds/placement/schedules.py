@@ -1,4 +1,4 @@
-"""Shared by both exact programs: a first schedule, transfers, windows, exchangeable devices."""
+"""A first schedule, transfers, windows and exchangeable devices, for both exact programs."""
 
 import heapq
 import itertools
@@ -90,13 +90,13 @@ def in_order(
 
 
 def offer(best: Best, instance: PlacementInstance, schedule: PlacementSchedule) -> None:
-    """Pass on a schedule if devices have room for what is live; models leave that out."""
+    """Report a schedule if devices have room for live tensors, which the models ignore."""
     if has_room_while_running(instance.graph, schedule, instance.transfers):
         best.solution(schedule)
 
 
 def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
-    """Return the best of a few quick schedules; None if the memory suffices for none.
+    """Return the best of a few quick schedules; None if memory is too short for all.
 
     On each single device; and each operator where it ends first, ports left aside, where operators
     come by longest paths of their best durations. Without any, devices are filled one after

@@ -128,7 +128,7 @@ def _report(
     best = -1
 
     def improve_with(begins: list[list[int]], settings: PotentialSettings) -> None:
-        """Report what potentials of these classes of widths prove, if it is more than before."""
+        """Report the bound by potentials over these classes of widths, if it is better."""
 
         def offer(potentials: list[list[list[int]]]) -> None:
             nonlocal best

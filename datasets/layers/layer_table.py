@@ -46,7 +46,7 @@ class ListedLayers(LayerModel):
         return self.facts
 
     def joined(self) -> tuple[int, ...]:
-        """Return the layers that have to be with the one before them."""
+        """Return the layers that have to share a stage with the layer before them."""
         return self.together
 
 

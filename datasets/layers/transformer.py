@@ -1,4 +1,4 @@
-"""What the layers of a transformer compute, move and keep, from its dimensions.
+"""Operations, traffic and memory of a transformer's layers, from its dimensions.
 
 Arithmetic is 2 operations for each parameter that a token meets, and 4 for each pair of a token and
 one that it attends to, in each dimension of the heads; a causal prompt attends to half of itself.
@@ -130,11 +130,11 @@ class Block:
         return 2 * self.shared * self.head
 
     def attended(self, context: int) -> int:
-        """Return how many tokens one attends to at most."""
+        """Return the largest number of tokens that a token attends to."""
         return min(context, self.window) if self.window else context
 
     def experts_met(self, tokens: int) -> float:
-        """Return the mean number of experts that some token meets, if each is as likely."""
+        """Return the mean number of experts that some token uses, if all are equally likely."""
         if not self.experts:
             return 1.0
         return self.experts * (1 - (1 - self.active / self.experts) ** tokens)
@@ -216,7 +216,7 @@ class Transformer(LayerModel):
         return ((0, last, shared),)
 
     def scored(self, workload: Workload, tokens: int) -> int:
-        """Return for how many tokens words are scored: of a prompt, for the last one only."""
+        """Return the number of tokens that are scored: only the last one of a prompt."""
         return workload.batch if workload.phase == PREFILL and self.has_cache else tokens
 
     def _weights(self, number: int, parameters: int, workload: Workload) -> int:

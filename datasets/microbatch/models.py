@@ -120,7 +120,7 @@ def members() -> tuple[str, ...]:
 
 
 def load(member: str) -> BlockLayout:
-    """Return the layout of a model, with what its weights leave of each GPU's memory.
+    """Return the layout of a model, with the memory that its weights leave on each GPU.
 
     Raises
     ------
@@ -196,12 +196,12 @@ class Costs:
         return max(1, int(np.ceil(seconds / self.given.tick_seconds - 1e-9)))
 
     def weight_bytes(self, weights: float) -> float:
-        """Return what weights take with all that belongs to them."""
+        """Return the bytes of weights, in training with gradients and optimiser states."""
         given = self.given
         return weights * (given.bytes_per_weight if self.is_training else given.bytes_per_number)
 
     def exchange_seconds(self, sent: float, gpus: int) -> float:
-        """Return how long it takes some GPUs to add up or collect a tensor of so many bytes."""
+        """Return the seconds in which some GPUs add up or collect a tensor of a given size."""
         given = self.given
         inside = gpus <= given.server_gpus
         bandwidth = given.server_bandwidth if inside else given.network_bandwidth
@@ -218,7 +218,7 @@ class Costs:
 
 
 def transfer_ticks(member: str) -> int:
-    """Return the ticks that a layer's result takes from a GPU to the next one.
+    """Return the ticks to move a layer's result from one GPU to the next.
 
     Inside a server if the layout has one server, and over the network if it has several.
     """
@@ -360,7 +360,7 @@ class _Drawing:
     def forward(
         self, name: str, devices: Sequence[int], seconds: float, kept: float, after: Sequence[int]
     ) -> int:
-        """Add a forward block; it keeps so many bytes on each of its devices."""
+        """Add a forward block that keeps a given number of bytes on each of its devices."""
         return self._add(f"F{name}", "forward", seconds, kept, devices, after)
 
     def turn(self) -> None:
@@ -456,7 +456,7 @@ def _around_words(costs: Costs, gpus: int, lookups: int) -> BlockLayout:
 
 
 def k_shape(costs: Costs, gpus: int) -> BlockLayout:
-    """Place each encoder on half of the GPUs, and what joins them on all."""
+    """Place each encoder on half of the GPUs, and the layers that join them on all."""
     drawing = _Drawing(costs, gpus)
     image, text, joint = costs.parts
     ends, half = [], gpus // 2

@@ -102,7 +102,7 @@ class _Cut:
                 self.read_in.setdefault(tensor, set()).add(stage)
 
     def stage(self, stage: int, *, is_last: bool) -> StageModel:
-        """Return the model of a stage; the last one returns what depends on no input."""
+        """Return the model of a stage; the last one's also returns what depends on no input."""
         graph = self.whole.graph
         own = [at for at, its in self.stage_of.items() if its == stage]
         returned = {value.name for value in graph.output}

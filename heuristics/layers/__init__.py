@@ -1,4 +1,4 @@
-"""What tools do with layers by default, each as its source says; see `defaults`."""
+"""Heuristics for `layers`: the splits that tools make by default; see `defaults`."""
 
 from boundmark.problems.method import Deferred, Method
 

@@ -1,4 +1,4 @@
-"""The rules by which tools cut layers, each written from what its source says.
+"""The rules by which tools split layers over devices, each written from the tool's source.
 
 All go through the devices in their given order, and none looks at time. Layers before and behind
 the repeated ones (`outer`: an embedding, scores of words) are with the first and the last device,
@@ -46,7 +46,7 @@ BUFFER = (5, 4)
 
 
 def report(instance: LayersInstance, counts: Sequence[int], progress: Progress) -> None:
-    """Report the assignment that gives devices so many layers, in their order.
+    """Report the assignment that gives each device a number of consecutive layers.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def _refuse_more_stages(layers: int, stages: int) -> None:
 
 
 def even(layers: int, stages: int) -> list[int]:
-    """Return the counts of vLLM."""
+    """Return the number of layers of each stage, as vLLM splits them."""
     counts = [layers // stages] * stages
     for at in range(2, layers % stages + 2):
         counts[-at] += 1

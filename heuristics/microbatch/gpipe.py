@@ -10,7 +10,7 @@ from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
 def run(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report groups of as many micro-batches as fit, one group after the other.
+    """Report GPipe on groups of as many micro-batches as fit, one group after the other.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Repetends: which blocks they have, and their shortest schedule ([TESSEL24], Section IV-B)."""
+"""Search for repetends and their shortest schedules ([TESSEL24], Section IV-B)."""
 
 import itertools
 from collections.abc import Sequence

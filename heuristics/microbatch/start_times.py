@@ -47,7 +47,7 @@ class OutOfTimeError(Exception):
 
 
 def finder(budget: Budget, seed: int, memory: str) -> Find:
-    """Return a function that answers questions with start times, or None if there are none.
+    """Return a solver: a function from a `Question` to start times, None if there are none.
 
     The function raises `OutOfTimeError` when the budget is spent, and `UnsupportedError` if a
     timeline would be too long to write down.

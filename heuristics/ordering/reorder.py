@@ -54,7 +54,7 @@ def run(
     settings: ReorderSettings = DEFAULTS,
     **params: Any,
 ) -> None:
-    """Report the simple methods' orders, then what annealing makes of the best one.
+    """Report the simple methods' orders, then improve the best one by annealing.
 
     Parameters
     ----------

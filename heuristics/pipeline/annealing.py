@@ -291,7 +291,7 @@ class Effort:
         return 1 - self.budget.remaining() / self._time if self._time else 1.0
 
     def is_spent(self) -> bool:
-        """Whether nothing is left."""
+        """Whether the evaluations or the time are used up."""
         return self.budget.is_spent() or self.done == self.evaluations
 
     def take(self, most: int) -> int:

@@ -86,7 +86,7 @@ def _reserved(instance: PlacementInstance, reserve: int) -> ReservedInstance:
 
 
 def most_live(graph: PlacementGraph) -> int:
-    """Return how much is live at most while operators run one by one in topological order."""
+    """Return the peak of live memory while operators run one by one in topological order."""
     n = graph.nodes
     device = np.zeros(n, dtype=np.int64)
     starts = np.empty(n, dtype=np.int64)

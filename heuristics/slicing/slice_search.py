@@ -75,7 +75,7 @@ def run(
     settings: SliceSearchSettings = DEFAULTS,
     **params: Any,
 ) -> None:
-    """Report simple plans, then best responses, then what rounds of annealing find."""
+    """Report simple plans, then improve the best by best responses and rounds of annealing."""
     best = PlanIncumbent(instance, progress)
     devices, fractions = instance.graph.devices, patterns(instance)
     starts = [divided(instance, one_device_pattern(devices, d)) for d in range(devices)]

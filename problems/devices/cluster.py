@@ -44,7 +44,7 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Device:
-    """One kind of device.
+    """A kind of device: its rates, memory and link.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """Devices that can all send to each other.
+    """Devices with a bandwidth and a latency for each ordered pair of them.
 
     Attributes
     ----------

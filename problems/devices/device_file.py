@@ -245,7 +245,7 @@ def as_table(value: Any) -> Mapping[str, Any]:
 
 
 def check_fields(table: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse fields that nothing reads, which are mostly misspelt ones.
+    """Refuse unknown fields, which are mostly misspelt ones.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def required(table: Mapping[str, Any], field: str, what: str) -> Any:
 
 
 def required_text(table: Mapping[str, Any], field: str, what: str) -> str:
-    """Return a field's required_text.
+    """Return a field's value if it is a text that is not empty.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class Registry:
 
     @property
     def all(self) -> dict[str, Device | Cluster]:
-        """Both, devices first."""
+        """Devices and clusters by name, devices first."""
         return {**self.devices, **self.clusters}
 
 

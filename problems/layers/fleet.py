@@ -15,7 +15,7 @@ _GB = 1e9
 
 @dataclass(frozen=True)
 class Fleet:
-    """d devices of T types, which nothing but names tells apart.
+    """d devices of T types; devices of one type differ in their names only.
 
     Attributes
     ----------

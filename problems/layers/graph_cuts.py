@@ -1,4 +1,4 @@
-"""The layers of any graph: what lies between places that one tensor passes, or what names say."""
+"""Cut any graph into layers: between places that a single tensor crosses, or by names."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Models as chains of layers: what each computes, moves and keeps, before a device is chosen."""
+"""Models as chains of layers with operations, traffic and memory, before a device is chosen."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class Workload:
     pattern: str = ""
 
     def require(self, needs_context: bool = True) -> None:
-        """Refuse a workload that leaves open what a transformer's costs depend on.
+        """Refuse a workload without an option that a transformer's costs depend on.
 
         Raises
         ------
@@ -134,9 +134,9 @@ class LayerModel(ABC):
         """
 
     def tied(self, workload: Workload) -> tuple[tuple[int, int, int], ...]:
-        """Return pairs of layers that share so many bytes."""
+        """Return pairs of layers that share parameters, with the number of bytes."""
         return ()
 
     def joined(self) -> tuple[int, ...]:
-        """Return the layers that have to be with the one before them."""
+        """Return the layers that have to share a stage with the layer before them."""
         return ()

@@ -50,7 +50,7 @@ def write_as(tool: str, instance: LayersInstance, solution: LayerAssignment) -> 
 
 
 def read_text(text: str, instance: LayersInstance) -> LayerAssignment | None:
-    """Return what a text of one of the tools means; None if it is of none.
+    """Read an assignment from a text of one of the tools; None if it is not such a text.
 
     Raises
     ------

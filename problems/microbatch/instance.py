@@ -90,7 +90,7 @@ class MicrobatchInstance(StoredInstance):
     def of(
         cls, layout: BlockLayout, *, memory: int = 0, micro_batches: int = 0
     ) -> "MicrobatchInstance":
-        """Build an instance whose devices have the same memory, less what the layout holds.
+        """Build an instance whose devices have equal memory, less what the layout holds.
 
         If 0 is given, it is the memory that the layout says, or 2 D.
 

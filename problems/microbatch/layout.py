@@ -141,7 +141,7 @@ class BlockLayout:
         return cls(tuple(blocks), Dag.from_edges(len(blocks), dependencies, names), devices)
 
     def with_memory(self, memory_per_device: int, held: Sequence[int]) -> "BlockLayout":
-        """Return the layout with the memory of its devices, part of which is held for good."""
+        """Return the layout with its devices' memory, part of which is held permanently."""
         return replace(self, memory_per_device=memory_per_device, held=tuple(held))
 
     @property

@@ -1,4 +1,4 @@
-"""An instance of `ordering`: a model's tensors, and what of the memory that they take counts."""
+"""An instance of `ordering`: a model's tensors, and how their memory is counted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Memory while operators run in an order: what `ordering` minimises the maximum or the sum of."""
+"""Memory while operators run in an order, whose maximum or sum `ordering` minimises."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -99,7 +99,7 @@ class Taken(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """All parts together."""
         return sum(self)
 
 

@@ -128,7 +128,7 @@ def stage_hardware(hardware: Device | Cluster) -> tuple[Device, Link]:
 
 
 def pipeline_graph_of(source: MeasuredGraph | PipelineGraph) -> PipelineGraph:
-    """Return the costs of stages that all are accelerators, and hold what one accelerator holds.
+    """Return the costs of a measured graph whose stages all are accelerators.
 
     Nodes of one colour are one node. In a graph of training that is not folded, those of the
     forward and those of the backward pass are: together they would depend on themselves.
@@ -362,7 +362,7 @@ def grouped(graph: PipelineGraph, groups: Sequence[int]) -> PipelineGraph:
 def within_memory(
     graph: PipelineGraph, sizes: npt.NDArray[np.int64], capacity: int
 ) -> PipelineGraph:
-    """Return the graph for stages whose memory holds so many bytes of parameters.
+    """Return the graph for stages that hold a given number of bytes of parameters.
 
     What does not fit is streamed, as parameters are, and a unit of it takes longer than all work
     and all transfers. The unit is the smallest power of two bytes for which costs stay within

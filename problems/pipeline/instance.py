@@ -1,4 +1,4 @@
-"""Instances and solutions of `pipeline`, and what the stages of a solution cost.
+"""Instances and solutions of `pipeline`, and the costs of a solution's stages.
 
 Costs are those of [MTPP24], Equations 1 to 3. The overflow term differs from the paper's Equation 2
 in that the room left for parameters is a constant of the instance (`cache`) instead of M - peak(S);

@@ -60,7 +60,7 @@ def _check_room(graph: PlacementGraph, taken: IntArray, what: str) -> None:
 
 
 def memory_held(graph: PlacementGraph, devices: IntArray) -> IntArray:
-    """Return what the operators on each device take of its memory, shape (D,)."""
+    """Return the memory that the operators of each device take there, shape (D,)."""
     held = np.zeros(graph.devices, dtype=np.int64)
     np.add.at(held, devices, graph.memory)
     return held

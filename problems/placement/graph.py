@@ -176,7 +176,7 @@ class PlacementGraph:
 
     @cached_property
     def needed(self) -> IntArray:
-        """What each operator takes by itself while it runs: `memory`, inputs, outputs, (n,)."""
+        """Memory of each operator while it runs: `memory`, inputs and outputs, shape (n,)."""
         needed = self.memory.copy()
         if self.is_live:
             needed += self.result_memory

@@ -1,4 +1,4 @@
-"""Memory of devices while a schedule runs: what stays there, and tensors while they are live.
+"""Memory of devices while a schedule runs: parameters, and tensors while they are live.
 
 With memory model `parameters+live`, a tensor takes memory of its producer's device from the
 producer's start until its readers there have ended and it has been moved to all others; of each

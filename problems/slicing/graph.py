@@ -290,7 +290,7 @@ def weight_share(graph: SlicingGraph, operator: int, width: int) -> int:
 
 
 def least_memory(graph: SlicingGraph, operator: int, width: int) -> int:
-    """Return what any part of this width takes at least: parameters, output and whole inputs.
+    """Return a lower bound on the memory of a part of this width: parameters, output, inputs.
 
     Of a tensor that is needed whole, a device computed h indices and received the rest. What it
     holds is linear in h, so it is least where h is 0 or all: the tensor as it is received, or the

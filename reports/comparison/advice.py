@@ -53,14 +53,14 @@ class PairedRatio:
         )
 
     def over(self, factor: float) -> "PairedRatio":
-        """Return the ratio over another one that is known exactly."""
+        """Divide the ratio by an exact one."""
         return PairedRatio(
             self.problem, self.method, self.what, self.instances,
             self.ratio / factor, self.low / factor, self.high / factor,
         )  # fmt: skip
 
     def leaves_one(self, tolerance: float) -> bool:
-        """Whether the whole interval is beyond 1, up or down, by more than a tolerance."""
+        """Whether the whole interval lies above or below 1 by more than a tolerance."""
         return self.low > 1 + tolerance or self.high < 1 / (1 + tolerance)
 
 

@@ -75,14 +75,14 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """0 if NEW is the same or better, 1 if it is worse, 3 if nothing was compared."""
+        """Exit code: 0 if NEW is not worse, 1 if it is, 3 if nothing was compared."""
         if self.of("worse"):
             return WORSE
         return SAME if self.compared else NOTHING
 
     @property
     def outcome(self) -> str:
-        """The same in words."""
+        """The outcome as a word."""
         return OUTCOMES[self.exit_code]
 
     def of(self, verdict: str) -> tuple[Finding, ...]:

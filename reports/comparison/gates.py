@@ -205,7 +205,7 @@ def failure_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
 
 def verification_gate(new: RecordedRun) -> Iterator[Finding]:
-    """Yield the new run's values without documents that hold, and rejected reports."""
+    """Yield the new run's values without an accepted document, and rejected reports."""
     for row in new.unsupported.to_dict("records"):
         yield Finding(
             "verification",

@@ -98,7 +98,7 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
 
 
 def keep_as_baseline(run: RecordedRun, path: Path) -> None:
-    """Write what later runs are compared with: rows of the newest version of each method.
+    """Write a baseline for later comparisons: the rows of the newest version of each method.
 
     A folder in which a run went on after a method had changed has rows of both versions.
 

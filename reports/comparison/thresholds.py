@@ -1,4 +1,4 @@
-"""Beyond which differences a run counts as worse: defaults, and a user's own in a TOML file."""
+"""Thresholds beyond which a run counts as worse: defaults, and a user's own in a TOML file."""
 
 import math
 import tomllib

@@ -13,7 +13,7 @@ from boundmark.reports.tables.methods import method_table
 
 
 def tables(results: ProblemResults) -> Tables:
-    """Return all of them, by the names of their files."""
+    """Return all tables of the report, by the names of their files."""
     grouping = results.grouping
     schedules = schedule_table(results)
     best = best_schedules(schedules, results.certified)

@@ -90,7 +90,7 @@ def draw_bubble_rate_by_memory(
 
 
 def bubble_rate_by_repetend_data(schedules: pd.DataFrame) -> pd.DataFrame:
-    """Return the smallest bubble rate of verified schedules with at most so many micro-batches.
+    """Return the smallest bubble rate of schedules by the most micro-batches of a repetend.
 
     Of each layout at its largest memory, over all methods, for the numbers that occur;
     layouts whose schedules all have the same number are left out.

@@ -79,5 +79,5 @@ def _cell(cell: Cell) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text with nothing in it that Markdown takes for markup."""
+    """Escape a text for Markdown."""
     return visible(text).translate(_ESCAPES)

@@ -77,7 +77,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Detail:
-    """Contents behind one row, folded away until a reader asks for them.
+    """Contents that a reader can unfold below one row.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class Page:
 
     @property
     def folded(self) -> Mapping[str, Mapping[int, Section]]:
-        """The others by problem and number; those without a problem come last."""
+        """The folded sections by problem and number; those without a problem come last."""
         found: dict[str, dict[int, Section]] = {}
         for number, section in enumerate(self.sections, 1):
             if not section.is_open:

@@ -150,7 +150,7 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text with nothing in it that LaTeX takes for a command, or has no letter for."""
+    """Escape a text for LaTeX, and replace characters that it cannot print."""
     replaced = visible(text).replace("--", f"-{_APART}-").translate(_ESCAPES)
     return "".join(c if _is_known(c) else f"{{[}}U+{ord(c):04X}{{]}}" for c in replaced)
 
@@ -166,7 +166,7 @@ def csv_files(page: Page) -> dict[str, str]:
 
 
 def latex_files(page: Page) -> dict[str, str]:
-    """Return the same as LaTeX, and `report.tex`, a document that includes them all."""
+    """Return each table as LaTeX, and `report.tex`, a document that includes them all."""
     tables = named_tables(page)
     return {
         "report.tex": latex_document(page, tables),

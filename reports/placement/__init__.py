@@ -24,7 +24,7 @@ from boundmark.reports.sections.methods import method_section
 
 
 def tables(results: ProblemResults) -> Tables:
-    """Return the default tables and ours."""
+    """Return the default tables and those of `placement`."""
     latencies = latency_table(results.tasks, results.certified)
     return {
         **DEFAULT.tables(results),

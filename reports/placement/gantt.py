@@ -1,4 +1,4 @@
-"""Placements as spans: when each device is busy with what; drawn with characters for terminals."""
+"""Placements as spans of operators and transfers on devices, and as drawings for terminals."""
 
 from collections.abc import Sequence
 
@@ -99,7 +99,7 @@ def busy_shares(spans: pd.DataFrame, length: int, columns: int) -> NDArray[np.fl
 
 
 def shades(shares: NDArray[np.float64]) -> str:
-    """Return a character per share; whatever is not idle is seen."""
+    """Return a character for each share; one above 0 is never blank."""
     last = len(SHADES) - 1
     levels = np.where(shares > 0, np.clip(np.rint(shares * last), 1, last), 0).astype(int)
     return "".join(SHADES[level] for level in levels)

@@ -97,7 +97,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def matches(table: pd.DataFrame) -> pd.DataFrame:
-    """Return for each model the best learned placement, and what else is as good soonest.
+    """Return, for each model, the best learned placement and the quickest other one as good.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How far from optimal: the first section of each problem, a picture and a table on equal terms."""
+"""The first section of each problem: how far from optimal methods are, on equal terms."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -13,7 +13,7 @@ from boundmark.reports.text import count, integer
 
 
 def best_known_section(known: BestKnown, found: BestKnown) -> Section | None:
-    """Return the comparison; None if there is no record of any instance.
+    """Return the section that compares with the best known results; None without records.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How strong each lower bound is."""
+"""The section on lower bounds: how strong each is."""
 
 from typing import Any
 

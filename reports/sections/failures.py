@@ -125,7 +125,7 @@ MOST_LEFT_OUT = 50
 
 
 def check_section(checks: Checks | None, unsupported: pd.DataFrame) -> Section:
-    """Return what was checked, and the costs and bounds that were left out.
+    """Return the section on what was checked, with the costs and bounds that were left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The instances of a page: the certified table, and what can be unfolded of each."""
+"""The section of instances: the certified table, and details of each to unfold."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -151,7 +151,7 @@ MEANING = (
 def detail_section(
     results: ProblemResults, plots: Sequence[Plot], most_bytes: int = MOST_BYTES
 ) -> Section | None:
-    """Return what can be unfolded of each instance; None without room for any.
+    """Return the details of each instance, to be unfolded; None without room for any.
 
     Where there is not room for all, those with the largest gaps are there.
 

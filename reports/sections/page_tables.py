@@ -1,4 +1,4 @@
-"""Tables of the page: with a row for each thing, or with one for each method."""
+"""Tables of the page: one row for each row of a data frame, or one for each method."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from boundmark.reports.text import MISSING, natural_order
 
 @dataclass(frozen=True)
 class PageColumn:
-    """A column of a table on the page, declared once: what stands above it, and in it.
+    """A column of a table on the page: its heading, its texts and its alignment.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ def page_table(
     groups: Iterable[tuple[str | Sequence[Cell], Iterable[Any], str]],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return a table with a row for each thing, in groups.
+    """Return a table with one row for each row of a data frame, in groups.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ def _mean(leads: "pd.Series[Any]") -> float:
 
 
 def robustness_section(table: pd.DataFrame) -> Section | None:
-    """Return a table with a row per method, and columns for each noise; None without any rows.
+    """Return the section on leads under noise, one row per method; None without any.
 
     Parameters
     ----------

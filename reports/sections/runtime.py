@@ -1,4 +1,4 @@
-"""How long methods take, and how good they are on the way."""
+"""The section on times: how long methods take, and how good they are meanwhile."""
 
 from functools import partial
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How good each method's solutions are."""
+"""The section on solutions: how good each method's are."""
 
 from dataclasses import dataclass
 from functools import partial

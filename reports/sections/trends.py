@@ -1,4 +1,4 @@
-"""How the numbers of a problem went from run to run."""
+"""Trends of a problem's numbers from run to run."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any

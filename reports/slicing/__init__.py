@@ -128,7 +128,7 @@ def plan_loads(instance: SlicingInstance, plan: SlicingPlan) -> list[dict[str, i
 
 
 def tables(results: ProblemResults) -> Tables:
-    """Return all of them, by the names of their files."""
+    """Return all tables of the report, by the names of their files."""
     latency = latency_table(results.tasks, results.certified)
     return {
         **default_tables(results),
@@ -148,7 +148,7 @@ NOTES = (
 
 
 def latency_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return the table, None without any plan."""
+    """Return the table of latencies; None without plans."""
     latency = tables["latency"]
     if len(latency) == 0:
         return None

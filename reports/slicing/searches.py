@@ -1,4 +1,4 @@
-"""The paper's searches beside ours: what each saves over seeds, and with how little memory."""
+"""The paper's searches beside ours: savings over seeds, and the least memory that suffices."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def _positive(values: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def memory_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return with how little memory each method finds plans, where that was tried with several.
+    """Return the least memory with which each method finds plans, where several were tried.
 
     Returns
     -------
@@ -187,7 +187,7 @@ MEMORY_NOTES = (
 
 
 def memory_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return how little memory is enough; None if only one amount was tried."""
+    """Return the table of the least memory that suffices; None if only one amount was tried."""
     found = tables["least_memory"]
     if found.empty:
         return None

@@ -1,4 +1,4 @@
-"""Statistics that hold methods against each other, instance by instance."""
+"""Statistics that compare methods instance by instance."""
 
 import math
 from collections.abc import Sequence

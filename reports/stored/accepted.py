@@ -40,11 +40,11 @@ class Accepted:
         return _entry(instance, document) in self._known
 
     def add(self, instance: str, document: str) -> None:
-        """Note that the checker has accepted a document."""
+        """Add a document that the checker has accepted."""
         self._added[_entry(instance, document)] = None
 
     def save(self) -> None:
-        """Write what was added, if anything; where that cannot be written, it is checked again."""
+        """Write the added entries; those that cannot be written are checked again next time."""
         if not self._added:
             return
         # Another process may have added to them meanwhile.
@@ -60,7 +60,7 @@ class Accepted:
 
 
 def checker_version() -> str:
-    """Return a hash of all that verdicts depend on besides files: the checker's sources, Python."""
+    """Return a hash of the checker's sources and of Python's version, on which verdicts depend."""
     root = Path(checker.__file__).parent
     found = hashlib.sha256(sys.version.encode())
     for path in sorted(root.rglob("*.py")):

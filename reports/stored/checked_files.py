@@ -65,7 +65,7 @@ def file_state(status: os.stat_result) -> FileState:
 
 @dataclass(frozen=True)
 class Remembering:
-    """Settings of which files are remembered.
+    """Settings of which files are remembered as unchanged.
 
     Attributes
     ----------

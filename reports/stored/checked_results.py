@@ -182,7 +182,7 @@ class _Checks:
         self._start = time.monotonic()
 
     def reasons(self, pairs: Sequence[Pair]) -> list[str | None]:
-        """Return why documents are rejected, None for those that are accepted."""
+        """Return the reason why each document is rejected, None if it is accepted."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._reasons]
         self._documents += len(new)
         known = {pair for pair in new if self.accepted.has(*pair)}

@@ -17,7 +17,7 @@ FILES_AT_A_TIME = 8
 
 
 def write_durably(path: Path, content: Any) -> None:
-    """Create or replace a file; when this returns, nothing short of a broken disk loses it.
+    """Create or replace a file so that no crash or power cut after the return loses it.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def writing_durably(path: Path) -> Iterator[BinaryIO]:
 
 
 def remove_partial_files(folder: Path, *, of_living: bool) -> None:
-    """Delete what interrupted writers have left in a folder; one that is not there has nothing.
+    """Delete partial files that interrupted writers have left in a folder, if it exists.
 
     Parameters
     ----------

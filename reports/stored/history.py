@@ -1,4 +1,4 @@
-"""The history of runs in one Parquet file: a few numbers of each night, to see where they go."""
+"""The history of runs in one Parquet file: a few numbers of each run, for trends."""
 
 import datetime as dt
 from collections.abc import Sequence

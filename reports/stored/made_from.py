@@ -23,7 +23,7 @@ NAME = "tables/made_from.json"
 
 @dataclass(frozen=True)
 class MadeFrom:
-    """The note.
+    """Record of what a report was made from: a digest of rows, and the files written.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a run notes beside its rows: `notes.json` in a results folder.
+"""Read and write `notes.json` of a results folder: assumptions, files left out, sources.
 
 Files of a suite that could not be read, what was taken for granted of models, and from which
 sources each method ran since when.

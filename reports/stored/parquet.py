@@ -36,7 +36,7 @@ def parquet_bytes(content: pd.DataFrame | pa.Table) -> Any:
 
 
 def is_made_by_reports(path: Path) -> bool:
-    """Whether a file holds what `parquet_bytes` returned."""
+    """Whether `parquet_bytes` made a file's content."""
     try:
         with open_table(path) as file:
             found = file.schema_arrow.metadata or {}

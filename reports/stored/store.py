@@ -114,7 +114,7 @@ class ResultStore:
 
     @property
     def labels(self) -> Path:
-        """Folder of what people call the instances and their nodes, by the instance's hash."""
+        """Folder of the names of instances and their nodes, by the instance's hash."""
         return self.directory / "labels"
 
     @property

@@ -65,7 +65,7 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Resting:
-    """A column of values, and where the documents are that it rests on.
+    """A column of values, and the folder of the documents that support it.
 
     Attributes
     ----------

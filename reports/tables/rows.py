@@ -25,7 +25,7 @@ def best_rows(
     highest: bool = False,
     of: Sequence[str] = ("instance_sha256",),
 ) -> pd.DataFrame:
-    """Return the best row of each instance that has a value: who is credited with a result.
+    """Return the best row of each instance that has a value; it is credited with the result.
 
     Best is the lowest verified cost, or the highest certified bound; of equal ones that which took
     the least wall-clock time, and then the first method by name. This is the rule everywhere.
@@ -68,7 +68,7 @@ def is_among(column: "pd.Series[Any]", values: Collection[str]) -> "pd.Series[bo
 
 
 def places_in(column: "pd.Series[Any]", known: "pd.Series[Any]") -> npt.NDArray[np.intp]:
-    """Return for each text of a column its first place among known ones, -1 if it is not there."""
+    """Return the position of each text of a column among known ones, -1 if it is unknown."""
     texts, among = (pa.chunked_array(_chunks(one), pa.large_string()) for one in (column, known))
     found = pc.index_in(texts, value_set=among.combine_chunks(), skip_nulls=True)
     places: npt.NDArray[np.intp] = found.fill_null(-1).to_numpy().astype(np.intp)
@@ -106,5 +106,5 @@ def events_by_task(traces: pd.DataFrame) -> Events:
 
 
 def places_of_tasks(traces: pd.DataFrame, tasks: pd.DataFrame) -> npt.NDArray[np.intp]:
-    """Return the place of each event's task among tasks, -1 if it is not among them."""
+    """Return the position of each event's task among tasks, -1 if it is not among them."""
     return places_in(traces["task_id"], tasks["task_id"])

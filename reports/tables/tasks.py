@@ -64,7 +64,7 @@ VARIANTS: Mapping[str, str] = {
 
 
 def method_names(tasks: pd.DataFrame) -> "pd.Series[Any]":
-    """Return each task's method, followed by what tells it from other ways to run the method.
+    """Return each task's method, followed by the settings in which its runs differ.
 
     Raises
     ------

@@ -219,7 +219,7 @@ class _Rise:
             threshold = self.next_threshold()
 
     def weigh_again(self, threshold: int) -> bool:
-        """Find weights that reckon with a set just found; return whether they promise a proof."""
+        """Find weights again, with a new set as constraint; return whether a proof is likely."""
         part = self.settings.weighing_again_fraction * self.budget.wall_seconds
         budget = self.budget.part(min(1.0, part / max(self.budget.remaining(), 1e-9)))
         self.last, k = max(self.last, threshold), self.instance.k
@@ -233,7 +233,7 @@ class _Rise:
         return before > threshold
 
     def next_threshold(self) -> int:
-        """Return the threshold whose tree is expected to take the time there is; 0 if none is."""
+        """Return the threshold whose tree is expected to fill the time left; 0 if there is none."""
         settings, pace, left = self.settings, self.pace, self.budget.remaining()
         most = settings.tree_fraction * left
         if most < 1.2 * pace.seconds:
@@ -302,7 +302,7 @@ class _Pace:
     longest: float = math.inf
 
     def note(self, threshold: int, seconds: float, has_refuted: bool, part: float) -> None:
-        """Learn from a tree; one that was given up would have taken longer.
+        """Record how long a tree took, or at least took if it was given up.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ class _Pace:
             self.longest = 0.5 * seconds / max(part, 1e-6)
 
     def threshold_for(self, seconds: float) -> int:
-        """Return the threshold whose tree is expected to take so long, up to 8 % farther."""
+        """Return the threshold whose tree is expected to take a given time, at most 8 % higher."""
         step = math.log(seconds / self.seconds) / self.power
         return int(self.threshold * math.exp(min(step, 0.08)))
 

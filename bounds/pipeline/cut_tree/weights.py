@@ -76,14 +76,14 @@ class Weights:
         self._producers = frozen(dag.sources[edges])
 
     def add(self, members: int) -> bool:
-        """Add a set that weights have to reckon with; return whether it is new."""
+        """Add a set to the constraints on weights; return whether it is new."""
         is_new = members != 0 and members not in self.costs
         if is_new:
             self.costs[members] = self.tensors.cost(members)
         return is_new
 
     def at(self, limit: int, start: FloatArray, budget: Budget) -> Weighing:
-        """Find weights under which sets that cost at most a limit weigh 1 at most."""
+        """Find weights under which every set that costs at most a limit weighs at most 1."""
         nodes, settings = self.tensors.nodes, self.settings
         master = Master(nodes, budget.threads)
         known: list[int] = []

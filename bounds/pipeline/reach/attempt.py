@@ -77,7 +77,7 @@ LEAST_GAIN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """Data that all attempts on an instance share.
+    """Data of an instance that all attempts to refute thresholds share.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ class Attempt:
         return self.is_refuted
 
     def backward(self, branchings: int, stages: int = 1) -> bool:
-        """Do the same from the last stage on."""
+        """Take steps from the last stage on; return whether the threshold is refuted."""
         k, settings = self._context.instance.k, self._context.settings
         for reached in range(1, k + 1):
             for length, most in _steps_to(reached, k, branchings, stages, settings):

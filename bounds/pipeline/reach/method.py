@@ -1,4 +1,4 @@
-"""`reach`: how far the first s stages can get, for s = 1 to k, with more and more effort.
+"""`reach`: refutes thresholds by bounds on the first s stages, s = 1 to k, with rising effort.
 
 Thresholds between what has been refuted and the cost of the best partition are tried. At each, an
 attempt is made to refute it, and another to meet it stage by stage. Both may fail. Such a threshold
@@ -22,7 +22,7 @@ from boundmark.problems.pipeline import PipelineInstance
 
 
 class Round(NamedTuple):
-    """How much effort goes into a threshold in one round.
+    """Settings of one round: how much effort goes into a threshold.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ def least_rests(
 
 
 def total(parts: Sequence[Part], duration: Durations) -> int:
-    """Return the least that the parts add up to."""
+    """Return the least total of the parts over all choices of devices."""
     return min(
         parts[0].least[0, target] + rest
         for target, rest in enumerate(least_rests(parts, duration)[0])

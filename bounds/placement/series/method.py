@@ -144,7 +144,7 @@ class ClosingIn:
 
     @property
     def sees_all(self) -> bool:
-        """Whether the chain and its modules leave nothing out, and memory is no limit.
+        """Whether the chain and its modules contain all operators, and memory limits nothing.
 
         If so, no other bound says more than what modules can prove.
         """

@@ -115,7 +115,7 @@ class Part:
         ends: Pair,
         shared: Shared,
     ) -> "Part":
-        """Return an interval with the bounds by paths, or what is known of the same module."""
+        """Return an interval with its bounds by paths, or with those known of the same module."""
         first, last = ends
         body = network.inside(first, last)
         module = room = key = None
@@ -146,12 +146,12 @@ class Part:
 
     @property
     def by_paths(self) -> dict[Pair, int]:
-        """What paths prove of them."""
+        """The ticks of each pair of devices that paths alone prove."""
         return self.known.by_paths
 
     @property
     def proofs(self) -> dict[Pair, Proof]:
-        """Proofs of what is more than paths prove."""
+        """The proofs of ticks beyond those that paths prove."""
         return self.known.proofs
 
     @property
@@ -209,7 +209,7 @@ class Part:
         return outcome, int(self.room.count[0])
 
     def record(self, pair: Pair, proof: Proof) -> None:
-        """Note what a proof says of a pair of devices, and of all pairs like it."""
+        """Store the ticks that a proof proves for a pair of devices and for all pairs like it."""
         for other in self.all_like(pair):
             weights = proof.weights
             if weights and other != pair:
@@ -219,7 +219,7 @@ class Part:
             self.proofs[other] = replace(proof, weights=weights)
 
     def forget(self, pair: Pair) -> None:
-        """Go back to what paths prove of a pair of devices, and of all pairs like it."""
+        """Reset a pair of devices, and all pairs like it, to the ticks that paths prove."""
         for other in self.all_like(pair):
             self.least[other] = self.by_paths[other]
             self.proofs.pop(other, None)

@@ -119,12 +119,12 @@ def sliced(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) 
 
 
 def transposed_b(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
-    """Return that weights are stored as rows of outputs."""
+    """Return the attribute for weights that are stored as rows of outputs."""
     return {"transB": 1}
 
 
 def equation(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
-    """Return how a sum of products is written."""
+    """Return the equation of a sum of products."""
     return {"equation": arguments["equation"]}
 
 

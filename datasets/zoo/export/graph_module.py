@@ -1,4 +1,4 @@
-"""From what `torch.export` records to a computation graph; nothing here needs torch itself."""
+"""Convert a program that `torch.export` recorded into a computation graph, without torch."""
 
 import operator
 from collections import Counter

@@ -98,7 +98,7 @@ class _Wrapped(torch.nn.Module):
 
 
 def exported(recipe: Recipe) -> Exported:
-    """Record what the module of a recipe runs for its inputs, with nothing written in place."""
+    """Record a recipe's module on its inputs, as a program without in-place writes."""
     with torch.no_grad():
         module = _on_meta(recipe.module).to(recipe.dtype).eval()
         module.requires_grad_(recipe.is_training)
@@ -128,7 +128,7 @@ def _on_meta(make: Callable[[], torch.nn.Module]) -> torch.nn.Module:
 
 @dataclass(frozen=True)
 class TrainingProgram:
-    """A recorded step of training, with what `graph_module.to_graph` asks of a program.
+    """A recorded step of training, with the interface that `graph_module.to_graph` reads.
 
     Attributes
     ----------

@@ -88,7 +88,7 @@ class Checkpoint:
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
-    """Read what `Checkpoint.save` wrote.
+    """Read a checkpoint that `Checkpoint.save` wrote.
 
     Raises
     ------

@@ -22,7 +22,7 @@ POSITION_WIDTH = 16
 
 @dataclass(frozen=True)
 class FeatureChoice:
-    """Which features nodes have: a switch for each ablation of [HSDAG24], Table 3, and one more.
+    """Switches for features of nodes: one per ablation of [HSDAG24], Table 3, and one more.
 
     Attributes
     ----------

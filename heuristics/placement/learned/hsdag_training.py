@@ -106,7 +106,7 @@ class Agent:
         return kept, group_of, allowed
 
     def operators(self, chosen: IntArray, group_of: IntArray) -> IntArray:
-        """Return the device of each operator, shape (n,), from those of groups, shape (P,)."""
+        """Return the devices of operators, shape (n,), from those of groups, shape (P,)."""
         return chosen[group_of[: self.sets.nodes]][self.sets.set_of]
 
     def draw(self, logits: Any) -> IntArray:
