@@ -199,7 +199,7 @@ def query_folder(directory: Path, sql: str, on_check: Callable[[Checks], None] =
 def _hint(error: str, tables: Collection[str]) -> str:
     """Return which tables have names like the one that is missing, and how to list all."""
     missing = re.search(r"Table with name (\w+) does not exist", error)
-    near = difflib.get_close_matches(missing[1], tables, MOST_NEAR, 0.5) if missing else []
+    near = difflib.get_close_matches(missing[1], tables, MOST_NEAR, 0.6) if missing else []
     like = f"Tables with such names are {', '.join(near)}. " if near else ""
     return f"{like}SHOW TABLES lists all {len(tables)} tables, DESCRIBE NAME the columns of one."
 
