@@ -1,4 +1,4 @@
-"""Reads untrusted values: integers, lists and objects."""
+"""Reads untrusted values: integers, texts, lists and objects."""
 
 import itertools
 import re
@@ -12,15 +12,15 @@ LONGEST_QUOTE = 40
 
 
 class Rejected(Exception):  # noqa: N818 - it is a verdict
-    """The file does not prove what it claims; the message says why."""
+    """Raised if a file does not prove what it claims; the message says why."""
 
 
 class TooLarge(Rejected):
-    """Checking the file would exceed the limit on time or memory."""
+    """Raised if checking a file would exceed the limit on time or memory."""
 
 
 class CheckFailed(Rejected):
-    """The checker itself failed: an error to be reported, which says nothing about the file."""
+    """Raised if the checker itself fails, which says nothing about the file."""
 
 
 def quoted(value: Any) -> str:

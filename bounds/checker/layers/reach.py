@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 class Rest:
-    """What the first layers cost at least, if every device of a type costs its price more.
+    """Lower bounds on the cost of the first layers, if each device costs its type's price more.
 
     Attributes
     ----------

@@ -314,7 +314,7 @@ class Sets:
                 partial.excess += taken
 
     def least_cost(self, partial: Partial) -> int:
-        """Return what every set with these nodes costs at least."""
+        """Return a lower bound on the cost of every set with these nodes."""
         return partial.work + partial.cut + max(0, partial.load - self.cache)
 
     def may_exceed(self, partial: Partial, flow: Flow) -> bool:

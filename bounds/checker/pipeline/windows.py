@@ -20,7 +20,7 @@ Order = list[tuple[int, list[int]]]
 
 
 class Root(NamedTuple):
-    """Facts about all partitions whose stages cost at most a threshold.
+    """Shares and windows of nodes in all partitions whose stages cost at most a threshold.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Tells which devices are alike: exchanging two of them changes nothing about an instance.
+"""Finds devices that are alike: exchanging two of them leaves the instance the same.
 
 Then it changes nothing about a module of it either, and every schedule with the two exchanged is a
 schedule as long as before. So a search need not try both where neither is in use, and what it
@@ -18,7 +18,7 @@ Pair = tuple[int, int]
 
 
 def alike_devices(instance: Instance, duration: Sequence[Sequence[int]]) -> list[int]:
-    """Return, for each device, the first one that it is like.
+    """Return, for each device, the first device that is like it.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def first_pair(module: Module, pair: Pair, has_first: bool, has_last: bool) -> P
 
 
 def module_key(module: Module) -> tuple[object, ...]:
-    """Return what tells a module from others: two with the same key have the same schedules."""
+    """Return a key of a module: modules with the same key have the same schedules."""
     names: dict[int, int] = {-1: -1}
     tensor = tuple(names.setdefault(int(name), len(names)) for name in module.tensor)
     spend(len(module.ticks) + len(module.duration) + len(module.waits))

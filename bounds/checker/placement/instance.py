@@ -125,7 +125,7 @@ def _check_costs(instance: Instance) -> None:
 
 
 def least_memory(instance: Instance) -> list[tuple[int, int]]:
-    """Return what each operator needs of its device: at all, and while it runs for some time.
+    """Return the least memory of each operator: held all the time, and while it runs.
 
     While it runs, the tensors that it reads and those that it writes are live there.
     """

@@ -1,4 +1,4 @@
-"""Checks critical-path, and what loads prove of an interval.
+"""Checks the kind critical-path, and the bounds that loads prove for an interval.
 
 An interval is what lies between the end of its first operator and the start of its last one; either
 may be missing, for the begin and the end of the schedule. See the package for the argument.
@@ -31,7 +31,7 @@ def ends(network: Network, value: dict[str, Any]) -> tuple[int, int]:
 
 
 def by_loads(network: Network, first: int, last: int, body: list[int], rows: Any) -> Jump:
-    """Return the least ticks of an interval that its rows and the longest paths prove."""
+    """Return a lower bound on an interval's ticks, from its rows and the longest paths."""
     devices = network.devices
     sources, targets = (1 if v == OUTSIDE else devices for v in (first, last))
     hold(NUMBER_BYTES * len(body) * devices * (2 * sources + targets))

@@ -1,4 +1,4 @@
-"""The data of a module's search: plain sequences of integers, so that the search compiles.
+"""The data of a module's search, in plain sequences of integers, so that it can be compiled.
 
 Entry (v, d) of a table of operators and devices is at ``v * devices + d``. Sets of devices are
 bits.

@@ -167,7 +167,7 @@ def is_overloaded(module: Module, room: Scratch, threshold: int) -> bool:
 
 
 def one_of_each(module: Module, room: Scratch, left: int) -> int:
-    """Return a set of devices, less those for which another one stands.
+    """Return a set of devices with one representative of each group of devices that are alike.
 
     Two devices that are alike, and are allowed for the same operators, can be exchanged in every
     schedule of the branch. Whoever tries one of them knows of the other.

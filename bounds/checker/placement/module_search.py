@@ -167,7 +167,7 @@ def conflict(room: Scratch) -> int:
 
 
 def order(module: Module, room: Scratch, threshold: int, limit: int) -> int:
-    """Search all orders, given the devices; return what came of it."""
+    """Search all orders of items, given the devices; return the outcome."""
     list_items(module, room)
     trailed = 0
     while True:

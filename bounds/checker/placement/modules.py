@@ -83,7 +83,7 @@ def module_of(
 
 
 def scratch_for(module: Module, numbers: Callable[[int], Numbers]) -> Scratch:
-    """Return room for a search; `numbers` makes a sequence of zeros."""
+    """Return the arrays that a search writes to; `numbers` makes a sequence of zeros."""
     sizes = scratch_sizes(module.operators, module.devices, len(module.source))
     hold(NUMBER_BYTES * sum(sizes))
     spend(sum(sizes) // 16)

@@ -66,13 +66,13 @@ class Network:
         self._alike: list[int] | None = None
 
     def alike(self, instance: Instance) -> list[int]:
-        """Return, for each device, the first one that it is like."""
+        """Return, for each device, the first device that is like it."""
         if self._alike is None:
             self._alike = alike_devices(instance, self.duration)
         return self._alike
 
     def add(self, jump: Jump) -> None:
-        """Use a jump in whatever is computed from now on."""
+        """Add a jump, which all later computations use."""
         self.jumps_to.setdefault(jump.last, []).append(jump)
         self.jumps_from.setdefault(jump.first, []).append(jump)
 

@@ -1,4 +1,4 @@
-"""Computes what memory leaves of an operator's plans: widths of parts, and numbers of devices."""
+"""Computes which widths of parts and numbers of devices memory allows an operator."""
 
 from ..budget import hold, spend
 from .instance import Edge, Instance
@@ -6,7 +6,7 @@ from .needs import Needs
 
 
 class Room:
-    """How much of an operator devices have memory for, while it runs.
+    """How wide an operator's parts may be on devices, by the memory that is free while it runs.
 
     While a device computes a part of width w, it holds the part's parameters and output, and what
     the part needs of each tensor, computed there or received. Of a tensor sliced in the same

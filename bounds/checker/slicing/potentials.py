@@ -15,7 +15,7 @@ def slice_potentials(instance: Instance, payload: Any) -> int:
 
 
 def slice_memory(instance: Instance, payload: Any) -> int:
-    """Return the same over the classes and the numbers of devices that memory allows."""
+    """Return that sum over the classes and the numbers of devices that memory allows."""
     return _sum(instance, payload, with_memory=True)
 
 

@@ -142,7 +142,7 @@ class Operator:
         self._slowest = speeds[-1] if speeds else 0
 
     def is_possible(self, own: Class) -> bool:
-        """Whether memory allows a plan whose width is in a class, as far as is known."""
+        """Whether memory may allow a plan whose width is in a class."""
         if self._room is None:
             return self._fits
         low, high = own
@@ -313,7 +313,7 @@ def _smallest_apart(ticks: Sum, added: list[list[int]]) -> int:
 def operators(
     instance: Instance, classes: list[list[Class]], *, with_memory: bool = False
 ) -> list[Operator]:
-    """Return all operators, with what memory leaves of their plans if that counts."""
+    """Return all operators, restricted to the plans that memory allows if that counts."""
     needed = sum(instance.length[edge.consumer] for edge in instance.edges)
     hold(200 * sum(map(len, classes)) + INDEX_BYTES * needed)
     waiting = waiting_bytes(instance) if with_memory else [None] * len(instance.length)
