@@ -140,7 +140,7 @@ def load(member: str) -> BlockLayout:
 DATASET = Dataset(
     name="tessel-models",
     source=BlockLayout,
-    summary="Layouts of GPT, mT5 and Flava made from the zoo as [TESSEL24] places and sizes them.",
+    summary="Layouts of the zoo's GPT, mT5 and Flava, placed and sized as in [TESSEL24].",
     members=members,
     load=load,
 )

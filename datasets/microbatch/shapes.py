@@ -66,7 +66,7 @@ def load(member: str) -> BlockLayout:
 DATASET = Dataset(
     name="shapes",
     source=BlockLayout,
-    summary="Layouts with the shapes of [TESSEL24], any number of devices and costs.",
+    summary="Layouts with the shapes of [TESSEL24], for any number of devices and any costs.",
     members=members,
     load=load,
 )

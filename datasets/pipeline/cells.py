@@ -115,7 +115,7 @@ DATASET = Dataset(
     source=PipelineGraph,
     summary=(
         "NASNet-A (Zoph et al., CVPR 2018) and Inception-v3 (Szegedy et al., CVPR 2016), "
-        "308 to 1,235 operators, with drawn costs; any seed loads."
+        "308 to 1,235 operators, with random costs; any seed works."
     ),
     members=members,
     load=load,

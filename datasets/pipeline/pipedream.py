@@ -45,7 +45,7 @@ def load(member: str) -> PipelineGraph:
 DATASET = Dataset(
     name="pipedream",
     source=PipelineGraph,
-    summary="Seven models as measured by PipeDream's profiler; files not included.",
+    summary="Seven models measured by PipeDream's profiler; the files are not included.",
     members=lambda: MEMBERS,
     load=load,
 )

@@ -50,7 +50,7 @@ def load(member: str) -> PipelineGraph:
 DATASET = Dataset(
     name=COLLECTION,
     source=PipelineGraph,
-    summary="REGAL's synthetic graphs as published ([REGAL20]); files not included.",
+    summary="REGAL's published synthetic graphs ([REGAL20]); the files are not included.",
     members=members,
     load=load,
 )

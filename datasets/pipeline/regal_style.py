@@ -168,7 +168,7 @@ DATASET = Dataset(
     source=PipelineGraph,
     summary=(
         "Random graphs of 50 to 200 nodes in the style of REGAL's synthetic set "
-        "([REGAL20]; [MTPP24], Appendix C.2); any seed loads."
+        "([REGAL20]; [MTPP24], Appendix C.2); any seed works."
     ),
     members=members,
     load=load,

@@ -46,7 +46,7 @@ def load(member: str) -> PlacementGraph:
 DATASET = Dataset(
     name="moirai",
     source=PlacementGraph,
-    summary="Two samples published with Moirai, costs included; files not included.",
+    summary="Two samples published with Moirai, with costs; the files are not included.",
     members=lambda: tuple(FILES),
     load=load,
 )

@@ -84,7 +84,7 @@ def _content(member: str, expected: str) -> bytes:
 DATASET = Dataset(
     name="zoo",
     source=ComputationGraph,
-    summary="Vision, language, speech and science models that papers use, from torch.",
+    summary="Vision, language, speech and science models used in papers, exported from torch.",
     members=lambda: tuple(index()),
     load=load,
     about=about,

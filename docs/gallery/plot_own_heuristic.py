@@ -1,9 +1,9 @@
 """
-A heuristic of your own beside the methods
-==========================================
+Compare your own heuristic with registered methods
+==================================================
 
-A function from an instance to a solution is enough. It is run, verified and compared like any
-method.
+The heuristic is a function from an instance to a solution. Its solutions are verified and compared
+like those of any method.
 """
 
 import matplotlib.pyplot as plt

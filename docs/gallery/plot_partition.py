@@ -1,8 +1,8 @@
 """
-A partition, and how far from optimal it is
-===========================================
+Partition a model, and prove how far from optimal it is
+=======================================================
 
-Cut SqueezeNet into four stages, and draw what each stage costs.
+SqueezeNet is partitioned into four stages; the plot shows the cost of each stage.
 """
 
 import matplotlib.pyplot as plt
@@ -16,9 +16,9 @@ fig, ax = plt.subplots(layout="constrained")
 answer.plot(ax)
 
 # %%
-# The proof is checked again without any solver:
+# The checker verifies the proof without any solver:
 print(answer.certificate.check())
 
 # %%
-# Every operator's stage, by name:
+# The stage of each operator, by name:
 answer.solution.head()
