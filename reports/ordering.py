@@ -146,9 +146,9 @@ def order_timelines(instance: OrderingInstance, best: ExecutionOrder) -> list[di
 NOTES = (
     "Default: memory of the model file's own order, in bytes; its peak, or the sum over all "
     "operators. Other columns: how much less each method's best verified order takes, in percent "
-    "of it; negative if it takes more.",
-    "At most: what an order at the certified bound would save; no order saves more. Bold: as much "
-    "as that, so that the order is proven optimal.",
+    "of the default; negative if it takes more.",
+    "At most: the saving of an order at the certified bound; no order saves more. Bold: this "
+    "saving is reached, so the order is proven optimal.",
     "Mean: arithmetic, over the instances for which the method has an order; the paper states such "
     "a mean over its models.",
 )
@@ -214,7 +214,7 @@ def _percent(value: Any) -> str:
 
 MEANING = (
     "Memory while each operator runs, in the default order and in the best verified one; dotted "
-    "lines are at the peaks. Drawn are the models in which most is saved, one instance each."
+    "lines are at the peaks. The models with the largest savings are drawn, one instance each."
 )
 
 

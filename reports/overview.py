@@ -32,7 +32,7 @@ def summary(folder: FolderResults, headlines: Sequence[str]) -> str:
     ended = f"{count(failed, 'task')} did not end ok." if failed else "Every task ended ok."
     if unsupported:
         ended = f"{count(failed, 'task') if failed else 'No task'} failed; the methods of "
-        ended += f"{count(unsupported, 'task')} do not support the instance, or cannot here."
+        ended += f"{count(unsupported, 'task')} do not support the instance, or cannot run here."
     return " ".join(text for text in (_known(folder), *headlines, ended) if text)
 
 
@@ -160,7 +160,7 @@ def _left_out(folder: FolderResults) -> list[str]:
         )
     if notes.assumptions:
         texts = [f"{name}: {'; '.join(texts)}" for name, texts in notes.assumptions.items()]
-        found.append(f"Taken for granted of models: {_some(texts)}.")
+        found.append(f"Assumed about models: {_some(texts)}.")
     return found
 
 
@@ -180,8 +180,8 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
     certified, record = folder.certified, folder.environment
     found = [
         *_left_out(folder),
-        "A gap bounds the distance from the optimum: the solution may be better, or the bound "
-        "weaker, than it suggests.",
+        "A gap is an upper limit of the distance from the optimum: the solution may be closer to "
+        "it.",
         "Costs and bounds count if their documents are in the folder, unchanged, about the same "
         f"instance and with the same value. {_seen(folder)} boundmark verify checks all documents "
         "and rows. Times and memory are as measured.",
@@ -195,7 +195,7 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
             f"{first['column']} of task {first['task_id']} ({first['method']}): {first['reason']}."
         )
     if record is None:
-        found.append("environment.json is missing: nothing is known of machine and software.")
+        found.append("environment.json is missing: machine and software are unknown.")
     elif record.get("dirty"):
         found.append("The code had changes that are in no commit, so the run cannot be repeated.")
     records = folder.tasks["environment_sha256"].nunique()
@@ -207,10 +207,12 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
     for column, what in (("objective", "verified solution"), ("bound", "certified bound")):
         missing = int(certified[column].isna().sum())
         if missing:
-            found.append(f"{count(missing, 'instance')} without {what}, in no mean that needs it.")
+            found.append(
+                f"{count(missing, 'instance')} without {what}, left out of means that need it."
+            )
     if certified["claimed"].notna().any():
         found.append(
-            "Claimed bounds are what solvers report without a certificate; they enter no gap."
+            "Claimed bounds are reported by solvers without a certificate; they enter no gap."
         )
     wrong = len(contradicted_claims)
     if wrong:
@@ -220,7 +222,7 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
 
 def _seen(folder: FolderResults) -> str:
     if folder.checks is None:
-        return "What the documents prove was checked when they were stored, and not again;"
+        return "Documents were checked when they were stored, and not again;"
     return (
         "The checker has seen the documents with the best cost and the best bound of each "
         "instance; others, with worse ones, were checked when they were stored, and not again;"
@@ -233,8 +235,8 @@ def definitions() -> Section:
         "Definitions",
         paragraphs=(
             "UB: cost of a solution that an independent checker evaluated. LB: lower bound whose "
-            "certificate the checker accepted in exact integer arithmetic. Claimed bound: "
-            "what a solver reports in floating point without a certificate, never mixed with "
+            "certificate the checker accepted in exact integer arithmetic. Claimed bound: a bound "
+            "that a solver reports in floating point without a certificate, never mixed with "
             "certified ones. Costs are in ticks, the integer time unit of the instance.",
             "Gap: UB/LB - 1. Means of ratios are geometric: GM(UB/LB) - 1 is the mean gap. Times "
             "are averaged geometrically with a shift of 1 s. Seeds are averaged within an "

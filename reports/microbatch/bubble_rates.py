@@ -130,11 +130,11 @@ def draw_bubble_rate_by_repetend(data: pd.DataFrame, axes: "Axes") -> None:
 
 
 NOTES = (
-    "From the verified period or makespan, seeds averaged; the form of Lin et al., Tessel (HPCA "
-    "2024), Table II. The smallest of each row is marked. A cell is one instance; n: instances of "
-    "a group.",
+    "Computed from the verified period or makespan, averaged over seeds, in the form of Lin et "
+    "al., Tessel (HPCA 2024), Table II. The smallest value of each row is marked. A cell is one "
+    "instance; n: instances of a group.",
     f"×: the method does not support the layout. {MISSING}: it found no schedule, and its status "
-    "stands beside. What a task found before it failed counts.",
+    "is beside. Schedules found before a failure count.",
 )
 
 

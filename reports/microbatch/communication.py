@@ -115,10 +115,10 @@ def draw_communication(data: pd.DataFrame, axes: "Axes") -> None:
 
 
 NOTES = (
-    "Simulated, not measured: the instruction lists of the schedules drawn below, with the order "
-    "of blocks as scheduled. Cells: makespan over the makespan without transfers. Blocking: both "
-    "devices wait until a transfer is over; non-blocking: it runs beside their blocks. Every "
-    "result takes equally long to each device that needs it.",
+    "Simulated, not measured, from the instruction lists of the schedules drawn below, which keep "
+    "the order of blocks. Cells: makespan over the makespan without transfers. Blocking: both "
+    "devices wait until a transfer is over; non-blocking: it runs beside their blocks. A result "
+    "takes equally long to each device that needs it.",
     "Speed-up: blocking over non-blocking; its mean is geometric, over the n layouts. A layout "
     "whose schedule is not stored is left out.",
 )
@@ -150,7 +150,7 @@ def communication_section(results: ProblemResults, tables: Tables) -> Section | 
         "communication",
         "Blocking and non-blocking communication",
         "Simulated makespan of the best schedule of a layout over that without transfers; each "
-        "transfer takes that part of the shortest block.",
+        "transfer takes the given part of the shortest block's time.",
         simulated,
         draw_communication,
         Panels("transfer", lambda transfer: f"transfer: {Fraction(transfer)}"),

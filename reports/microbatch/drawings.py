@@ -126,8 +126,8 @@ def _draw_numbers(data: pd.DataFrame, axes: "Axes", length: int) -> None:
 
 MEANING = (
     "The best verified schedule of an instance: one row per device, the number of the micro-batch "
-    "in each block, and red bars around one period on each device. Where the number of "
-    "micro-batches is open, two repetitions more than the least are drawn."
+    "in each block, and red bars around one period on each device. If the number of micro-batches "
+    "is open, two repetitions more than the minimum are drawn."
 )
 
 
@@ -147,8 +147,8 @@ def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
     text = MEANING
     if left_out:
         text += (
-            f" Not drawn: {count(left_out, 'schedule')} of other instances. Each layout is drawn "
-            "with the least memory that allows its smallest bubble rate."
+            f" Not drawn: {count(left_out, 'schedule')}  of further instances. Each layout is "
+            "drawn with the least memory that allows its smallest bubble rate."
         )
     return Section("Schedules", plots=tuple(plots), paragraphs=(text,))
 

@@ -113,9 +113,9 @@ def best_schedules(schedules: pd.DataFrame, certified: pd.DataFrame) -> pd.DataF
 OBJECTIVES = ((True, "period"), (False, "makespan"))
 
 NOTES = (
-    "Best: shortest verified period, or makespan where a number of micro-batches is given, in "
-    "ticks. Bound: the best certified one; claimed: the largest on a solver's word, which enters "
-    "no gap. Gap: best/bound - 1; optimal where the certified bound is reached.",
+    "Best: shortest verified period, or makespan if the number of micro-batches is given, in "
+    "ticks. Bound: the best certified bound; claimed: the largest that a solver claims, which "
+    "enters no gap. Gap: best/bound - 1; optimal if both are equal.",
     "Bubble: bubble rate, the share of time during which devices idle, averaged over devices: in "
     "the steady state if the period counts, until the makespan otherwise. NR: number of "
     "micro-batches that take part in a repetition. Of several methods with the same value, the "

@@ -96,9 +96,9 @@ MOST_NODES, MOST_DRAWINGS = 250, 6
 USUAL_STAGES = 4
 
 MEANING = (
-    "Best verified partitions: producers left of consumers, one colour and mark per stage, with "
-    "the stage's cost in ticks: work, tensors that enter and leave, and overflow. Drawn are the "
-    f"largest graphs of at most {MOST_NODES} nodes, with about {USUAL_STAGES} stages."
+    "Best verified partitions: producers are left of consumers; each stage has a colour and a "
+    "mark, and a cost in ticks for work, tensors that enter and leave, and overflow. The drawings "
+    f"show the largest graphs of at most {MOST_NODES} nodes, with about {USUAL_STAGES} stages."
 )
 
 

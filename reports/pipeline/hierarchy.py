@@ -140,15 +140,15 @@ def _best(tasks: pd.DataFrame, level: Level, column: str) -> "pd.Series[float]":
 
 
 NOTES = (
-    "Cells: geometric mean of bound over cost, the cost being that of the best solution that BRKGA "
-    "found, as in Archer et al. (ICML 2024), Tables 1 and 3. n: instances that have a simple bound "
-    "and a cost.",
-    "A level counts with the best bound up to it. Simple: the better of max work and mean work, "
-    "certified. Programs: what solvers claim in floating point within the time limit, without a "
-    "certificate; of several solvers, the best. The small number says on how many of n a program "
-    "itself has a claim; elsewhere the level before it stands for it.",
-    "Beneath: the best bound that the checker accepted, and the best verified solution, over the "
-    "same cost. The bound over that solution is the second last row divided by the last.",
+    "Cells: geometric mean of the bound over the cost of the best solution that BRKGA found, as "
+    "in Archer et al. (ICML 2024), Tables 1 and 3. n: instances that have a simple bound and a "
+    "cost.",
+    "Each level shows the best bound up to it. Simple: the larger of max work and mean work, "
+    "certified. Programs: bounds that solvers claim in floating point within the time limit, "
+    "without a certificate; of several solvers, the best. The small number says on how many of n "
+    "instances the program itself claims a bound; on others, the previous level counts.",
+    "Last rows: the best bound that the checker accepted, and the best verified solution, over "
+    "the same cost. Dividing the former by the latter gives the bound over the best solution.",
 )
 
 
@@ -182,7 +182,10 @@ def _page_table(results: ProblemResults, table: pd.DataFrame) -> Table:
     ]
     costs = normalisers(results.tasks, results.certified)["is_genetic"]
     others = int((~costs).sum())
-    fallback = f"On {others} of {len(costs)} instances BRKGA has none: the best of all."
+    fallback = (
+        f"On {others} of {len(costs)} instances, BRKGA found none, and the best solution of all "
+        "methods counts."
+    )
     notes = [*NOTES, *([fallback] if others else [])]
     return page_table("Bounds of the hierarchy over the solution of BRKGA", columns, parts, notes)
 
@@ -265,9 +268,9 @@ def _over_time(results: ProblemResults) -> Plot:
     return Plot(
         "bounds_over_time",
         "Bounds over time",
-        "Geometric mean, over the instances that a method ran on, of its best bound until then "
-        "over BRKGA's cost, from the simple bound on. Programs claim, certify is checked. For the "
-        "first, the middle and the last number of stages.",
+        "Best bound so far over BRKGA's cost, starting from the simple bound: geometric mean over "
+        "the instances that a method ran on. Bounds of programs are claimed, those of certify are "
+        "checked. Shown for the smallest, the middle and the largest number of stages.",
         data,
         partial(draw_bounds_over_time, looks=looks_of(natural_order(data["method"]))),
         _panels(results),
@@ -286,8 +289,8 @@ def _times(results: ProblemResults) -> Plot:
     return Plot(
         "program_times",
         "Time of SliceGraph and of the programs against size",
-        "As Archer et al. (ICML 2024), Figure 4: a mark per task, filled if it ended ok. Programs "
-        "that are not solved stand at the time limit.",
+        "In the form of Archer et al. (ICML 2024), Figure 4: one mark per task, filled if it "
+        "ended ok. Unsolved programs are at the time limit.",
         runtime_scatter_data(chosen, results.grouping.column),
         draw,
         _panels(results),

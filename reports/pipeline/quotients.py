@@ -37,9 +37,9 @@ DEFINITION = (
 )
 
 PAPER_FORM = (
-    "Quotients over a simple lower bound, as Archer et al. (ICML 2024) print them in Table 2, for "
-    "comparison with the literature. They are no distances from the optimum: that bound may be far "
-    "below it, and solutions that are proven optimal can have quotients of 5."
+    "Costs over a simple lower bound, as in Table 2 of Archer et al. (ICML 2024), for comparison "
+    "with the literature. These quotients do not show the distance from the optimum, which may be "
+    "far above that bound: solutions that are proven optimal can have quotients of 5."
 )
 
 

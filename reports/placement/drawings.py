@@ -125,8 +125,8 @@ MOST_DRAWINGS = 12
 
 MEANING = (
     "The best verified placement of an instance: for each device that is in use, the operators "
-    "that it runs, and below them the tensors that it sends and receives. Devices have their "
-    "numbers in the cluster, from 0 up."
+    "that it runs, and below them the tensors that it sends and receives. Devices are numbered as "
+    "in the cluster, from 0."
 )
 
 
@@ -154,7 +154,7 @@ def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
         return None
     text = MEANING
     if single:
-        text += f" Of {count(single, 'instance')} the best placement is on one device."
+        text += f"  The best placement of {count(single, 'instance')} is on one device."
     if left_out:
         text += f" Not drawn: {count(left_out, 'placement')} of further instances."
     return Section("Placements", plots=tuple(plots), paragraphs=(text,))

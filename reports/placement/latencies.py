@@ -139,8 +139,8 @@ def latency_section(results: ProblemResults, tables: Tables) -> Section | None:
         lambda part: Cell(f"{geometric_mean(part['speedup']):.3f}"),
         (
             f"Makespan of the first of {', '.join(BASES)} that found a placement of the original "
-            "graph over the method's, means over seeds. The small number is how far the makespan "
-            "is above the best certified lower bound of the same graph, fused or not. –: no "
+            "graph over the method's, means over seeds. The small number is the gap of the "
+            "makespan to the best certified lower bound of the same graph, fused or not. –: no "
             "placement.",
             "The last row has geometric means over the models for which the method found a "
             "placement.",
@@ -162,7 +162,7 @@ def time_section(results: ProblemResults, tables: Tables) -> Section | None:
         (
             "Wall-clock seconds of the whole task, without verification; solvers and kernels are "
             "loaded before. Searches and exact methods use the time limit unless they prove their "
-            "placement optimal. Means: geometric, of at least a millisecond each.",
+            "placement optimal. Means are geometric; times below a millisecond count as one.",
         ),
     )
     return Section("Placement generation time", (table,))
@@ -205,9 +205,10 @@ def fusion_section(results: ProblemResults, tables: Tables) -> Section | None:
             for key, part in _scenarios(fusion)
         ],
         (
-            "Makespan and seconds: of the fused graph over those of the original one, geometric "
-            "means over the methods that found a placement of both. Table IV: operators after "
-            "coarsening in [MOIRAI24], as a share of those before, of which its exporter has more.",
+            "Makespan and seconds: those of the fused graph over those of the original one, "
+            "geometric means over the methods that placed both. Table IV: operators after "
+            "coarsening in [MOIRAI24], as a share of those before; its exporter writes more "
+            "operators than ours.",
         ),
     )
     return Section("Fusion", (table,))

@@ -184,10 +184,10 @@ def learned_section(results: ProblemResults, tables: Tables) -> Section | None:
         PAGE_COLUMNS,
         groups,
         (
-            "Makespan: median over seeds, in millions of ticks, which is milliseconds where a tick "
-            "is a nanosecond; then the least and the most. Speedup: 1 - makespan / that of "
+            "Makespan: median over seeds in millions of ticks (milliseconds if a tick is a "
+            "nanosecond), then the least and the most. Speedup: 1 - makespan / makespan with "
             "everything on the first device. Gap: to the best certified lower bound. Seconds: "
-            "median, of the whole task.",
+            "median, for the whole task.",
         ),
     )
     sentences = tuple(_sentence(row) for _, row in matches(found).iterrows())
@@ -223,8 +223,8 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
     plot = Plot(
         "learning_curves",
         "Makespan over evaluations",
-        "Best makespan after so many placements were tried: median over seeds, and a band from the "
-        "least to the most. Each number of evaluations is a run of its own.",
+        "Best makespan by number of placements tried: median over seeds, and a band from the "
+        "least to the most. Each number of evaluations is a separate run.",
         curves.assign(model=_panels(curves)),
         draw_curves,
         Panels("model", str, has_common_x=True),
@@ -244,7 +244,7 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
             rows.append((Cell(str(method)), *cells))
         groups.append(Group((Cell(_model(key)),), tuple(rows)))
     table = Table(
-        "Makespan after so many evaluations",
+        "Makespan by number of evaluations",
         ("method", *(f"{n:,}" for n in limits)),
         tuple(groups),
         ("Median over seeds in millions of ticks. The small number is the certified gap (%).",),
@@ -283,11 +283,11 @@ def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
 def _sentence(row: "pd.Series[Any]") -> str:
     """Return a sentence on the best learned placement of a model, and on other methods."""
     learned = (
-        f"{row['instance']}: of what is learned, {row['method']} is best, "
+        f"{row['instance']}: the best learned placement is by {row['method']}, "
         f"{row['makespan'] / MILLION:.3f} after {seconds(row['seconds'])} s"
     )
     if row["other"] is None or pd.isna(row["other"]):
-        return f"{learned}; no method of this run that does not learn is as good."
+        return f"{learned}; no method without learning is as good in this run."
     return (
         f"{learned}; {row['other']}, which does not learn, has "
         f"{row['other_makespan'] / MILLION:.3f} after {seconds(row['other_seconds'])} s."

@@ -27,26 +27,26 @@ TITLES = {
     "bounds": "How far are bounds from optimal, at most?",
 }
 REFERENCES = {
-    "solutions": 'the best certified bound of the instance, and of "to best" the best verified '
-    "solution of all methods",
-    "bounds": 'the best verified solution of the instance, and of "to best" the best certified '
-    "bound of all methods",
+    "solutions": "the best certified bound of the instance; to best: that to the best "
+    "verified solution of all methods",
+    "bounds": "the best verified solution of the instance; to best: that to the best "
+    "certified bound of all methods",
 }
 GAP_NOTES = (
-    "The first rows compare methods on equal terms: over the instances that all of them were "
-    "given. A method that was given fewer stands below, over its own instances; best above: the "
-    "smallest gap of the methods above on the same instances. n: instances on which all methods "
-    "of the comparison delivered, without methods that never did; the small number: on how many "
-    "of the comparison's instances the method itself delivered.",
+    "The first rows compare methods on equal terms, over the instances that all of them were "
+    "given. Methods that were given fewer follow, each over its own instances; best above: the "
+    "smallest gap of the first methods on the same instances. n: instances on which all methods "
+    "of the comparison delivered a result, ignoring methods that never did; the small number: "
+    "instances on which the method itself did.",
     "Gap: geometric mean of UB/LB, minus 1, over these n instances, with seeds averaged within an "
-    "instance first and a percentile bootstrap interval over instances. Optimal: instances on "
-    "which a seed is proven optimal. Wins and ties: over all instances of the comparison. "
-    "Seconds: geometric mean of wall-clock time, shifted by 1 s, failed tasks with their limit. "
-    "Not ok: tasks that failed.",
+    "instance first, and a percentile bootstrap interval over instances. Optimal: instances on "
+    "which at least one seed is proven optimal. Wins and ties: over all instances of the "
+    "comparison. Seconds: geometric mean of wall-clock time with a shift of 1 s; failed tasks "
+    "count with their limit. Not ok: tasks that failed.",
 )
 CLAIMED_NOTE = (
-    "Claimed: the same gap of what solvers report without a certificate, over the instances on "
-    "which the method claims a bound that no solution contradicts. Claims enter no other number."
+    "Claimed: the same gap for bounds that solvers report without a certificate, over the "
+    "instances on which no solution contradicts the claim. Claims enter no other number."
 )
 
 # Comparisons of one data set on the page; the table that is stored has all.
@@ -106,12 +106,12 @@ def _table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
     together = gaps[gaps["comparison"] == 0]
     n = int(together["instances"].iloc[0])
     groups: list[tuple[str, Iterable[Any], str]] = [
-        (f"given all of {count(n, 'instance')}", rows(_ordered(together, highlight)), "")
+        (f"methods given all {count(n, 'instance')}", rows(_ordered(together, highlight)), "")
     ]
     others = list(_others(gaps, set(together["method"])))
     if others:
-        groups.append(("given fewer", others, ""))
-    notes: tuple[str, ...] = (f"The gap is that to {REFERENCES[role]}.", *GAP_NOTES)
+        groups.append(("methods given fewer", others, ""))
+    notes: tuple[str, ...] = (f"The gap is the distance to {REFERENCES[role]}.", *GAP_NOTES)
     columns: tuple[PageColumn, ...] = GAP_COLUMNS
     if others:
         best = PageColumn("best above (%)", _best_above)
@@ -170,11 +170,12 @@ def _dataset_table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> T
             if len(parts) > 1:
                 heading += f" of {part['members'].iloc[0]}"
             groups.append((heading, rows(_ordered(part, highlight)), dataset))
-    notes: tuple[str, ...] = ("As in the first table, for each set of instances by itself.",)
+    notes: tuple[str, ...] = ("As in the first table, separately for each set of instances.",)
     left_out = int((gaps["comparison"] >= MOST_COMPARISONS).sum())
     if left_out:
         notes += (
-            f"Comparisons over fewer instances ({count(left_out, 'row')}): method_gaps.parquet.",
+            f"Comparisons over fewer instances ({count(left_out, 'row')}) are in "
+            "method_gaps.parquet.",
         )
     return page_table(TITLES[role], GAP_COLUMNS, groups, notes)
 
@@ -225,9 +226,9 @@ def _method_plot(gaps: pd.DataFrame, instance_gaps: pd.DataFrame) -> Plot | None
             return Plot(
                 "gap_by_method",
                 f"Certified gaps of {role}",
-                f"A dot for each of {count(data['instance_sha256'].nunique(), 'instance')}; a bar "
-                "from the first to the third quartile, and a stroke at the median. Beside each "
-                "method its mean time. Left is better, 0 is proven optimal.",
+                f"One dot for each of {count(data['instance_sha256'].nunique(), 'instance')}; the "
+                "bar spans the first to the third quartile, the stroke is the median. Each "
+                "method's mean time is beside its name. Left is better; 0 is proven optimal.",
                 data,
                 draw_method_gaps,
                 height=0.9 + 0.24 * data["method"].nunique(),

@@ -28,13 +28,12 @@ def best_known_section(known: BestKnown, found: BestKnown) -> Section | None:
     better = improvements(known, found)
     cost, bound = ("objective", "objective_known"), ("bound", "bound_known")
     sentences = [
-        "The records come with the package. They state costs and bounds that were verified when "
-        "they were found, with the hashes of solutions and certificates that stay where they were "
-        "found; nothing of them is re-checked here, and they enter no gap.",
-        f"There is a record of the best known cost and bound of "
-        f"{count(better.known, 'instance')} of {len(found):,}.",
-        f"The cost here is the best known one on {_equal(pairs, *cost)} of them, the bound on "
-        f"{_equal(pairs, *bound)}.",
+        "Records of the best known costs and bounds come with the package. They were verified "
+        "when they were found, and name solutions and certificates by hash, without these files. "
+        "So records are not re-checked here, and enter no gap.",
+        f"There are records of {count(better.known, 'instance')} of {len(found):,}.",
+        f"This folder has the best known cost on {_equal(pairs, *cost)} of them, and the best "
+        f"known bound on {_equal(pairs, *bound)}.",
         better.sentence,
     ]
     rows = [row for row in rows_of(pairs) if not _agrees(row)]
@@ -66,8 +65,11 @@ def _table(rows: Sequence[Any]) -> Table:
         PageColumn("best known", lambda row: integer(row.bound_known)),
         PageColumn("found by", _credit, is_text=True),
     )
-    notes = ("Costs and bounds in ticks. The last column credits cost and bound of the record.",)
-    title = "Where results differ from what is best known"
+    notes = (
+        "Costs and bounds are in ticks. The last column names the methods that found the record's "
+        "cost and bound, and the days.",
+    )
+    title = "Results that differ from the best known"
     return page_table(title, columns, [((), rows, "")], notes)
 
 

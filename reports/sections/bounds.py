@@ -11,17 +11,17 @@ from boundmark.reports.tables.by_parameter import BEST
 from boundmark.reports.text import decimal
 
 UPPER = (
-    "Cells: geometric mean of LB/UB, UB being the best verified solution of the instance over all "
-    "methods; 1 is best. n: instances with a UB."
+    "Cells: geometric mean of LB/UB, where UB is the best verified solution of the instance by "
+    "any method; 1 is best. n: instances with a UB."
 )
 CHARGED = (
-    "Failures: what a task reported before it failed counts. Where a method delivered no bound, "
-    "the instance is left out of its mean, and the cell says on how many of n it delivered; a "
-    "bound of 0 counts as none. Not ok: tasks by status."
+    "Failures: results that a task reported before it failed count. If a method delivered no "
+    "bound, the instance is left out of its mean, and the cell says on how many of n it "
+    "delivered; a bound of 0 counts as none. Not ok: tasks by status."
 )
 CLAIMS = (
-    "A claim is what a solver reports in floating point, without a certificate. Claims above a "
-    "verified solution are listed among the failed tasks and left out of the means."
+    "A claim is a bound that a solver reports in floating point, without a certificate. Claims "
+    "above a verified solution are listed among the failed tasks and left out of the means."
 )
 
 

@@ -13,18 +13,19 @@ from boundmark.reports.text import MISSING, count, decimal, integer, natural_ord
 MOST_COMPARISONS = 4
 
 METHOD_NOTES = (
-    "Over instances that all methods of a group treated. PAR10: mean time in seconds, where a task "
-    "that did not end ok with a result counts with ten times its limit (Hutter et al., 2009).",
+    "Over the instances that all methods of a group were given. PAR10: mean time in seconds; a "
+    "task that did not end ok with a result counts with ten times its limit (Hutter et al., 2009).",
     "Integral: mean over the time limit of the gap to the best verified solution, 100 % before "
-    "anything was reported; of solutions (primal) or of certified bounds (dual) (Berthold, 2013).",
-    "Virtual best: takes the best of all methods on every instance. As good: share of instances on "
-    "which the method is, within 0.1 %; alone: instances on which no other is; loss: how much "
-    "worse the virtual best is in the geometric mean without the method (Xu et al., 2012).",
+    "the first report, for solutions (primal) or certified bounds (dual) (Berthold, 2013).",
+    "Virtual best: the best of all methods on each instance. As good: share of instances on which "
+    "the method equals it, within 0.1 %; alone: instances on which no other method does; loss: "
+    "how much worse the virtual best is without the method, in the geometric mean (Xu et al., "
+    "2012).",
 )
 PAIR_NOTES = (
-    "The method with the smallest mean gap against every other, over the instances on which both "
-    "delivered. Better, equal, worse: instances, equal within 0.1 %. Quotient: geometric mean of "
-    "its value over the other's.",
+    "Compares the method with the smallest mean gap with every other one, over the instances on "
+    "which both delivered. Better, equal, worse: numbers of instances; values within 0.1 % are "
+    "equal. Quotient: geometric mean of its value over the other's.",
     "p: two-sided Wilcoxon signed-rank test on the logarithms of the quotients (Wilcoxon, 1945), "
     "corrected for all pairs of methods by Holm (1979). All pairs are in pairs.parquet.",
 )

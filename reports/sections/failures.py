@@ -53,7 +53,7 @@ def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -
             ((), rows_of(part), str(dataset))
             for dataset, part in failures.groupby("dataset", sort=False)
         ],
-        ("What a task reported before it failed counts in all tables.",),
+        ("Results that a task reported before it failed count in all tables.",),
     )
     return Section("Failed tasks", (table, *counted, *wrong))
 
@@ -74,8 +74,9 @@ def _unsupported(tasks: pd.DataFrame) -> Table:
         columns,
         [((), reasons, "")],
         (
-            "No failures: a method does not treat such instances, or cannot here. Reasons "
-            "that differ in numbers only are one; tables/failures.parquet has each task.",
+            "These are no failures: the method does not support such instances, or cannot run "
+            "here. Reasons that differ only in numbers share a row; tables/failures.parquet lists "
+            "each task.",
         ),
     )
 
@@ -114,8 +115,8 @@ def _shortened(text: str) -> str:
 
 
 DRAFT = (
-    "Draft: no document was checked for this page. Costs, bounds and proven optima are what the "
-    "folder states."
+    "Draft: no document was checked for this page. Costs, bounds and proven optima are as stated "
+    "in the folder."
 )
 
 NAMES = {"objective": "cost", "bound_certified": "bound"}

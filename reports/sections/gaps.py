@@ -140,8 +140,8 @@ def draw_gap_distribution(
 
 
 NOTES = (
-    "n: instances. With gap: those that have a verified solution (UB) and a certified lower "
-    "bound (LB) above 0; the means are over these, the others are only counted.",
+    "n: instances. With gap: instances with a verified solution (UB) and a certified lower bound "
+    "(LB) above 0; means are over these only.",
     "Mean gap: geometric mean of UB/LB, minus 1. Mean LB/UB: geometric mean, the form of "
     "Archer et al. (ICML 2024). Interval: percentile bootstrap over instances, 2,000 resamples.",
     "Optimal: UB = LB, so that the best solution is proven optimal.",

@@ -30,8 +30,8 @@ from boundmark.reports.text import (
 )
 
 NOTE = (
-    "Costs in ticks of the instance. Gap: UB/LB - 1; missing without solution or bound. Of several "
-    "methods with the same value, the fastest is shown."
+    "Costs are in ticks of the instance. Gap: UB/LB - 1; missing without a solution or a bound. "
+    "Of several methods with the same value, the fastest is shown."
 )
 
 
@@ -141,10 +141,10 @@ MOST_STEPS = 24
 KINDS = ("solution", "bound_certified")
 
 MEANING = (
-    "Every task with its verified cost, certified bound, status and time; costs lead to the "
-    "solution's file, bounds to the certificate's. Curves: best solution (lines) and best "
-    "certified bound (dashed) of each method over time, as multiples of the best solution, at most "
-    "a factor of two; of several seeds, the one that ended best."
+    "Every task with its verified cost, certified bound, status and time; costs link to solution "
+    "files, bounds to certificates. Curves: best solution (solid) and best certified bound "
+    "(dashed) of each method over time, as multiples of the best solution, up to a factor of two; "
+    "of several seeds, the one with the best result."
 )
 
 
@@ -183,8 +183,8 @@ def detail_section(
     left_out = len(results.certified) - len(chosen)
     if left_out:
         paragraphs.append(
-            f"There is room for the {count(len(chosen), 'instance')} with the largest gaps. The "
-            f"{left_out:,} others are in the tables above and in results/."
+            f"Shown are the {count(len(chosen), 'instance')} with the largest gaps, for which there "
+            f"is room. The {left_out:,} others are in the tables above and in results/."
         )
     return Section("Each instance", paragraphs=tuple(paragraphs), details=details)
 

@@ -14,21 +14,20 @@ from boundmark.reports.text import MISSING, count, decimal, integer, natural_ord
 
 NOTES = (
     "n: instances that the method was run on. UB/LB: geometric mean of its verified objective "
-    "over the best certified bound of the instance; shared: the same, of methods that were run "
-    "on every instance, over the instances that all of these solved, which compares them on "
-    "equal terms. LB/UB: geometric mean of its certified bound over the best verified "
-    "objective; claimed: of its bounds on a solver's word, unless above a solution. 1 is best "
-    "in all. The small number: instances behind a mean.",
-    "Seconds: geometric mean of wall-clock time, shifted by 1 s; a task that did not end ok "
+    "over the best certified bound of the instance; shared: the same for methods that were run on "
+    "every instance, over the instances that all of these solved, which compares them on equal "
+    "terms. LB/UB: geometric mean of its certified bound over the best verified objective; "
+    "claimed: the same for bounds that a solver claims and no solution contradicts. 1 is best in "
+    "all columns. The small number: instances behind a mean.",
+    "Seconds: geometric mean of wall-clock time, with a shift of 1 s; a task that did not end ok "
     "counts with its time limit, or with the time it took if that is longer.",
-    "Failures: where a method delivered nothing, the instance is left out of its mean. What a "
-    "task reported before it failed counts.",
+    "Failures: if a method delivered nothing, the instance is left out of its mean. Results that "
+    "a task reported before it failed count.",
 )
 
 ACCEPTED_NOTE = (
-    "accepted/UB: as claimed, of bounds with a certificate of a kind that only an installed "
-    "package checks; the kind of a task's bound names the package. They are not certified by "
-    "boundmark."
+    "accepted/UB: the same for bounds with certificates that only an installed package can check; "
+    "the kind of a task's bound names the package. They are not certified by boundmark."
 )
 
 CPU_NOTE = (
@@ -114,9 +113,9 @@ def speedup_section(speedups: pd.DataFrame) -> Section | None:
     ]
     means = ("geometric means", _mean_speedups(speedups, methods), "")
     notes = (
-        f"Verified cost of {baseline} over the method's, seeds averaged within an instance: "
-        "above 1, the method is better. Costs are latencies, periods, times of the slowest "
-        "stage, or memory, as the problem has it. –: no solution.",
+        f"Verified cost of {baseline} over the method's, seeds averaged within an instance: above "
+        "1, the method is better. Costs are latencies, periods, times of the slowest stage, or "
+        "memory, depending on the problem. –: no solution.",
         *_other_baselines(sizes),
         "Geometric means: over the n instances that the method solved too, with a 95 % "
         "percentile bootstrap interval; over shared instances: those that all methods solved.",

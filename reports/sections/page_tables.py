@@ -73,7 +73,7 @@ def _cell_of(column: PageColumn, row: Any) -> Cell:
 
 
 COMMON = (
-    "The same, over the n instances on which every method delivered, without methods that "
+    "As above, over the n instances on which every method delivered, ignoring methods that "
     "delivered on no instance of a column. Only these numbers compare methods on equal terms."
 )
 

@@ -51,13 +51,13 @@ def robustness_section(table: pd.DataFrame) -> Section | None:
     )
     baselines = ", ".join(natural_order(table["baseline"].unique()))
     notes = (
-        f"Lead: 1 - cost / that of the baseline ({baselines}), its geometric mean over "
-        "the n instances; without noise, and with times drawn around their values "
-        f"{integer(table['draws'].iloc[0])} times, by the noise: the standard deviation of each "
-        "time, in units of its value, log-normal. Both solutions see the same times. What "
-        "they decide is kept, and what happens when follows anew. Ahead: the share of draws in "
-        "which the solution costs less than the baseline's. Below the lead: the 5 % quantile over "
-        "draws, on the worst instance.",
+        f"Lead: 1 - cost / the baseline's cost ({baselines}), in the geometric mean over the n "
+        f"instances: without noise, and with each time drawn {integer(table['draws'].iloc[0])} "
+        "times from a log-normal distribution around its value. The noise is its standard "
+        "deviation, relative to that value. Both solutions see the same times; their decisions "
+        "are kept, and start times follow from these. Ahead: the share of draws in which the "
+        "solution costs less than the baseline's. Below the lead: the 5 % quantile over draws, on "
+        "the worst instance.",
     )
     return Section("Robustness of solutions", (page_table("", columns, [("", lines, "")], notes),))
 

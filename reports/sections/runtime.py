@@ -87,19 +87,19 @@ def draw_runtime_scatter(data: pd.DataFrame, axes: "Axes", looks: Looks | None =
 
 
 TIME_NOTES = (
-    "Cells: geometric mean of wall-clock seconds, shifted by 1 s, seeds averaged within an "
+    "Cells: geometric mean of wall-clock seconds with a shift of 1 s, seeds averaged within an "
     "instance; verification is not included. n: the largest number of instances that a method ran "
     "on.",
     "Failures: a task that did not end ok counts with its time limit, or with the time it took if "
     "that is longer. Unsupported tasks have no time. Not ok: tasks by status.",
 )
 ANYTIME_NOTES = (
-    "Cells: mean over the time limit of (U - L)/U in percent, U and L being the best solution and "
-    "bound reported so far; 0 is best. A heuristic is measured against the best certified bound of "
-    "the instance, a bound method against the best verified solution; instances without it are "
-    "left out.",
-    "Failures: a task has a gap of 100 % until it reports something; what it reported before it "
-    "failed counts. n: the largest number of instances of a method.",
+    "Cells: mean over the time limit of (U - L)/U in percent, where U and L are the best solution "
+    "and bound reported so far; 0 is best. A heuristic is measured against the best certified "
+    "bound of the instance, a bound method against the best verified solution; instances without "
+    "one are left out.",
+    "Failures: a task has a gap of 100 % until it reports something; results reported before a "
+    "failure count. n: the largest number of instances of a method.",
 )
 
 
@@ -127,7 +127,7 @@ def _scatter(results: ProblemResults) -> Plot:
         "runtime_scatter",
         "Time against size",
         "One mark per task, filled if it ended ok; times below 0.1 ms are drawn at 0.1 ms. Of "
-        "more than 1,500 tasks, one in every few is drawn.",
+        "more than 1,500 tasks, an evenly spaced part is drawn.",
         runtime_scatter_data(results.tasks, grouping.column),
         partial(draw_runtime_scatter, looks=methods),
         Panels(grouping.column, grouping.heading),

@@ -93,9 +93,9 @@ class Reference:
 BEST_CERTIFIED = Reference("the best certified bound", "the best certified bound of the instance")
 
 CHARGED = (
-    "Failures: what a task reported before it failed counts. Where a method found no solution, the "
-    "instance is left out of its mean, and the cell says on how many of n it delivered. Not ok: "
-    "tasks by status."
+    "Failures: results that a task reported before it failed count. If a method found no "
+    "solution, the instance is left out of its mean, and the cell says on how many of n it "
+    "delivered. Not ok: tasks by status."
 )
 WINS = (
     "Wins: instances on which the method's solution is better than all others', over all columns. "
@@ -125,9 +125,9 @@ def _tables(results: ProblemResults, tables: Tables, reference: Reference) -> li
         return []
     frame = frame.fillna({"instances": 0, "delivered": 0, "common": 0, "wins": 0, "ties": 0})
     cells = (
-        "Cells: geometric mean of UB/L, UB being the method's verified solution (seeds averaged "
-        f"within an instance) and L {reference.definition}; lower is better. n: instances with "
-        f"an L. {reference.notes}"
+        "Cells: geometric mean of UB/L, where UB is the method's verified solution (seeds "
+        f"averaged within an instance) and L is {reference.definition}; lower is better. n: "
+        f"instances with an L. {reference.notes}"
     )
     shown = Shown(
         "mean", _ratio, delivered="delivered", smaller_is_better=True, totals=("wins", "ties")

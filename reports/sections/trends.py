@@ -47,7 +47,7 @@ MOST_RUNS = 30
 NOTES = (
     "Mean gap: GM(UB/LB) - 1 of the best solution over the best certified bound, over the "
     "instances that have both. Reference: median CPU milliseconds of a computation that never "
-    "changes, taken between the tasks: a rise is the machine's.",
+    "changes, measured between the tasks: if it rises, the machine is slower.",
 )
 
 
@@ -100,7 +100,7 @@ def _plot(
         }
     ).reset_index(drop=True)
     caption = (
-        "Over the runs of the same suites on as many instances; methods with two runs or more."
+        "Runs of the same suites on the same number of instances; methods with at least two runs."
     )
     return Plot(name, title, caption, data, partial(draw_trend, label=label), height=3.8)
 

@@ -203,8 +203,8 @@ LATENCY_COLUMNS = (
 
 
 CAPTION = (
-    "The best verified plan of each instance: ticks that each device computes and waits for the "
-    "router, as parts of the latency. What is missing to 100 % is waiting for the slowest device."
+    "The best verified plan of each instance: time that each device computes and waits for the "
+    "router, as parts of the latency. The rest is waiting for the slowest device."
 )
 
 

@@ -101,11 +101,11 @@ def memory_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 NOTES = (
-    "Mean latency in ticks over seeds. Saved: 1 - latency / that of `one-device`; below, from the "
-    "worst seed to the best. Of a cluster: 1 - the geometric mean over its n instances, and the "
-    "95 % bootstrap interval over instances, seeds averaged first. Gap: mean latency / certified "
-    "bound - 1. `geneflow` and `memorianova` are those of Zhang et al., MemoriaNova (2024), who "
-    "report 33.9 % less latency for models and devices of their own.",
+    "Mean latency in ticks over seeds. Saved: 1 - latency / that of `one-device`; below it, the "
+    "range from the worst seed to the best. For a cluster: 1 - the geometric mean over its n "
+    "instances, and the 95 % bootstrap interval over instances, seeds averaged first. Gap: mean "
+    "latency / certified bound - 1. `geneflow` and `memorianova` are those of Zhang et al., "
+    "MemoriaNova (2024), who report 33.9 % less latency for models and devices of their own.",
 )
 
 
@@ -179,10 +179,10 @@ def _means(
 
 
 MEMORY_NOTES = (
-    "Memory of each device in percent of what the model takes on one device alone: the least with "
-    "which the method found a plan, of those that were tried. Longer: its best latency there over "
-    "that with the most memory, minus 1. Gap: that latency over the certified bound there, "
-    "minus 1.",
+    "Memory: the least memory per device, of those tried, with which the method found a plan, in "
+    "percent of what the model takes on one device alone. Longer: its best latency with this "
+    "memory over that with the most memory, minus 1. Gap: that latency over the certified bound "
+    "with this memory, minus 1.",
 )
 
 

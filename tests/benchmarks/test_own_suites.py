@@ -85,7 +85,7 @@ def test_a_file_that_cannot_be_read_is_noted(folder: Path, boundmark: Boundmark)
     boundmark("report", out, "--format", "md")
     page = (out / "report.md").read_text()
     assert "1 file of the suite could not be read or treated: file/broken.onnx (" in page
-    assert "Taken for granted of models: file/unsized.onnx: 1 open dimension" in page
+    assert "Assumed about models: file/unsized.onnx: 1 open dimension" in page
     (folder / "broken.onnx").unlink()
     write(folder / "broken.onnx", 4)
     boundmark("run", folder / "mine.toml", "--out", out, "--quiet")

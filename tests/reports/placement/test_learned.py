@@ -124,7 +124,7 @@ def test_sections() -> None:
         "hsdag (evaluations=90)", "12.000", "10.000 to 14.000", "70.0", "50.0", "8.000", "3",
     ]  # fmt: skip
     assert section.paragraphs == (
-        "net: of what is learned, hsdag (evaluations=90) is best, 12.000 after 8.000 s; heft, "
+        "net: the best learned placement is by hsdag (evaluations=90), 12.000 after 8.000 s; heft, "
         "which does not learn, has 10.000 after 0.500 s.",
     )
     curves = curve_section(None, tables)  # type: ignore[arg-type]

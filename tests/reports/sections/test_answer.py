@@ -48,7 +48,7 @@ def test_methods_on_equal_terms_come_first(answer: Any) -> None:
     heads = list(table.columns)
     first, second = table.groups
     assert [group.heading[0].text for group in table.groups] == [
-        "given all of 3 instances", "given fewer",
+        "methods given all 3 instances", "methods given fewer",
     ]  # fmt: skip
     assert [row[0].text for row in first.rows] == ["plain", "quick"]
     gap, above = heads.index("gap (%)"), heads.index("best above (%)")
