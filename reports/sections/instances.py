@@ -183,8 +183,8 @@ def detail_section(
     left_out = len(results.certified) - len(chosen)
     if left_out:
         paragraphs.append(
-            f"Shown are the {count(len(chosen), 'instance')} with the largest gaps, for which there "
-            f"is room. The {left_out:,} others are in the tables above and in results/."
+            f"Shown are the {count(len(chosen), 'instance')} with the largest gaps, for which "
+            f"there is room. The {left_out:,} others are in the tables above and in results/."
         )
     return Section("Each instance", paragraphs=tuple(paragraphs), details=details)
 
