@@ -48,6 +48,9 @@ class PortfolioSettings:
         Until it has had the part `patience` of the time, the first method is expected to close the
         part `hoped_part` at least of the gap that it began with: some prepare for long before they
         prove anything, and then prove most.
+    alone_seconds
+        The first method runs for so long before another one has a turn: in the first seconds, most
+        methods only prepare, and what they would be compared by is still nothing.
     told_part
         A stalled method that has had this part of the time is told the best bound of all. Before,
         its own bounds say more about what it is worth.
@@ -62,6 +65,7 @@ class PortfolioSettings:
     farthest: float = 4.0
     patience: float = 0.5
     hoped_part: float = 0.3
+    alone_seconds: float = 0.0
     told_part: float = 0.05
 
 
@@ -146,6 +150,8 @@ def next_turn(
     if math.isinf(cost):
         cost = 2 * max(record.bound for record in records)
     alive = [i for i, record in enumerate(records) if not record.is_over]
+    if alive[0] == 0 and records[0].used < settings.alone_seconds:
+        return 0, max(first, settings.alone_seconds - records[0].used)
 
     def is_hoped_for(i: int) -> bool:
         return i == 0 and records[i].used < settings.patience * whole.wall_seconds

@@ -50,8 +50,8 @@ class CertifySettings:
         have 1 to 3, random graphs 5 and more.
     far_cost, large_stage
         If a quick partition costs this multiple of the bound of `share`, transfers outweigh work.
-        Then `cut-tree` begins on wide graphs with so many nodes for each stage: it proves most
-        there, and less than `packing` elsewhere.
+        Then `cut-tree` begins on wide graphs with so many nodes for each stage, unless there are
+        few stages: it proves most there, and less than `packing` elsewhere.
     few_stages
         Number of stages up to which `mip-tree` begins on wide graphs; with more, `packing` does.
     packing
@@ -73,7 +73,9 @@ class CertifySettings:
     packing: PackingSettings = field(
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
     )
-    portfolio: PortfolioSettings = field(default_factory=PortfolioSettings)
+    portfolio: PortfolioSettings = field(
+        default_factory=lambda: PortfolioSettings(alone_seconds=10.0)
+    )
     long_graph: PortfolioSettings = field(
         default_factory=lambda: PortfolioSettings(others_part=0.0)
     )
@@ -138,8 +140,11 @@ def _names(
         first = ("pivot-tree", "reach") if is_separated else ("reach",)
         return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
     far = ("cut-tree",) if is_far else ()
-    first = ("mip-tree", "packing") if k <= settings.few_stages else ("packing", "mip-tree")
-    return (*far, *first, "bottleneck-tree", "bottleneck-guess-tree", "reach")
+    if k <= settings.few_stages:
+        first: tuple[str, ...] = ("mip-tree", "packing", *far)
+    else:
+        first = (*far, "packing", "mip-tree")
+    return (*first, "bottleneck-tree", "bottleneck-guess-tree", "reach")
 
 
 def _run(

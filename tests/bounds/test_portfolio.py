@@ -230,3 +230,14 @@ def test_turns_do_not_need_a_known_cost() -> None:
     number, seconds = next_turn(records, math.inf, Budget(60.0), PortfolioSettings(others_part=0))
     assert number == 0
     assert seconds > 0
+
+
+def test_first_method_begins_alone() -> None:
+    """Whatever others promise, none has a turn before that; then they are tried."""
+    settings = PortfolioSettings(alone_seconds=10.0)
+    records = [Record(100, 4.0), Record(100, 2.0, [(1.0, 150)])]
+    assert next_turn(records, COST, Budget(60.0), settings) == (0, pytest.approx(6.0))
+    records[0].used = 10.0
+    assert next_turn(records, COST, Budget(12.0), settings)[0] == 1
+    records = [Record(100, 4.0, is_over=True), Record(100)]
+    assert next_turn(records, COST, Budget(60.0), settings)[0] == 1

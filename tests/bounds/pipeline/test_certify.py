@@ -97,6 +97,15 @@ def test_cut_tree_begins_only_where_costs_are_far_from_the_bound(
     assert first == ["packing", "cut-tree"]
 
 
+def test_cut_tree_does_not_begin_with_few_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two stages, trees prove most even where transfers outweigh work."""
+    names: list[str] = []
+    monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
+    sample = layers(10, 4, 2)
+    certified(sample, 5, ideals=1, known_cost=3 * int(sample.graph.work.sum()))
+    assert names.index("mip-tree") == 0 < names.index("cut-tree")
+
+
 @pytest.mark.parametrize(("width", "depth", "k"), [(10, 4, 2), (10, 4, 8), (3, 16, 4)])
 def test_what_methods_prove_by_turns_is_accepted(
     monkeypatch: pytest.MonkeyPatch, width: int, depth: int, k: int
