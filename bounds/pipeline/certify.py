@@ -140,11 +140,9 @@ def _names(
         first = ("pivot-tree", "reach") if is_separated else ("reach",)
         return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
     far = ("cut-tree",) if is_far else ()
-    if k <= settings.few_stages:
-        first: tuple[str, ...] = ("mip-tree", "packing", *far)
-    else:
-        first = (*far, "packing", "mip-tree")
-    return (*first, "bottleneck-tree", "bottleneck-guess-tree", "reach")
+    has_few = k <= settings.few_stages
+    most = ("mip-tree", "packing", *far) if has_few else (*far, "packing", "mip-tree")
+    return (*most, "bottleneck-tree", "bottleneck-guess-tree", "reach")
 
 
 def _run(
