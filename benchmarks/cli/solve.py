@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--order", metavar="FILE|METHOD",
-    help="For problem slicing, run the operators in the order of this file (one that `evaluate` "
-    "reads), or in the order that this method of problem ordering finds, e.g. btsearch; by "
-    "default, in the model's order.",
+    help="For edge devices, run the operators in the order of this file (one that `evaluate` "
+    "reads), or in the order that this method finds for little memory, e.g. btsearch; by default, "
+    "in the model's order.",
 )  # fmt: skip
 def solve(
     model: str, given: Path | None, tool: str | None, order: str | None, request: SolvingRequest

@@ -1,6 +1,6 @@
 """Print gaps of random graphs: `python docs/tables/random_graphs.py RESULTS`.
 
-`docs/tables/gaps.py` makes a page of what it prints.
+`docs/tables/gaps.py` makes a page of what it prints. Only the newest version of each method counts.
 
 For each method of a results folder of suite `paper-mtpp` or `paper-mtpp/small` and each number of
 stages, how near its bounds come to the folder's best partitions; and the same for every graph by
@@ -37,6 +37,9 @@ def ratios(rows: pd.DataFrame) -> pd.DataFrame:
         bound.
     """
     rows = rows[rows["dataset"] == DATASET]
+    # A folder that went on after a change has several versions of a method.
+    newest = rows.groupby(["instance_sha256", "method"])["method_version"].transform("max")
+    rows = rows[rows["method_version"] == newest]
     best = rows.groupby("instance_sha256")["objective"].min().astype("float64")
     claimed = rows["bound_claimed"].astype("float64").clip(lower=0)
     bound = rows["bound_certified"].astype("float64").fillna(claimed)

@@ -154,7 +154,7 @@ def drawing_section(results: ProblemResults, tables: Tables) -> Section | None:
         return None
     text = MEANING
     if single:
-        text += f"  The best placement of {count(single, 'instance')} is on one device."
+        text += f" The best placement of {count(single, 'instance')} is on one device."
     if left_out:
         text += f" Not drawn: {count(left_out, 'placement')} of further instances."
     return Section("Placements", plots=tuple(plots), paragraphs=(text,))

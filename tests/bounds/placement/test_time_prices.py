@@ -85,10 +85,14 @@ def test_over_modules_that_were_searched() -> None:
 
 
 def test_what_says_nothing_of_the_whole_is_left_out() -> None:
-    """A short module beside a long operator leaves no trace in a certificate."""
+    """A short module beside a long operator leaves no trace; the longest path alone is reported."""
     edges = [*FORK_JOIN, (0, 4), (4, 5), (3, 5)]
     rows = [[1, 1], [5, 5], [5, 5], [1, 1], [90, 90], [1, 1]]
-    assert bounds(instance(rows, edges)) == []
+    reports = Recorder()
+    time_prices.run(instance(rows, edges), Budget(60), 1, reports, SMALL)
+    assert [report.bound for report in reports.bounds] == [1 + 90 + 1]
+    (whole,) = reports.bounds[0].to_json()["payload"]["intervals"]
+    assert whole["prices"] == []
 
 
 @settings(max_examples=examples(25), deadline=None)

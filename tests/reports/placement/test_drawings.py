@@ -116,7 +116,7 @@ def test_the_best_placements_on_several_devices_are_drawn(
     (section,) = (section for section in found.sections if section.title == "Placements")
     (plot,) = section.plots
     assert plot.caption == "By heft: makespan 9, no certified bound."
-    assert "Of 1 instance the best placement is on one device." in section.paragraphs[0]
+    assert "The best placement of 1 instance is on one device." in section.paragraphs[0]
     assert plot.data[["device", "lane", "start", "end"]].to_numpy().tolist() == [
         [0, "run", 0, 2], [0, "send", 2, 6], [1, "receive", 2, 6], [1, "run", 6, 9],
     ]  # fmt: skip
