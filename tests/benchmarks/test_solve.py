@@ -280,7 +280,8 @@ def test_an_answer_comes_before_any_process(
 
 def test_what_is_not_kept_is_not_stored(tmp_path: Path) -> None:
     """Where immediate methods prove the optimum, the answer is the same without a folder."""
-    chosen = ("balanced-work", "max-work", "ideal-dp")
+    # One finds the partition, so that no tie is decided by the clock.
+    chosen = ("max-work", "ideal-dp")
     options = SolvingOptions(
         MethodPlan(tuple(map(MethodChoice.of, chosen)), ()),
         RunSettings(60.0, 2**30),
