@@ -35,9 +35,6 @@ from boundmark.problems.placement import PlacementInstance
 
 KIND = "time-prices/1"
 
-# The largest price of a tick after rounding.
-UNITS = 2**20
-
 FloatArray = NDArray[np.float64]
 
 # The first and the last operator of an interval, and those in between.
@@ -67,6 +64,8 @@ class TimePriceSettings:
         The next threshold is larger than the one before by this part at most.
     most_steps
         Steps of searches in a certificate with modules: some seconds of the checker's time.
+    largest_price
+        Of a tick, after rounding: with larger ones, less is lost and certificates are longer.
     """
 
     pieces: tuple[int, ...] = (16, 24)
@@ -78,6 +77,7 @@ class TimePriceSettings:
     precision: int = 500
     largest_step: float = 0.3
     most_steps: int = 2**23
+    largest_price: int = 2**20
 
 
 DEFAULTS = TimePriceSettings()
@@ -390,9 +390,9 @@ def prices_at(
         return None
     price = dual / program.length / program.count[:, None]
     most = float(price.max())
-    rounded = np.rint(price * (UNITS / most)).astype(np.int64) if most > 0 else price * 0
-    whole_prices = rounded.astype(np.int64).tolist()
-    return Row(threshold, ends.tolist(), [whole_prices[k] for k in kind.ravel().tolist()])
+    scale = settings.largest_price / most if most > 0 else 0.0
+    rounded = np.rint(scale * price).astype(np.int64).tolist()
+    return Row(threshold, ends.tolist(), [rounded[k] for k in kind.ravel().tolist()])
 
 
 class _Program:

@@ -1,8 +1,9 @@
 """Checks what prices of devices' time prove of an interval.
 
-Each device has a price for each tick between the two operators of an interval. Whoever runs there
-pays for it, so that all operators together pay no more than what all ticks cost. If they have to
-pay more in an interval of at most t ticks, however they are placed, it takes at least t + 1.
+Each device has a price for each tick between the two operators of an interval. An operator pays
+for the ticks in which it runs, so that all operators together pay at most what all ticks cost. If
+they have to pay more in an interval of at most t ticks, however they are placed, it takes at least
+t + 1.
 """
 
 from bisect import bisect_right
