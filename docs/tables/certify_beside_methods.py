@@ -19,6 +19,7 @@ from boundmark.reports.stored.store import ResultStore
 CERTIFY = "certify"
 METHODS = (
     "packing",
+    "cut-tree",
     "mip-tree",
     "bottleneck-tree",
     "bottleneck-guess-tree",
