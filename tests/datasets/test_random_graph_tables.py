@@ -1,7 +1,8 @@
 """The generator of the tables in docs/how-far-from-optimal.md."""
 
 import pandas as pd
-from table_scripts import load_script
+import pytest
+from table_scripts import FOLDER, load_script
 
 
 def test_ratios_are_to_the_best_partition() -> None:
@@ -46,4 +47,27 @@ def test_ratios_are_to_the_best_partition() -> None:
         "| b | 90 | 0.8000 | 0.9999 |",
         "| geometric mean | | 0.8944 | 1.0000 |",
         "| optimal | | 1 | 0 |",
+    ]
+
+
+def test_held_out_means_are_of_whole_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Geometric means by weighting and size; none where a graph of the class has no bound."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    found = pd.DataFrame(
+        [
+            ("a-1", 150, 4, 0.9),
+            ("b-1", 120, 4, 0.4),
+            ("a-2", 151, 4, 0.7),
+            ("a-1-plain", 150, 4, 0.5),
+            ("b-1-plain", 120, 4, 0.5),
+            ("a-1-plain", 150, 8, 1.0),
+        ],
+        columns=["graph", "nodes", "k", "ratio"],
+    )
+    assert load_script("held_out_gaps").class_table(found).splitlines() == [
+        "| weights | nodes | graphs | k = 4 | k = 8 |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| weighted by r | 120 to 150 | 2 | 0.600 |  |",
+        "| weighted by r | 151 to 151 | 1 | 0.700 |  |",
+        "| plain | 120 to 150 | 2 | 0.500 |  |",
     ]
