@@ -48,6 +48,15 @@ TIME_PRICES = Method(
     warm=("scipy.sparse",),
 )
 
+PORT_PRICES = Method(
+    name="port-prices",
+    problem="placement",
+    kind="bound",
+    summary="Prices of work and of transfers in intervals, by programs over equal operators.",
+    run=Deferred("boundmark.bounds.placement.port_prices:run"),
+    warm=("scipy.sparse",),
+)
+
 SERIES = Method(
     name="series",
     problem="placement",
@@ -67,7 +76,7 @@ PLACEMENT_CERTIFY = Method(
     summary="The best certificate in the time given: modules, loads and prices take turns.",
     run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
-    version=8,
+    version=9,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )
@@ -99,6 +108,7 @@ METHODS: tuple[Method, ...] = (
     INTERVAL_LOAD,
     PATH_PRICES,
     TIME_PRICES,
+    PORT_PRICES,
     SERIES,
     PLACEMENT_CERTIFY,
     MOIRAI_MILP,

@@ -18,7 +18,7 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Jump, Network
 from boundmark.bounds.checker.placement.prices import path_prices
-from boundmark.bounds.highs import highs_solver
+from boundmark.bounds.highs import highs_solver, solve_in_time
 from boundmark.bounds.placement.interval_load import proven_inside
 from boundmark.bounds.placement.series.certificate import affordable
 from boundmark.bounds.placement.series.method import ClosingIn
@@ -254,11 +254,9 @@ def best_prices(graph: PlacementGraph, arcs: Arcs, budget: Budget) -> Prices | N
         matrix, cost, (np.zeros(makespan + 1), most),
         (np.concatenate(rows.lower), np.concatenate(rows.upper)), threads=budget.threads,
     )  # fmt: skip
-    # A dual solution is enough: no vertex is needed.
-    solver.setOptionValue("solver", "ipm")
-    solver.setOptionValue("run_crossover", "off")
-    solver.setOptionValue("time_limit", max(0.01, budget.remaining()))
-    solver.run()
+    # Rounding and checking what large programs prove takes seconds, so unfinished duals are left.
+    if not solve_in_time(solver, budget):
+        return None
     dual = np.array(solver.getSolution().row_dual)
     # The solver's status does not matter: what the duals prove is computed exactly.
     if not solver.getSolution().dual_valid or not np.isfinite(dual).all():

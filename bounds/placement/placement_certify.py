@@ -1,7 +1,7 @@
 """`placement-certify`: the best certificate in the time given, by bounds that take turns.
 
 Paths and loads of the whole model come first: they take hardly any time. Then searched modules,
-prices of time, loads of intervals and prices of paths take turns (see
+prices of ports, prices of time, loads of intervals and prices of paths take turns (see
 `boundmark.bounds.portfolio`), and the one whose bound promises most gets most of the time. Only
 what is better than everything before is reported, and nothing is begun once the best bound is the
 makespan of the best schedule, or of one that is known.
@@ -16,6 +16,7 @@ from boundmark.bounds.placement import (
     critical_path,
     interval_load,
     path_prices,
+    port_prices,
     time_prices,
 )
 from boundmark.bounds.placement.series import method as series
@@ -34,7 +35,7 @@ class PlacementCertifySettings:
     assignment_fraction
         Part of the time for loads of the whole model, at most.
     prices_fraction
-        Part of the time for prices without modules: their program cannot be interrupted.
+        Part of the time for prices without modules, which mostly prove less.
     reserved
         Part of the time for what does not look at the clock once it has begun, such as rounding
         and checks.
@@ -57,7 +58,9 @@ class _Turns:
     closing
         The chain; None before the first turn of `search`.
     is_searched
-        Whether its search is over, so that prices over it are computed there.
+        Whether its search is over.
+    is_priced
+        Whether prices of paths over it have been asked for.
     """
 
     instance: PlacementInstance
@@ -65,13 +68,13 @@ class _Turns:
     settings: PlacementCertifySettings
     closing: series.ClosingIn | None = None
     is_searched: bool = False
+    is_priced: bool = False
 
     def search(self, budget: Budget, best: Best) -> None:
-        """Search modules, then report the bound by prices over them where that may be more."""
+        """Search modules."""
         self.closing = series.ClosingIn.of(self.instance, budget, best, "series")
         self.closing = series.search(self.closing, budget)
         self.is_searched = True
-        self._price_modules(self.closing, budget, best)
 
     def price_time(self, budget: Budget, best: Best) -> None:
         """Report bounds by prices of time, over what the search has proven so far."""
@@ -80,19 +83,34 @@ class _Turns:
         elif not best.is_proven:
             time_prices.report_with_modules(self.instance, self.closing, budget, best)
 
+    def price_ports(self, budget: Budget, best: Best) -> None:
+        """Report bounds by prices of ports, over what the search has proven so far."""
+        if self.closing is None:
+            port_prices.run(self.instance, budget, self.seed, best)
+        elif not best.is_proven:
+            port_prices.report_with_modules(self.instance, self.closing, budget, best)
+
     def load(self, budget: Budget, best: Best) -> None:
         """Report bounds by loads of intervals."""
         interval_load.run(self.instance, budget, self.seed, best)
 
     def price(self, budget: Budget, best: Best) -> None:
-        """Report bounds by prices, then by prices that use the modules searched so far."""
-        path_prices.run(self.instance, budget.part(self.settings.prices_fraction), self.seed, best)
-        if self.closing is not None and not self.is_searched:
-            self._price_modules(self.closing, budget, best)
+        """Report bounds by prices of paths, without modules and over those searched so far.
 
-    def _price_modules(self, closing: series.ClosingIn, budget: Budget, best: Best) -> None:
-        if not (closing.sees_all or best.is_proven or budget.is_spent()):
-            path_prices.report_with_modules(self.instance, closing, budget, best)
+        Once the search is over, its modules come first: they prove more.
+        """
+        if self.is_searched:
+            self._price_modules(budget, best)
+        path_prices.run(self.instance, budget.part(self.settings.prices_fraction), self.seed, best)
+        if not self.is_priced:
+            self._price_modules(budget, best)
+
+    def _price_modules(self, budget: Budget, best: Best) -> None:
+        closing = self.closing
+        if closing is None or closing.sees_all or best.is_proven or budget.is_spent():
+            return
+        path_prices.report_with_modules(self.instance, closing, budget, best)
+        self.is_priced = True
 
 
 def run(
@@ -120,6 +138,7 @@ def run(
     # Modules prove most on most models. Prices come last: their program takes its time at once.
     methods = {
         "series": turns.search,
+        "port-prices": turns.price_ports,
         "time-prices": turns.price_time,
         "interval-load": turns.load,
         "path-prices": turns.price,

@@ -24,7 +24,7 @@ from boundmark.bounds.checker.placement.intervals import by_loads
 from boundmark.bounds.checker.placement.modules import module_of, tensors_written
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
 from boundmark.bounds.checker.placement.time_prices import TimePrices, pairs_like
-from boundmark.bounds.highs import highs_solver
+from boundmark.bounds.highs import highs_solver, solve_in_time
 from boundmark.bounds.placement.interval_load import IntervalTicks, intervals_inside
 from boundmark.bounds.placement.series.certificate import WHOLE, affordable
 from boundmark.bounds.placement.series.method import ClosingIn
@@ -458,11 +458,8 @@ class _Program:
         solver = highs_solver(
             matrix, cost, (np.zeros(self.columns + 1), free), (lower, upper), budget.threads
         )
-        # Any prices prove something, so no vertex is needed.
-        solver.setOptionValue("solver", "ipm")
-        solver.setOptionValue("run_crossover", "off")
-        solver.setOptionValue("time_limit", max(0.01, budget.remaining()))
-        solver.run()
+        if not solve_in_time(solver, budget):
+            return None
         solution = solver.getSolution()
         dual = np.array(solution.row_dual)
         if not solution.dual_valid or not np.isfinite(dual).all():

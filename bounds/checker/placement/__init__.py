@@ -56,13 +56,22 @@ time-prices/1
     its device's alone. So all operators together pay at most what all ticks cost. If they have to
     pay more wherever they are, in an interval of at most t ticks, it takes at least t + 1. The same
     holds for pairs of devices that are alike.
+port-prices/1
+    Intervals as for series, and a price for each tick of a device's work, of its sending and of its
+    receiving. For each reading of a tensor, its producer and its reader pay more or less, depending
+    on their own devices. On one device, that adds up to nothing more; on two, to no more than what
+    the transfer pays to sender and receiver, which readers on one device share. So all that
+    operators pay is paid for work and transfers. These take place in between, one after another on
+    a device and at a port, so it is at most what all ticks cost. If operators have to pay more
+    wherever they are, in an interval of at most t ticks, it takes at least t + 1. The same holds
+    for pairs of devices that are alike.
 """
 
 from .instance import read_instance
 from .intervals import critical_path
 from .prices import assignment_load, path_prices
 from .schedule import objective
-from .series import interval_load, series, time_prices
+from .series import interval_load, port_prices, series, time_prices
 
 SOLUTION_FIELDS = frozenset({"devices", "starts", "transfers"})
 
@@ -73,6 +82,7 @@ KINDS = {
     "series/1": series,
     "path-prices/1": path_prices,
     "time-prices/1": time_prices,
+    "port-prices/1": port_prices,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

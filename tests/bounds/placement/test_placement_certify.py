@@ -1,5 +1,7 @@
 """What bounds take turns, when they end, and what becomes of the time."""
 
+from dataclasses import dataclass
+
 import pytest
 from brute_force_placement import instance, optimum
 from recording import Recorder
@@ -10,6 +12,7 @@ from boundmark.bounds.placement import (
     interval_load,
     path_prices,
     placement_certify,
+    port_prices,
     time_prices,
 )
 from boundmark.bounds.placement.placement_certify import PlacementCertifySettings
@@ -39,6 +42,32 @@ def certified(sample: PlacementInstance, known_cost: int = 0) -> Recorder:
     return reports
 
 
+@dataclass
+class Clock:
+    """How many looks at it are left before the time is up."""
+
+    left: int
+
+
+class CountingBudget(Budget):
+    """A budget that is spent after some looks at it, however long they take."""
+
+    clock: Clock
+    is_raising: bool
+
+    def __init__(self, looks_left: int, *, is_raising: bool = False) -> None:
+        super().__init__(60.0)
+        object.__setattr__(self, "clock", Clock(looks_left))
+        object.__setattr__(self, "is_raising", is_raising)
+
+    def is_spent(self) -> bool:
+        """Whether there are no looks left."""
+        self.clock.left -= 1
+        if self.clock.left < 0 and self.is_raising:
+            raise KeyboardInterrupt
+        return self.clock.left < 0
+
+
 def refuse(*_: object, **__: object) -> None:
     """Do as a method does that a graph does not suit."""
     raise UnsupportedError("too large for the checker.")
@@ -60,15 +89,16 @@ def test_a_known_makespan_that_paths_prove_ends_all() -> None:
 
 
 def test_the_others_go_on_where_one_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without modules, prices of time, loads and prices still have their turns."""
+    """Without modules, prices of ports and time, loads and prices still have their turns."""
     sample = instance(ROWS, EDGES, times=TIMES, memory=[1] * 7, capacity=[4, 6])
     asked: list[str] = []
     monkeypatch.setattr(series.ClosingIn, "of", refuse)
     monkeypatch.setattr(interval_load, "run", lambda *_: asked.append("loads"))
     monkeypatch.setattr(path_prices, "run", lambda *_: asked.append("prices"))
+    monkeypatch.setattr(port_prices, "run", lambda *_: asked.append("prices of ports"))
     monkeypatch.setattr(time_prices, "run", lambda *_: asked.append("prices of time"))
     certified(sample)
-    assert asked == ["prices of time", "loads", "prices"]
+    assert asked == ["prices of ports", "prices of time", "loads", "prices"]
 
 
 def test_prices_see_what_is_searched_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +106,7 @@ def test_prices_see_what_is_searched_so_far(monkeypatch: pytest.MonkeyPatch) -> 
     seen: list[ClosingIn] = []
 
     def endless(closing: ClosingIn, budget: Budget) -> ClosingIn:
-        while not budget.is_spent():
+        while len(seen) < 3 and not budget.is_spent():
             pass
         return closing
 
@@ -85,11 +115,13 @@ def test_prices_see_what_is_searched_so_far(monkeypatch: pytest.MonkeyPatch) -> 
 
     sample = instance(ROWS, EDGES, times=TIMES)
     monkeypatch.setattr(series, "search", endless)
-    monkeypatch.setattr(path_prices, "report_with_modules", note)
-    monkeypatch.setattr(time_prices, "report_with_modules", note)
-    short = PlacementCertifySettings(portfolio=PortfolioSettings(first_seconds=0.01))
-    placement_certify.run(sample, Budget(1), 1, Recorder(), known_cost=0, settings=short)
-    assert [closing.instance for closing in seen] == [sample, sample]
+    for prices in (path_prices, port_prices, time_prices):
+        monkeypatch.setattr(prices, "report_with_modules", note)
+    short = PlacementCertifySettings(
+        portfolio=PortfolioSettings(first_seconds=0.01, first_fraction=0.0, patience=0.0)
+    )
+    placement_certify.run(sample, Budget(60), 1, Recorder(), known_cost=0, settings=short)
+    assert [closing.instance for closing in seen] == [sample] * 3
 
 
 def test_turns_leave_time_for_what_does_not_look_at_the_clock(
@@ -107,3 +139,30 @@ def test_turns_leave_time_for_what_does_not_look_at_the_clock(
     placement_certify.run(sample, Budget(600), 1, Recorder(), known_cost=0)
     assert left
     assert max(left) < 0.98 * 600
+
+
+def test_a_solver_at_work_looks_at_the_clock() -> None:
+    """Linear programs are given up soon after the time is up, counted in looks at the clock."""
+    graph = instance(
+        [[5 + v % 7, 9 + v % 5, 7] for v in range(60)],
+        [(v, v + step) for step in (1, 7) for v in range(60 - step)],
+        times=[[0, 3, 5, 3, 0, 4, 5, 4, 0]],
+    ).graph
+    arcs = path_prices.arcs_of(graph, [])
+    patient = CountingBudget(looks_left=10**6)
+    assert path_prices.best_prices(graph, arcs, patient) is not None
+    looks = 10**6 - patient.clock.left
+    assert looks > 10
+    for left in (0, 1, 3, looks // 2):
+        short = CountingBudget(looks_left=left)
+        assert path_prices.best_prices(graph, arcs, short) is None
+        # Of interior points, no step takes more than a few looks to end.
+        assert short.clock.left >= -5
+
+
+def test_what_the_clock_raises_ends_a_solver() -> None:
+    """A method that is stopped while its solver runs is stopped, and raises what stopped it."""
+    graph = instance([[5, 9]] * 9, [(v, v + 1) for v in range(8)], times=[[0, 3, 5, 0]]).graph
+    stopped = CountingBudget(looks_left=3, is_raising=True)
+    with pytest.raises(KeyboardInterrupt):
+        path_prices.best_prices(graph, path_prices.arcs_of(graph, []), stopped)

@@ -58,6 +58,12 @@ TIGHT: dict[str, tuple[str, PlacementInstance]] = {
             times=[[0, 0, 0, 0]],
         ),
     ),
+    "port-prices, whole": (
+        "port-prices",
+        instance(
+            [[0, -1]] * 3 + [[-1, 0]] * 3, [(v, v + 3) for v in range(3)], times=[[0, 4, 4, 0]]
+        ),
+    ),
     "series, a module": (
         "series",
         instance([[2, 3], [3, 4], [5, 4], [1, 2]], FORK_JOIN, times=[[0, 3, 2, 0]]),
