@@ -12,6 +12,7 @@ from pathlib import Path
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.benchmarks.label_pattern import LabelPattern
 from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.rows import (
@@ -88,7 +89,7 @@ class Wanted:
 
     def matches(self, planned: PlannedTask) -> bool:
         """Whether a task's label matches the pattern."""
-        return self.pattern is None or planned.matches(self.pattern)
+        return self.pattern is None or LabelPattern(self.pattern).matches(planned.label)
 
 
 ALL = Wanted()
@@ -123,11 +124,7 @@ def run_planned(
     """
     with _only_writer(directory) as store:
         store.remove_partial_files()
-        by_id = {
-            item.task.task_id: item
-            for item in planned
-            if wanted.pattern is None or item.matches(wanted.pattern)
-        }
+        by_id = {item.task.task_id: item for item in planned if wanted.matches(item)}
         if not by_id:
             raise InvalidInputError(
                 f"no task matches {wanted.pattern!r}; "

@@ -12,6 +12,7 @@ import pandas as pd
 from boundmark.benchmarks.engines import make_engine
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.kernels import compile_kernels
+from boundmark.benchmarks.label_pattern import LabelPattern
 from boundmark.benchmarks.method_sources import source_hash
 from boundmark.benchmarks.model import html_table
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
@@ -212,7 +213,7 @@ def run_collection(
     """
     for problem in dict.fromkeys(part.problem for part in chosen.suites):
         compile_kernels(console, problem)
-    planning = Planning(chosen, seconds, memory_gib, console)
+    planning = Planning(chosen, seconds, memory_gib, console, wanted.pattern)
     with task_progress(console, chosen.name) as (on_start, on_finish):
 
         def begin(planned: int, to_do: int) -> None:
@@ -233,29 +234,39 @@ class Planning:
         Limits of each task, instead of the suites'.
     console
         Where what is left out and taken for granted is told.
+    pattern
+        Shell pattern that the labels of tasks have to match; None for all tasks. Instances are not
+        loaded if none of their labels can match.
     """
 
     def __init__(
-        self, chosen: "Suites", seconds: float | None, memory_gib: float | None, console: "Console"
+        self,
+        chosen: "Suites",
+        seconds: float | None,
+        memory_gib: float | None,
+        console: "Console",
+        pattern: str | None = None,
     ) -> None:
         self.chosen = chosen
         self.limits = (seconds, memory_gib)
         self.console = console
+        self.pattern = None if pattern is None else LabelPattern(pattern)
         self.left_out: dict[str, str] = {}
         self.assumptions: dict[str, tuple[str, ...]] = {}
         self.methods: dict[str, Method] = {}
 
     def tasks(self) -> Iterator[PlannedTask]:
-        """Yield the tasks of all suites."""
+        """Yield the tasks of all suites that the pattern chooses."""
         for part in self.chosen.suites:
             methods = [choice.method for choice in part.methods]
             methods += [choice.method for group in part.instances for choice in group.methods]
             self.methods.update({method.name: method for method in methods})
             settings = part.settings.with_limits(*self.limits)
-            yield from plan_tasks(part.name, self._instances(part), part.methods, settings)
+            instances = self._instances(part)
+            yield from plan_tasks(part.name, instances, part.methods, settings, self.pattern)
 
     def _instances(self, part: "Suite") -> Iterator[NamedInstance]:
-        for instance in part.load_instances(self._missing, self._refused):
+        for instance in part.load_instances(self._missing, self._refused, self.pattern):
             name = f"{instance.dataset}/{instance.member}"
             if name not in self.assumptions:
                 self.assumptions[name] = instance.notes

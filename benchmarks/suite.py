@@ -2,11 +2,13 @@
 
 import glob
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.label_pattern import LabelPattern, LabelWord
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.resolve import load_file, load_member
@@ -21,6 +23,7 @@ from boundmark.problems.errors import (
 )
 from boundmark.problems.files import naming
 from boundmark.problems.method import Method
+from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
 from boundmark.problems.problem import Instance, ParameterValue, Problem
 
 
@@ -233,6 +236,7 @@ class Suite:
         self,
         on_missing: Callable[[str], None] = lambda reason: None,
         on_left_out: Callable[[str, str], None] = lambda member, reason: None,
+        pattern: LabelPattern | None = None,
     ) -> Iterator[NamedInstance]:
         """Yield the instances in the suite's order; each graph is loaded once.
 
@@ -244,6 +248,8 @@ class Suite:
             Called with the name of a file that cannot be read or treated, and the reason, where
             another one matches the same pattern and can; and with that of a model that the devices
             have no room for.
+        pattern
+            Of labels of tasks; a member is not loaded if none of its tasks can match.
 
         Raises
         ------
@@ -253,18 +259,23 @@ class Suite:
         """
         for group in self.instances:
             try:
-                yield from self._of_group(group, on_left_out)
+                yield from self._of_group(group, on_left_out, pattern)
             except MissingFileError as error:
                 if not group.optional:
                     raise
                 on_missing(str(error))
 
     def _of_group(
-        self, group: InstanceGroup, on_left_out: Callable[[str, str], None]
+        self,
+        group: InstanceGroup,
+        on_left_out: Callable[[str, str], None],
+        pattern: LabelPattern | None,
     ) -> Iterator[NamedInstance]:
         """Yield the instances of a group; see `load_instances`."""
         refused: list[tuple[str, BoundmarkError]] = []
         members = group.sources.members()
+        if pattern is not None:
+            members = self._that_may_match(pattern, group, members)
         for member in members:
             where = f"{group.sources.dataset}/{member}"
             try:
@@ -288,6 +299,33 @@ class Suite:
             raise refused[0][1]
         for where, error in refused:
             on_left_out(where, str(error))
+
+    def _that_may_match(
+        self, pattern: LabelPattern, group: InstanceGroup, members: Sequence[str]
+    ) -> list[str]:
+        """Return the members for which a task's label can match, by what is known unloaded."""
+        words = self._words(group)
+        names = {choice.method.name for choice in (*self.methods, *group.methods)}
+        return [
+            member
+            for member in members
+            if any(
+                pattern.may_match(f"{group.sources.dataset}/{member}", words, name)
+                for name in names
+            )
+        ]
+
+    def _words(self, group: InstanceGroup) -> list[LabelWord]:
+        """Return what may stand between the member and the method in labels of a group."""
+        problem = problems()[self.problem]
+        words = [_parameter_word(parameter) for parameter in problem.parameters]
+        if problem.cost_model:
+            usual = problem.cost_model.default()
+            device = group.device or self.device or usual
+            name = (fusing(device) if group.fuses else device).name
+            if name != usual.name:
+                words.append(LabelWord("device=", (name,)))
+        return words
 
     def _of_source(
         self, group: InstanceGroup, member: str, source: Any
@@ -329,6 +367,16 @@ class Collection:
     name: str
     description: str
     suites: tuple[Suite, ...]
+
+
+def _parameter_word(parameter: Parameter) -> LabelWord:
+    """Return how a parameter stands in a label, whatever its value is."""
+    start = f"{parameter.name}="
+    if isinstance(parameter, IntegerParameter):
+        return LabelWord(start, characters="-0123456789")
+    if isinstance(parameter, ChoiceParameter):
+        return LabelWord(start, parameter.choices)
+    return LabelWord(start, characters=string.printable)
 
 
 def _instances(

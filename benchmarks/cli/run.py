@@ -108,7 +108,8 @@ def run(
     chosen = load_collection(suite, small=small)
     wanted = Wanted(retry, pattern, rerun)
     if dry_run:
-        planning = Planning(chosen, time_limit, memory_limit, progress_console(quiet))
+        console = progress_console(quiet)
+        planning = Planning(chosen, time_limit, memory_limit, console, pattern)
         _print_plan(planning, out, wanted, workers or len(os.sched_getaffinity(0)))
         return
     try:
@@ -142,7 +143,7 @@ def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int)
     from boundmark.problems.errors import InvalidInputError, find
     from boundmark.reports.stored.store import ResultStore
 
-    by_id = {item.task.task_id: item for item in planning.tasks() if wanted.matches(item)}
+    by_id = {item.task.task_id: item for item in planning.tasks()}
     if not by_id:
         raise InvalidInputError(f"no task matches {wanted.pattern!r}; expected one that does.")
     for name in wanted.rerun:

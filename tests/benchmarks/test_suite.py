@@ -1,7 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from boundmark.benchmarks.label_pattern import LabelPattern
+from boundmark.benchmarks.planning import plan_tasks
 from boundmark.benchmarks.suite import MethodChoice, Suite
 from boundmark.benchmarks.suite_file import (
     INSTANCES_FIELDS,
@@ -12,6 +16,7 @@ from boundmark.benchmarks.suite_file import (
     renamed,
     suite_names,
 )
+from boundmark.datasets.resolve import load_member
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.parameter import RESERVED
@@ -120,6 +125,55 @@ def test_a_group_with_costs_of_its_own_names_no_device() -> None:
         match="suite mine: regal-style/erdos-renyi-1: device is 'nvidia-h100', but a PipelineGraph",
     ):
         list(suite.load_instances())
+
+
+ALL_THREE = ["regal-style/erdos-renyi-1", "onnx-light/alexnet", "onnx-light/alexnet"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (None, ALL_THREE),
+        ("k=2", ALL_THREE),
+        ("erdos*random-100", ["regal-style/erdos-renyi-1"]),
+        ("nvidia-h100 * mean-work", ["onnx-light/alexnet"]),
+        ("nvidia-t4", []),
+        ("share", ["onnx-light/alexnet"]),
+        ("backward=folded mean-work", ALL_THREE),
+        ("alexnet k=2 memetic", []),
+    ],
+)
+def test_a_pattern_leaves_members_unloaded(
+    monkeypatch: pytest.MonkeyPatch, pattern: str | None, expected: list[str]
+) -> None:
+    """Members none of whose labels can match are not loaded; the same tasks are planned."""
+    suite = parse_suite("mine", VALID + DEVICES + 'methods = ["share"]\n')
+    everything = plan_tasks("mine", suite.load_instances(), suite.methods, suite.settings)
+    chosen = None if pattern is None else LabelPattern(pattern)
+    wanted = [task for task in everything if chosen is None or chosen.matches(task.label)]
+    loaded: list[str] = []
+
+    def load(name: str) -> Any:
+        loaded.append(name)
+        return load_member(name)
+
+    monkeypatch.setattr("boundmark.benchmarks.suite.load_member", load)
+    instances = suite.load_instances(pattern=chosen)
+    tasks = list(plan_tasks("mine", instances, suite.methods, suite.settings, chosen))
+    assert [task.task.task_id for task in tasks] == [task.task.task_id for task in wanted]
+    assert loaded == expected
+
+
+@pytest.mark.parametrize("name", ["demo", "nightly/layers"])
+def test_labels_are_what_patterns_take_for_possible(name: str) -> None:
+    """Parameters and devices of instances are those that are known before they are loaded."""
+    for suite in load_collection(name).suites:
+        for group in suite.instances:
+            alone = replace(suite, instances=(group,))
+            method = [*suite.methods, *group.methods][0].method.name
+            *_, last = alone.load_instances()
+            pattern = LabelPattern(f"{last.label} {method}")
+            assert last.label in [again.label for again in alone.load_instances(pattern=pattern)]
 
 
 def test_methods_of_a_group_are_for_its_parameters() -> None:
