@@ -59,9 +59,6 @@ TABLE_V = {
 }
 TIMED = ("m-sct", "getf", "moirai-milp")
 
-# How much less latency coarsening is said to bring at most, by cluster (Section IV-C).
-LESS_BY_FUSION = {"inter-server": 0.057, "intra-server": 0.038}
-
 
 def collect(folder: Path) -> None:
     """Write a row for each task, with the best certified bound of its graph, and what ran."""
