@@ -185,7 +185,7 @@ def _of_object(
         _refuse("a graph of boundmark", dims=dims, example_inputs=example_inputs, cache=cache)
         return x, "object", type(x).__name__
     raise InvalidInputError(
-        f"a {type(x).__name__} is no model; expected a path, the name of a data set's member, a "
+        f"model is {quoted(x)}; expected a path, the name of a data set's member, a "
         "networkx.DiGraph, a pair of pandas.DataFrame (nodes, edges), an onnx.ModelProto, a "
         "torch.export.ExportedProgram, or a torch.nn.Module."
     )

@@ -21,7 +21,7 @@ from boundmark.benchmarks.runner import RunSummary, Wanted, run_planned
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.benchmarks.suite_file import load_collection
 from boundmark.benchmarks.terminal import plain
-from boundmark.problems.errors import find
+from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.method import Method
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.stored.notes import Notes, read_notes, write_notes
@@ -127,6 +127,8 @@ def results(folder: str | Path, *, unchecked: bool = False) -> Results:
     Error
         If there are no results, they contradict each other, or a file cannot be read.
     """
+    if not isinstance(folder, str | Path):
+        raise InvalidInputError(f"folder is {quoted(folder)}; expected the path of a folder.")
     return Results(read_folder(ResultStore.open(Path(folder)), unchecked=unchecked))
 
 

@@ -48,7 +48,7 @@ Value = TypeVar("Value")
 MOST_NAMES = 20
 
 
-def find(what: str, name: str, among: Mapping[str, Value]) -> Value:
+def find(what: str, name: object, among: Mapping[str, Value]) -> Value:
     """Return the value of a name.
 
     Parameters
@@ -61,6 +61,9 @@ def find(what: str, name: str, among: Mapping[str, Value]) -> Value:
     UnknownNameError
         If there is none, with the names that come near.
     """
+    # Callers of the Python API may give anything, also what has no hash.
+    if not isinstance(name, str):
+        raise UnknownNameError(f"{what} is {quoted(name)}; expected a name: {_listed([*among])}.")
     if name in among:
         return among[name]
     # Only mistakes need it.

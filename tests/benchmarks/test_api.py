@@ -274,7 +274,7 @@ def without(frame: str, column: str) -> tuple[pd.DataFrame, pd.DataFrame]:
             lambda: (pd.concat([frames()[0]] * 2), frames()[1]),
             "2 nodes are called 'a'; expected unique names.",
         ),
-        (lambda: 42, "a int is no model; expected a path, the name of a data set's member, a netw"),
+        (lambda: 42, "model is 42; expected a path, the name of a data set's member, a netw"),
         (lambda: "no-such-thing", "there is no graph 'no-such-thing'; expected DATASET/GRAPH"),
         (lambda: "missing.onnx", "missing.onnx does not exist; expected a file."),
     ],
@@ -284,6 +284,12 @@ def test_models_that_are_none(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(boundmark.Error) as caught:
         boundmark.load(make())
     assert str(caught.value).startswith(message)
+
+
+def test_a_results_folder_is_a_path() -> None:
+    """What is no path is an error that names the argument and the value."""
+    with pytest.raises(boundmark.Error, match=r"folder is 3; expected the path of a folder\."):
+        boundmark.results(3)
 
 
 @pytest.mark.parametrize(
@@ -297,6 +303,7 @@ def test_models_that_are_none(make: Callable[[], Any], message: str) -> None:
         ({"k": 2, "seconds": "2"}, "seconds is '2'; expected a positive number of at most"),
         ({"k": 2, "seed": -1}, "seed has -1; expected integers from 0 to"),
         ({"k": 2, "workers": 0}, "workers has 0; expected integers from 1 to"),
+        ({"k": 2, "problem": 3}, "problem is 3; expected a name: pipeline, "),
         ({"k": 2, "problem": "pipline"}, "there is no problem 'pipline'; did you mean pipeline"),
         ({"stages": 2, "problem": "pipeline"}, "stages is no parameter of problem 'pipeline'; exp"),
         ({"k": 2, "methods": ["memtic"]}, "there is no method 'memtic'; did you mean memetic"),
