@@ -12,10 +12,9 @@ from typing import NamedTuple
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.reach.attempt import Context
+from boundmark.bounds.pipeline.reach.attempt import Context, refuse_large
 from boundmark.bounds.pipeline.reach.greedy import Greedy
-from boundmark.bounds.pipeline.reach.prefixes import Side
-from boundmark.bounds.pipeline.reach.search import OutOfTimeError
+from boundmark.bounds.pipeline.reach.prefixes import OutOfTimeError, Side
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -78,7 +77,7 @@ def run(
     UnsupportedError
         If the graph is too large, or the solver is not installed.
     """
-    context = Context.of(instance, budget)
+    refuse_large(instance)
     best, graph = Best(instance, progress), instance.graph
     floor = max(
         largest_node_cut(graph, MinimumCuts(graph))[1],
@@ -86,6 +85,7 @@ def run(
     )
     best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
     try:
+        context = Context.of(instance, budget)
         for effort in settings.rounds:
             if not _bisect(context, effort, floor, best):
                 _bisect(context, Round(effort.branchings, BOTH, 0.0), floor, best)

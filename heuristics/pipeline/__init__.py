@@ -91,11 +91,11 @@ MEMETIC = Method(
     name="memetic",
     problem="pipeline",
     kind="heuristic",
-    summary="Genetic search over orders, refined by annealed node moves and new segmentations.",
+    summary="Genetic search over orders, minimum cuts between stages, annealed node moves.",
     run=Deferred("boundmark.heuristics.pipeline.memetic:run"),
     params={"evaluations": 0},
     seeded=True,
-    version=5,
+    version=6,
 )
 
 METHODS: tuple[Method, ...] = (

@@ -83,6 +83,10 @@ class AnnealingSettings:
     resegmented_orders: int = 4
     most_counts: int = 2**28
 
+    def suit(self, instance: PipelineInstance) -> bool:
+        """Whether an instance is small enough for moves of nodes."""
+        return instance.nodes * min(instance.k, instance.nodes) <= self.most_counts
+
     def initial_temperature(self, instance: PipelineInstance) -> float:
         """Return the temperature at the start of a distant round, in units of the best cost."""
         return min(self.initial, self.initial_of_node * _mean_node_cost(instance))
@@ -98,6 +102,14 @@ DEFAULTS = AnnealingSettings()
 def _mean_node_cost(instance: PipelineInstance) -> float:
     """Return a node's mean cost in units of the best cost, if all stages cost that."""
     return min(instance.k, instance.nodes) / instance.nodes
+
+
+@dataclass
+class RoundBest:
+    """The best partition of a round, or of another part of a search."""
+
+    cost: int
+    stages: IntArray
 
 
 def refine(
@@ -117,7 +129,7 @@ def refine(
         or, without one, the clock.
     """
     effort = Effort(budget, evaluations)
-    if instance.nodes * min(instance.k, instance.nodes) > settings.most_counts:
+    if not settings.suit(instance):
         while best.cost > 0 and not effort.is_spent():
             segment_near_best(instance, best, effort.take(settings.resegmented_orders), generator)
         return
@@ -125,7 +137,7 @@ def refine(
     annealer = _Annealer(instance, graph, state, generator, effort, best, settings)
     hottest = settings.initial_temperature(instance)
     count = annealer.affordable_rounds()
-    start, failures = _RoundBest(best.cost, best.solution.stages), 0
+    start, failures = RoundBest(best.cost, best.solution.stages), 0
     for done in range(count):
         if best.cost == 0 or effort.is_spent():
             return
@@ -136,7 +148,7 @@ def refine(
             start = (
                 annealer.distant_start()
                 if is_distant
-                else _RoundBest(best.cost, best.solution.stages)
+                else RoundBest(best.cost, best.solution.stages)
             )
         before = best.cost
         heat = hottest * (1 if is_distant else settings.reheated)
@@ -144,12 +156,23 @@ def refine(
         failures = 0 if is_distant or best.cost < before else failures + 1
 
 
-@dataclass
-class _RoundBest:
-    """The best partition of a round."""
+def anneal_from(
+    instance: PipelineInstance,
+    best: Incumbent[Partition],
+    found: RoundBest,
+    budget: Budget,
+    evaluations: int | None,
+    generator: np.random.Generator,
+    settings: AnnealingSettings = DEFAULTS,
+) -> None:
+    """Cool down once from a partition, whatever the best one is; `found` becomes the round's best.
 
-    cost: int
-    stages: IntArray
+    The graph must not be too large for the settings.
+    """
+    effort = Effort(budget, evaluations)
+    graph, state = kernel_graph(instance.graph), new_state(generator)
+    annealer = _Annealer(instance, graph, state, generator, effort, best, settings)
+    annealer.cool_down(found, settings.initial_temperature(instance), 1.0)
 
 
 @dataclass(frozen=True)
@@ -173,7 +196,7 @@ class _Annealer:
         moves = self.instance.nodes * self.settings.moves_per_node
         if self.effort.evaluations is not None:
             return max(1, round(self.effort.evaluations * MOVES_PER_EVALUATION / moves))
-        found = _RoundBest(self.best.cost, self.best.solution.stages)
+        found = RoundBest(self.best.cost, self.best.solution.stages)
         walk, begun, steps = walk_from(self.instance, found.stages), self.effort.spent(), 0
         while steps < timed_steps and self.effort.spent() < timed_share:
             self._step(found, walk, self.settings.final_temperature(self.instance))
@@ -184,19 +207,19 @@ class _Annealer:
         timed = steps * self.settings.evaluations_per_step * MOVES_PER_EVALUATION
         return max(1, round(timed / spent / moves))
 
-    def distant_start(self) -> _RoundBest:
+    def distant_start(self) -> RoundBest:
         """Return the best segmentation of several noisy orders that keep few transfers open."""
         instance, generator = self.instance, self.generator
-        found = _RoundBest(NO_COST, self.best.solution.stages)
+        found = RoundBest(NO_COST, self.best.solution.stages)
         for _ in range(max(1, self.effort.take(self.settings.distant_orders))):
             order = noisy_fewest_open_order(instance.graph, generator.random(), generator)
             if found.cost == NO_COST or has_segmentation(instance, order, found.cost - 1):
                 cost, ends = segment_order(instance, order)
-                found = _RoundBest(cost, Partition.from_segments(order, ends).stages)
+                found = RoundBest(cost, Partition.from_segments(order, ends).stages)
         self.best.offer(found.cost, partial(Partition, found.stages))
         return found
 
-    def cool_down(self, found: _RoundBest, heat: float, end: float) -> None:
+    def cool_down(self, found: RoundBest, heat: float, end: float) -> None:
         """Anneal from a partition until a fraction of the effort is spent.
 
         Parameters
@@ -217,7 +240,7 @@ class _Annealer:
         if self.best.cost < before:
             self._resegment()
 
-    def _step(self, found: _RoundBest, walk: Walk, temperature: float) -> None:
+    def _step(self, found: RoundBest, walk: Walk, temperature: float) -> None:
         """Try some moves, and keep a partition that is better than the best of the round."""
         moves = self.effort.take(self.settings.evaluations_per_step) * MOVES_PER_EVALUATION
         stages, margin = np.empty_like(found.stages), self.settings.margin

@@ -1,9 +1,14 @@
-"""`memetic`: genetic search over orders, then annealed moves of nodes and new segmentations.
+"""`memetic`: genetic search over orders, cuts between pairs of stages, annealed moves of nodes.
 
-It begins with the better segmentation of two orders: the graph's own, and one that keeps the
-transfers of open tensors low, which is far ahead where tensors live long, as in training. BRKGA
-searches orders and finds the rough shape of a partition, also where moves of single nodes would
-take long; annealing then has most of the time.
+It begins with the segmentations of two orders: the graph's own, and one that keeps the transfers of
+open tensors low, which is far ahead where tensors live long, as in training. On graphs with few
+edges, as models are, two searches from there are tried for a short time: one divides pairs of
+stages by minimum cuts, the other anneals moves of nodes. Cuts move whole layers at once and win
+where stages are large; moves win where stages have few nodes.
+
+Then genetic search over orders finds the rough shape of a partition, also where moves of single
+nodes would take long. Cuts go on for most of what is left if they have won, and less otherwise;
+annealing has the rest, and all of it on graphs with many edges.
 """
 
 import math
@@ -14,9 +19,15 @@ import numpy as np
 
 from boundmark.heuristics.evolution import BrkgaSettings
 from boundmark.heuristics.incumbent import Incumbent
-from boundmark.heuristics.pipeline.annealing import AnnealingSettings, refine
+from boundmark.heuristics.pipeline.annealing import (
+    AnnealingSettings,
+    RoundBest,
+    anneal_from,
+    refine,
+)
 from boundmark.heuristics.pipeline.brkga import evolve_segmentations
 from boundmark.heuristics.pipeline.orders import fewest_open_order
+from boundmark.heuristics.pipeline.pair_cuts import CutSearch, PairCutSettings
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -28,19 +39,33 @@ class MemeticSettings:
 
     Attributes
     ----------
+    most_edges
+        Edges per node up to which cuts are tried. Models have 1.0 to 1.4, random graphs mostly more
+        than 1.5, and there moves are far ahead.
+    tried_cuts, tried_moves
+        Fractions of the evaluations or, without a limit on these, of the time for which either
+        search is tried.
     evolved_share
-        Fraction of the evaluations or, without a limit on these, of the time for genetic search.
+        Fraction of what is left then for genetic search.
+    won_share, lost_share
+        Fraction of what is left after that for cuts if they have won, and if they have not.
     population
         Priority vectors in a generation.
     most_evolved
         Largest number of orders in genetic search if evaluations have no limit.
-    annealing
-        Settings of the rest.
+    cutting, annealing
+        Settings of the two searches.
     """
 
+    most_edges: float = 1.5
+    tried_cuts: float = 0.04
+    tried_moves: float = 0.02
     evolved_share: float = 0.1
+    won_share: float = 0.7
+    lost_share: float = 0.3
     population: int = 100
     most_evolved: int = 10_000
+    cutting: PairCutSettings = field(default_factory=PairCutSettings)
     annealing: AnnealingSettings = field(default_factory=AnnealingSettings)
 
 
@@ -68,14 +93,37 @@ def run(
         if budget.is_spent() or evaluations == done:
             return
 
-    if evaluations == 0:
-        evolved, left = settings.most_evolved, None
-        evolution_budget = budget.part(settings.evolved_share)
-    else:
-        evolved = math.ceil(settings.evolved_share * (evaluations - len(starts)))
-        left = evaluations - len(starts) - evolved
-        evolution_budget = budget
-    evolution = BrkgaSettings(settings.population, evolved)
-    evolve_segmentations(instance, best, evolution, seed, evolution_budget)
     generator = np.random.default_rng(seed)
-    refine(instance, best, budget, left, generator, settings.annealing)
+    rest = _Rest(budget, evaluations - len(starts) if evaluations else None)
+    cuts = CutSearch(instance, best, starts, generator, settings.cutting)
+    cuts_share = 0.0
+    if instance.graph.dag.edges <= settings.most_edges * instance.nodes:
+        start = RoundBest(best.cost, best.solution.stages)
+        cuts.run(*rest.take(settings.tried_cuts))
+        moves = rest.take(settings.tried_moves)
+        if settings.annealing.suit(instance):
+            anneal_from(instance, best, start, *moves, generator, settings.annealing)
+        have_won = cuts.found.cost < start.cost
+        cuts_share = settings.won_share if have_won else settings.lost_share
+    part, evolved = rest.take(settings.evolved_share)
+    most = settings.most_evolved if evolved is None else evolved
+    evolve_segmentations(instance, best, BrkgaSettings(settings.population, most), seed, part)
+    if cuts_share:
+        cuts.run(*rest.take(cuts_share))
+    refine(instance, best, budget, rest.evaluations, generator, settings.annealing)
+
+
+@dataclass
+class _Rest:
+    """What is left of a run: evaluations or, if they have no limit, time."""
+
+    budget: Budget
+    evaluations: int | None
+
+    def take(self, fraction: float) -> tuple[Budget, int | None]:
+        """Return a fraction of it as a budget and a number of evaluations."""
+        if self.evaluations is None:
+            return self.budget.part(fraction), None
+        taken = math.ceil(fraction * self.evaluations)
+        self.evaluations -= taken
+        return self.budget, taken

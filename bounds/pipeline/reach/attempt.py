@@ -102,15 +102,13 @@ class Context:
         ------
         UnsupportedError
             If the instance is too large for the checker.
+        OutOfTimeError
+            If the budget ends first.
         """
-        largest = max(instance.nodes, instance.k)
-        if largest > LARGEST_TREE_GRAPH:
-            raise UnsupportedError(
-                f"the instance has {largest} nodes or stages; expected at most "
-                f"{LARGEST_TREE_GRAPH}."
-            )
+        refuse_large(instance)
+        closure = Closure.of(instance.graph.dag, budget)
         checked = checker.check_instance(instance.to_json())
-        return cls(instance, Closure.of(instance.graph.dag), checked, None, budget)
+        return cls(instance, closure, checked, None, budget)
 
     def amounts(self, threshold: int) -> IntArray | None:
         """Return each node's share of a stage; None if a node does not fit into any."""
@@ -125,6 +123,15 @@ class Context:
         if self.table is not None:
             return Weights.unmoved(graph, amounts)
         return Weights.moved(graph, threshold)
+
+
+def refuse_large(instance: PipelineInstance) -> None:
+    """Raise `UnsupportedError` if the instance is too large for the checker."""
+    largest = max(instance.nodes, instance.k)
+    if largest > LARGEST_TREE_GRAPH:
+        raise UnsupportedError(
+            f"the instance has {largest} nodes or stages; expected at most {LARGEST_TREE_GRAPH}."
+        )
 
 
 class Attempt:

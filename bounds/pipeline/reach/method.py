@@ -7,15 +7,16 @@ program is nearly integral there, and few nodes are open in it.
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline import node_cut, work
 from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context
+from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context, refuse_large
 from boundmark.bounds.pipeline.reach.greedy import Greedy
-from boundmark.bounds.pipeline.reach.search import OutOfTimeError
+from boundmark.bounds.pipeline.reach.prefixes import OutOfTimeError
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
@@ -130,14 +131,17 @@ def run(
     UnsupportedError
         If the instance is too large for the checker.
     """
-    context = Context.of(instance, budget)
+    refuse_large(instance)
     best = Best.before(instance, progress)
     work.run_mean_work(instance, budget, seed, best)
     node_cut.run(instance, budget, seed, best)
     if math.isinf(best.objective):
         floor = int(best.certified)
         best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
-    ClosingIn(context, best, settings).run()
+    # Of a large graph, the context takes part of a second.
+    with suppress(OutOfTimeError):
+        context = Context.of(instance, budget)
+        ClosingIn(context, best, settings).run()
 
 
 class ClosingIn:

@@ -18,6 +18,7 @@ from boundmark.bounds.pipeline.tree.superblocks import PrefixWeights, Superblock
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
@@ -79,9 +80,13 @@ def scaled(ticks: IntArray, threshold: int) -> IntArray:
     return result
 
 
+class OutOfTimeError(Exception):
+    """The time is up before the end of a program, or of sums over the graph."""
+
+
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """The reflexive and transitive closure of a graph.
+    """The reflexive and transitive closure of a graph, of which large ones take part of a second.
 
     Attributes
     ----------
@@ -89,18 +94,30 @@ class Closure:
         Whether the row's node is the column's, or depends on it, shape (n, n).
     rows_at_a_time
         Rows taken together in products, which convert them to eight times their size.
+    budget
+        The clock that is looked at between such rows; none if it is None.
     """
 
     before: npt.NDArray[np.bool_]
     rows_at_a_time: int = 1024
+    budget: Budget | None = None
 
     @classmethod
-    def of(cls, dag: Dag) -> "Closure":
-        """Return the closure of a graph."""
+    def of(cls, dag: Dag, budget: Budget | None = None, rows_at_a_time: int = 1024) -> "Closure":
+        """Return the closure of a graph.
+
+        Raises
+        ------
+        OutOfTimeError
+            If the budget ends first.
+        """
         before = np.eye(dag.nodes, dtype=np.bool_)
-        for node in dag.topological_order.tolist():
-            before[node] |= before[dag.producers_of(node)].any(axis=0)
-        return cls(before)
+        closure = cls(before, rows_at_a_time, budget)
+        order = dag.topological_order
+        for rows in closure._rows():
+            for node in order[rows].tolist():
+                before[node] |= before[dag.producers_of(node)].any(axis=0)
+        return closure
 
     def weights_before(self, weights: IntArray) -> IntArray:
         """Return the weight of each node with all that it depends on, shape (n,)."""
@@ -114,7 +131,10 @@ class Closure:
         return total
 
     def _rows(self) -> Iterator[slice]:
+        """Yield slices of all rows, as long as there is time."""
         for first in range(0, len(self.before), self.rows_at_a_time):
+            if self.budget is not None and self.budget.is_spent():
+                raise OutOfTimeError
             yield slice(first, first + self.rows_at_a_time)
 
     def branch(self, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix, diags
 
 from boundmark.bounds.highs import highs_solver
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
-from boundmark.bounds.pipeline.reach.prefixes import Closure
+from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError
 from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, relax, whole_numbers
 from boundmark.bounds.pipeline.tree.superblocks import Superblocks
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
@@ -59,10 +59,6 @@ class Point:
     y: FloatArray | None
     multipliers: FloatArray
     basis: Any
-
-
-class OutOfTimeError(Exception):
-    """The solver had no time to finish."""
 
 
 @dataclass(frozen=True, eq=False)

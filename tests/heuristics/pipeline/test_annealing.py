@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
 
-from boundmark.heuristics.pipeline import BRKGA, MEMETIC, RESLICE, annealing, brkga, reslice
+from boundmark.heuristics.pipeline import (
+    BRKGA,
+    MEMETIC,
+    RESLICE,
+    annealing,
+    brkga,
+    pair_cuts,
+    reslice,
+)
 from boundmark.heuristics.pipeline.annealing import AnnealingSettings, Effort
 from boundmark.heuristics.pipeline.memetic import MemeticSettings
 from boundmark.heuristics.pipeline.orders import noisy_order
@@ -54,24 +62,32 @@ def test_reslice_spends_exactly_its_evaluations(
     assert 1 + sum(orders) == evaluations
 
 
+@pytest.mark.parametrize("degree", [2, 4])
 @pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
 def test_memetic_spends_exactly_its_evaluations(
-    monkeypatch, run, random_instance, evaluations: int
+    monkeypatch, run, random_instance, evaluations: int, degree: int
 ) -> None:
-    """An evaluation is an order, whoever proposes it, or a number of moves."""
-    spent = [
-        counted(monkeypatch, brkga, "topological_order", lambda *_: 1),
-        counted(monkeypatch, annealing, "noisy_order", lambda *_: 1),
-        counted(monkeypatch, annealing, "noisy_fewest_open_order", lambda *_: 1),
-        counted(
-            monkeypatch,
-            annealing,
-            "anneal",
-            lambda *arguments: arguments[3] / annealing.MOVES_PER_EVALUATION,
-        ),
-    ]
-    run(MEMETIC, random_instance(30, 4, 1), evaluations=evaluations)
-    assert min(2, evaluations) + sum(map(sum, spent)) == evaluations
+    """An evaluation is an order, whoever proposes it, or a number of moves or of divided nodes."""
+    taken, take = [], Effort.take
+
+    def count(effort: Effort, most: int) -> int:
+        taken.append(take(effort, most))
+        return taken[-1]
+
+    monkeypatch.setattr(Effort, "take", count)
+    evolved = counted(monkeypatch, brkga, "topological_order", lambda *_: 1)
+    run(MEMETIC, random_instance(30, 4, 1, degree), evaluations=evaluations)
+    assert min(2, evaluations) + sum(taken) + sum(evolved) == evaluations
+
+
+@pytest.mark.parametrize(("degree", "is_tried"), [(2, True), (4, False)])
+def test_cuts_are_tried_where_edges_are_few(
+    monkeypatch, run, random_instance, degree: int, is_tried: bool
+) -> None:
+    """On other graphs, moves of nodes are far ahead, and no effort is lost."""
+    searches = counted(monkeypatch, pair_cuts.CutSearch, "run", lambda *_: 1)
+    run(MEMETIC, random_instance(60, 4, 1, degree), evaluations=500)
+    assert bool(searches) == is_tried
 
 
 def test_memetic_beats_evolution(run, random_instance) -> None:

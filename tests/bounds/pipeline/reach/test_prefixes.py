@@ -1,13 +1,17 @@
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from brute_force import all_dags, instance, instances, stage_cost
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from boundmark.bounds.pipeline.reach.prefixes import Closure, Weights, scaled
+from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError, Weights, scaled
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows, branch, narrowed
+from boundmark.problems import method
+from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
 DAGS = [edges for nodes in (3, 4, 5) for edges in all_dags(nodes)]
@@ -35,6 +39,35 @@ def test_weights_are_those_of_the_closure(rows: int) -> None:
         matrix = closure.before.astype(np.int64)
         assert closure.weights_before(weights).tolist() == (matrix @ weights).tolist()
         assert closure.weights_after(weights).tolist() == (weights @ matrix).tolist()
+
+
+def a_second_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the clock of all budgets stand still, but for a second whenever it is looked at."""
+    looks = itertools.count()
+    monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: float(next(looks))))
+
+
+@pytest.mark.parametrize("preparation", ["closure", "weights_before", "weights_after"])
+def test_preparations_look_at_the_clock(monkeypatch: pytest.MonkeyPatch, preparation: str) -> None:
+    """Between any two slices of rows, the time may end; no look is after the last one."""
+    dag = instance([1] * 7, [(v, v + 1) for v in range(6)], 2).graph.dag
+    slices = 4  # of two rows
+    for seconds in range(slices + 2):
+        before = Closure.of(dag).before
+        a_second_a_look(monkeypatch)
+        budget = Budget(seconds - 0.5, started=0.0)
+
+        def prepare(before: NDArray[np.bool_] = before, budget: Budget = budget) -> None:
+            if preparation == "closure":
+                Closure.of(dag, budget, 2)
+            else:
+                getattr(Closure(before, 2, budget), preparation)(np.ones(7, np.int64))
+
+        if seconds < slices:
+            with pytest.raises(OutOfTimeError):
+                prepare()
+        else:
+            prepare()
 
 
 @given(data=st.data(), edges=st.sampled_from(DAGS), stages=st.integers(2, 4))

@@ -1,0 +1,226 @@
+"""Partitions improved by dividing pairs of stages anew, each by minimum cuts.
+
+Where stages have hundreds of nodes, as in graphs of training, moves of nodes one by one rarely get
+from one good boundary between two stages to the next: a layer's chain lies between them. A minimum
+cut does, see `pair_cut_kernels`. From any partition, pairs are divided until none gets better.
+Between sweeps over all pairs, an order that follows the cuts is segmented, which balances all
+stages at once. Such a descent takes as long as segmenting dozens of orders, so the search is one
+of descents from many starts.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from boundmark.heuristics.incumbent import NO_COST, Incumbent
+from boundmark.heuristics.pipeline.annealing import Effort, RoundBest
+from boundmark.heuristics.pipeline.kernel_graph import Graph, kernel_graph
+from boundmark.heuristics.pipeline.orders import (
+    noisy_fewest_open_order,
+    noisy_order,
+    noisy_own_order,
+)
+from boundmark.heuristics.pipeline.pair_cut_kernels import WEIGHTS, divide_pair
+from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.heuristics.priority_order import topological_order
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition, PipelineInstance
+
+
+@dataclass(frozen=True)
+class PairCutSettings:
+    """Settings of descents by pair cuts, chosen on bert-base-training and gpt-2-training.
+
+    Attributes
+    ----------
+    cuts
+        Minimum cuts for a pair, at most.
+    noise
+        Numbers of stages that the noise of a start near the best partition spans; one is drawn.
+    largest_pair
+        Largest number of nodes in a pair: the clock is not looked at during a cut.
+    most_flow
+        Largest flow in a network, in units of a cost.
+    """
+
+    cuts: int = 6
+    noise: tuple[float, ...] = (1.5, 2.0, 3.0, 4.0)
+    largest_pair: int = 20_000
+    most_flow: int = 2**58
+
+
+DEFAULTS = PairCutSettings()
+
+# As many nodes in divided pairs as the graph has count as so many evaluations. They take as long as
+# the moves that these stand for.
+EVALUATIONS_PER_PASS = 8
+
+
+class CutSearch:
+    """Descents from many starts; it can be interrupted and continued.
+
+    Attributes
+    ----------
+    found
+        The best partition of all descents. `best` may know a better one from elsewhere.
+    """
+
+    def __init__(
+        self,
+        instance: PipelineInstance,
+        best: Incumbent[Partition],
+        orders: Sequence[IntArray],
+        generator: np.random.Generator,
+        settings: PairCutSettings = DEFAULTS,
+    ) -> None:
+        self._instance, self._best, self._settings = instance, best, settings
+        self._graph = kernel_graph(instance.graph)
+        self._generator = generator
+        self._orders = self._starts(orders)
+        self.found = RoundBest(NO_COST, frozen(np.zeros(instance.nodes)))
+
+    def run(self, budget: Budget, evaluations: int | None) -> None:
+        """Descend from one start after the other until the effort is spent.
+
+        Parameters
+        ----------
+        evaluations
+            Orders segmented, and nodes of divided pairs by `EVALUATIONS_PER_PASS`.
+        """
+        effort = Effort(budget, evaluations)
+        while self._best.cost > 0 and not effort.is_spent():
+            effort.take(1)
+            order = next(self._orders)
+            cost, ends = segment_order(self._instance, order)
+            self._keep(cost, Partition.from_segments(order, ends).stages)
+            self._descend(order, ends, cost, effort)
+
+    def _starts(self, orders: Sequence[IntArray]) -> Iterator[IntArray]:
+        """Yield the given orders, then noisy ones of three kinds in turn."""
+        yield from orders
+        instance, generator = self._instance, self._generator
+        while True:
+            yield noisy_own_order(instance.graph.dag, generator.random() / 2, generator)
+            yield self._near_best()
+            yield noisy_fewest_open_order(instance.graph, generator.random(), generator)
+            yield self._near_best()
+
+    def _near_best(self) -> IntArray:
+        noise = float(self._generator.choice(self._settings.noise))
+        return noisy_order(self._instance, self.found.stages, noise, self._generator)
+
+    def _keep(self, cost: int, stages: IntArray) -> None:
+        """Keep a partition if it is better than all before, and offer it."""
+        if cost < self.found.cost:
+            self.found = RoundBest(cost, frozen(stages))
+            self._best.offer(cost, partial(Partition, frozen(stages)))
+
+    def _descend(self, order: IntArray, ends: IntArray, cost: int, effort: Effort) -> None:
+        """Improve a segmentation until neither pairs nor another order improve it."""
+        instance = self._instance
+        descent = _Descent(self._graph, min(instance.k, instance.nodes), self._settings)
+        stages = np.array(Partition.from_segments(order, ends).stages)
+        while True:
+            before = cost
+            is_whole = descent.sweep(stages, effort)
+            cost = instance.objective(Partition(frozen(stages)))
+            self._keep(cost, stages)
+            if not is_whole or not effort.take(1):
+                return
+            rank = np.empty(instance.nodes)
+            rank[order] = np.arange(instance.nodes) / instance.nodes
+            order = topological_order(
+                instance.graph.dag, -(descent.places(stages, effort) + rank / 2)
+            )
+            again, ends = segment_order(instance, order)
+            if again <= cost:
+                cost = again
+                found = np.array(Partition.from_segments(order, ends).stages)
+                descent.note_changes(stages, found)
+                stages = found
+                self._keep(cost, stages)
+            if cost >= before:
+                return
+
+
+class _Descent:
+    """What a descent knows of its pairs of stages.
+
+    Parameters
+    ----------
+    stages
+        Number of stages.
+    """
+
+    def __init__(self, graph: Graph, stages: int, settings: PairCutSettings) -> None:
+        self._graph, self._stages, self._settings = graph, stages, settings
+        self._clock = 1
+        self._changed = [1] * stages
+        self._divided: dict[tuple[int, int], int] = {}
+        most = int(graph.work.sum() + graph.param_load.sum() + 2 * graph.transfer.sum())
+        self._unit = 1 + most * WEIGHTS // settings.most_flow
+        self._ranked: dict[int, tuple[int, IntArray]] = {}
+        self._pending = 0
+
+    def sweep(self, stages: IntArray, effort: Effort) -> bool:
+        """Divide all pairs in which something has changed; return False if the effort is spent."""
+        count = self._stages
+        times_first = np.zeros(len(stages), np.int64)
+        for gap, first in itertools.product(range(1, count), range(count - 1)):
+            last = first + gap
+            changed = max(self._changed[first], self._changed[min(last, count - 1)])
+            if last >= count or self._divided.get((first, last), 0) >= changed:
+                continue
+            if effort.is_spent():
+                return False
+            nodes = np.flatnonzero((stages == first) | (stages == last))
+            if len(nodes) > self._settings.largest_pair:
+                continue
+            moved = divide_pair(
+                self._graph, stages, first, last, self._settings.cuts, self._unit, times_first
+            )
+            self._clock += 1
+            self._divided[first, last] = self._clock
+            if moved:
+                self._changed[first] = self._changed[last] = self._clock
+            self._count(len(nodes), effort)
+        return True
+
+    def places(self, stages: IntArray, effort: Effort) -> IntArray:
+        """Return numbers by which nodes follow one another: stages, and within them cuts.
+
+        The more cuts between a stage and the next one, or the one before, have a node in the
+        earlier of the two, the earlier it comes.
+        """
+        most, nodes = self._settings.cuts, len(stages)
+        places: IntArray = 4 * most * stages
+        for first in range(self._stages - 1):
+            last = first + 1
+            members = np.flatnonzero((stages == first) | (stages == last))
+            if len(members) > self._settings.largest_pair or effort.is_spent():
+                continue
+            changed = max(self._changed[first], self._changed[last])
+            if first not in self._ranked or self._ranked[first][0] < changed:
+                times_first = np.zeros(nodes, np.int64)
+                divide_pair(self._graph, stages.copy(), first, last, most, self._unit, times_first)
+                self._ranked[first] = self._clock, times_first
+                self._count(len(members), effort)
+            places[members] -= self._ranked[first][1][members]
+        return places
+
+    def _count(self, divided: int, effort: Effort) -> None:
+        """Count divided nodes as evaluations."""
+        self._pending += EVALUATIONS_PER_PASS * divided
+        effort.take(self._pending // len(self._graph.work))
+        self._pending %= len(self._graph.work)
+
+    def note_changes(self, before: IntArray, after: IntArray) -> None:
+        """Note which stages differ between two partitions."""
+        self._clock += 1
+        differ = before != after
+        for stage in np.unique([before[differ], after[differ]]).tolist():
+            self._changed[stage] = self._clock

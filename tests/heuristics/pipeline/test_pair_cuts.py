@@ -1,0 +1,225 @@
+"""Pairs of stages divided anew: cuts against all divisions, and descents against their starts."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selection import examples
+
+from boundmark.heuristics.incumbent import Incumbent
+from boundmark.heuristics.pipeline import pair_cuts
+from boundmark.heuristics.pipeline.annealing import Effort, refine
+from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
+from boundmark.heuristics.pipeline.orders import fewest_open_order
+from boundmark.heuristics.pipeline.pair_cut_kernels import divide_pair
+from boundmark.heuristics.pipeline.pair_cuts import CutSearch, PairCutSettings
+from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.catalog import datasets
+from boundmark.problems.devices import default_device
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.costs import pipeline_graph
+from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.pipeline.instance import stage_costs
+
+
+class Silent:
+    """A progress that nobody reads."""
+
+    def solution(self, solution: Partition) -> None:
+        """Ignore it."""
+
+    def bound(self, bound: object) -> None:
+        """Ignore it."""
+
+
+def flows_forward(instance: PipelineInstance, stages: IntArray) -> bool:
+    """Whether tensors only flow to later stages."""
+    dag = instance.graph.dag
+    return bool((stages[dag.sources] <= stages[dag.targets]).all())
+
+
+def divisions(instance: PipelineInstance, stages: IntArray, first: int, last: int):
+    """Yield all partitions that differ only in who of two stages is in which."""
+    nodes = np.flatnonzero((stages == first) | (stages == last))
+    for choice in itertools.product((first, last), repeat=len(nodes)):
+        other = stages.copy()
+        other[nodes] = choice
+        if flows_forward(instance, other):
+            yield other
+
+
+def draw_pair(data: st.DataObject, sample: PipelineInstance) -> tuple[IntArray, int, int]:
+    """Draw stages, some of them empty, and two of them."""
+    count = data.draw(st.integers(2, 5))
+    drawn = data.draw(
+        st.lists(st.integers(0, count - 1), min_size=sample.nodes, max_size=sample.nodes)
+    )
+    stages = np.empty(sample.nodes, np.int64)
+    stages[sample.graph.dag.topological_order] = sorted(drawn)
+    first = data.draw(st.integers(0, count - 2))
+    return stages, first, data.draw(st.integers(first + 1, count - 1))
+
+
+def without_overflow(sample: PipelineInstance) -> PipelineInstance:
+    """Return an instance whose parameters fit everywhere."""
+    graph = sample.graph
+    return PipelineInstance(
+        PipelineGraph(
+            graph.dag,
+            graph.work,
+            graph.transfer,
+            np.zeros(graph.dag.nodes, np.int64),
+            0,
+            graph.names,
+        ),
+        sample.k,
+    )
+
+
+@given(data=st.data())
+@settings(max_examples=examples(200))
+def test_a_cut_is_the_cheapest_division(instances, data) -> None:
+    """At equal weights, no division of the two stages has a smaller sum of their costs."""
+    sample = without_overflow(data.draw(instances(max_nodes=8)))
+    stages, first, last = draw_pair(data, sample)
+    in_pair = (stages == first) | (stages == last)
+    times_first = np.zeros(sample.nodes, np.int64)
+    divide_pair(kernel_graph(sample.graph), stages.copy(), first, last, 1, 1, times_first)
+    cut = np.where(in_pair, np.where(times_first > 0, first, last), stages)
+    assert flows_forward(sample, cut)
+
+    def both(candidate: IntArray) -> int:
+        return int(stage_costs(sample.graph, candidate, 5)[[first, last]].sum())
+
+    assert both(cut) == min(map(both, divisions(sample, stages, first, last)))
+
+
+@given(data=st.data(), cuts=st.integers(1, 8), unit=st.sampled_from([1, 3]))
+@settings(max_examples=examples(200))
+def test_a_pair_never_gets_worse(instances, data, cuts: int, unit: int) -> None:
+    """The costlier stage costs no more than before, with overflow; other stages stay as they are.
+
+    The number returned says how many nodes moved.
+    """
+    sample = data.draw(instances(max_nodes=9))
+    stages, first, last = draw_pair(data, sample)
+    before = stage_costs(sample.graph, stages, 5)
+    divided = stages.copy()
+    moved = divide_pair(
+        kernel_graph(sample.graph), divided, first, last, cuts, unit, np.zeros_like(stages)
+    )
+    assert flows_forward(sample, divided)
+    assert moved == np.count_nonzero(divided != stages)
+    after = stage_costs(sample.graph, divided, 5)
+    assert after[[first, last]].max() <= before[[first, last]].max()
+    others = [stage for stage in range(5) if stage not in (first, last)]
+    assert after[others].tolist() == before[others].tolist()
+
+
+@pytest.fixture(scope="module")
+def training() -> PipelineInstance:
+    """Return a graph of training of 1,592 nodes, in four stages."""
+    model = datasets()["zoo"].load("bert-base-training")
+    return PipelineInstance.of(pipeline_graph(model, default_device()), k=4, backward="separate")
+
+
+def starts(sample: PipelineInstance) -> tuple[IntArray, IntArray]:
+    """Return the two orders that `memetic` begins with."""
+    return sample.graph.dag.topological_order, fewest_open_order(sample.graph)
+
+
+def test_cuts_find_what_moves_do_not(training) -> None:
+    """On a graph of training, descents end far below annealing with as many evaluations."""
+    sample, evaluations = training, 2000
+    cut: Incumbent[Partition] = Incumbent(Silent())
+    CutSearch(sample, cut, starts(sample), np.random.default_rng(1)).run(Budget(60), evaluations)
+    moved: Incumbent[Partition] = Incumbent(Silent())
+    for order in starts(sample):
+        cost, ends = segment_order(sample, order)
+        moved.offer(cost, lambda order=order, ends=ends: Partition.from_segments(order, ends))
+    refine(sample, moved, Budget(60), evaluations, np.random.default_rng(1))
+    assert cut.cost < 0.98 * moved.cost
+
+
+def test_a_search_keeps_its_own_best_partition(random_instance) -> None:
+    """What another search has found is not what descents start from; both are what they cost."""
+    sample = random_instance(60, 4, 1, degree=2)
+    best: Incumbent[Partition] = Incumbent(Silent())
+    search = CutSearch(sample, best, starts(sample), np.random.default_rng(1))
+    search.run(Budget(60), 300)
+    assert search.found.cost == best.cost == sample.objective(Partition(search.found.stages))
+    best.cost = 1
+    search.run(Budget(60), 300)
+    assert best.cost == 1 < search.found.cost
+
+
+def test_a_search_goes_on_where_it_stopped(random_instance) -> None:
+    """The starts given come once; more effort never ends with a worse partition."""
+    sample = random_instance(60, 4, 1, degree=2)
+    best: Incumbent[Partition] = Incumbent(Silent())
+    search = CutSearch(sample, best, starts(sample), np.random.default_rng(1))
+    costs = []
+    for _ in range(5):
+        search.run(Budget(60), 200)
+        costs.append(search.found.cost)
+    assert costs == sorted(costs, reverse=True)
+    again: Incumbent[Partition] = Incumbent(Silent())
+    CutSearch(sample, again, starts(sample), np.random.default_rng(1)).run(Budget(60), 200)
+    assert again.cost == costs[0]
+
+
+@pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
+def test_evaluations_are_spent_and_no_more(monkeypatch, random_instance, evaluations: int) -> None:
+    """What is taken adds up to the evaluations, wherever a descent is cut short."""
+    taken, take = [], Effort.take
+
+    def count(effort: Effort, most: int) -> int:
+        taken.append(take(effort, most))
+        return taken[-1]
+
+    monkeypatch.setattr(Effort, "take", count)
+    sample = random_instance(40, 5, 2, degree=2)
+    best: Incumbent[Partition] = Incumbent(Silent())
+    search = CutSearch(sample, best, starts(sample), np.random.default_rng(1))
+    search.run(Budget(60), evaluations)
+    assert sum(taken) == evaluations
+
+
+def test_pairs_too_large_are_left_out(monkeypatch, random_instance) -> None:
+    """Then orders are segmented only."""
+    pairs: list[int] = []
+    monkeypatch.setattr(pair_cuts, "divide_pair", lambda *_: pairs.append(1))
+    sample = random_instance(40, 3, 1, degree=2)
+    best: Incumbent[Partition] = Incumbent(Silent())
+    chosen = PairCutSettings(largest_pair=5)
+    CutSearch(sample, best, starts(sample), np.random.default_rng(1), chosen).run(Budget(60), 20)
+    assert not pairs
+    assert best.cost <= min(segment_order(sample, order)[0] for order in starts(sample))
+
+
+def test_costs_of_many_ticks_do_not_overflow(random_instance) -> None:
+    """A graph whose costs are 10^10 times as large is divided as well."""
+    small = random_instance(60, 4, 1, degree=2)
+    graph = small.graph
+    large = PipelineInstance(
+        PipelineGraph(
+            graph.dag,
+            graph.work * 10**10,
+            graph.transfer * 10**10,
+            graph.param_load * 10**10,
+            graph.cache * 10**10,
+            graph.names,
+        ),
+        small.k,
+    )
+    costs = []
+    for sample in (small, large):
+        best: Incumbent[Partition] = Incumbent(Silent())
+        search = CutSearch(sample, best, starts(sample), np.random.default_rng(1))
+        search.run(Budget(60), 500)
+        costs.append(best.cost)
+    assert costs[1] == pytest.approx(costs[0] * 10**10, rel=0.05)
