@@ -67,7 +67,7 @@ MIP_TREE = Method(
     kind="bound",
     summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
     run=Deferred("boundmark.bounds.pipeline.tree.methods:run_mip_tree"),
-    version=3,
+    version=4,
 )
 
 BOTTLENECK_TREE = Method(
@@ -76,7 +76,7 @@ BOTTLENECK_TREE = Method(
     kind="bound",
     summary="Branch and bound on the strengthened three-superblock program, every leaf certified.",
     run=Deferred("boundmark.bounds.pipeline.tree.methods:run_bottleneck_tree"),
-    version=2,
+    version=3,
 )
 
 BOTTLENECK_GUESS_TREE = Method(
@@ -85,7 +85,7 @@ BOTTLENECK_GUESS_TREE = Method(
     kind="bound",
     summary="Certified branch and bound on three superblocks, for each position of the middle one.",
     run=Deferred("boundmark.bounds.pipeline.tree.methods:run_bottleneck_guess_tree"),
-    version=2,
+    version=3,
 )
 
 PIVOT_TREE = Method(
@@ -135,7 +135,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=17,
+    version=18,
 )
 
 BOTTLENECK = Method(

@@ -45,8 +45,10 @@ class TreeSettings:
     root_trials, root_precision
         How often the roots are solved to find the largest threshold that they refute, and how
         exactly, as a part of it.
-    report_every
-        Part of the time after which a certificate is made in any case.
+    report_growth, checks_between
+        A certificate is made in any case once the tree's own time has grown by this part since the
+        one before, and by so many times the slowest check. So a tree shows early what it is worth,
+        also where it only has short turns of a long time (see `certify`).
     steps_in_reserve
         Time kept for one more step and the last certificate, in slowest steps so far.
     checks_in_reserve
@@ -58,13 +60,18 @@ class TreeSettings:
     largest_step: float = 0.016
     root_trials: int = 6
     root_precision: float = 0.0005
-    report_every: float = 0.25
+    report_growth: float = 0.25
+    checks_between: float = 10.0
     steps_in_reserve: float = 2.5
     checks_in_reserve: float = 5.0
 
     def reserve(self, step: float, check: float) -> float:
         """Return the seconds that are kept, given those of the slowest step and check."""
         return self.steps_in_reserve * step + self.checks_in_reserve * check
+
+    def next_report(self, spent: float, check: float) -> float:
+        """Return when the next certificate is due, in seconds of the tree's own time."""
+        return spent + max(self.report_growth * spent, self.checks_between * check)
 
 
 def run_mip_tree(
@@ -180,7 +187,8 @@ def _rise(tree: Tree, best: Best, producer: str, settings: TreeSettings) -> None
     step = settings.first_step
     if best.is_proven or not tree.start(_target(refuted, step, best)):
         return
-    budget, next_report, slowest = tree.budget, settings.report_every, 0.0
+    budget, slowest = tree.budget, 0.0
+    next_report = settings.next_report(budget.spent(), report.seconds)
     while (
         not report.is_too_large
         and not best.is_proven
@@ -198,9 +206,9 @@ def _rise(tree: Tree, best: Best, producer: str, settings: TreeSettings) -> None
                 break
         elif not tree.grow():
             break
-        if budget.spent() > next_report * budget.wall_seconds:
-            next_report += settings.report_every
+        if budget.spent() > next_report:
             report.at(tree.threshold)
+            next_report = settings.next_report(budget.spent(), report.seconds)
         slowest = max(slowest, budget.spent() - began)
     report.at(tree.threshold)
     _refute_less(tree, report)

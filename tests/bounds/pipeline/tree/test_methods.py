@@ -1,6 +1,7 @@
+import itertools
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.bounds.pipeline.tree import methods, search
-from boundmark.bounds.pipeline.tree.methods import LARGEST_GRAPH
+from boundmark.bounds.pipeline.tree.methods import LARGEST_GRAPH, TreeSettings
 from boundmark.bounds.pipeline.tree.relaxation import Point, solve
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
@@ -114,3 +115,54 @@ def test_a_tree_does_not_outgrow_the_checker(
     assert reports.bounds
     for report in reports.bounds:
         assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
+
+
+@dataclass(frozen=True)
+class _Looks(Budget):
+    """A budget whose clock goes on by a second whenever a method looks at it."""
+
+    looks: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def remaining(self) -> float:
+        return max(0.0, self.wall_seconds - next(self.looks))
+
+    def spent(self) -> float:
+        return float(next(self.looks))
+
+
+def test_a_tree_reports_early_in_a_long_time(
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When reports are due depends on the tree's own time, not on how much time is left.
+
+    Otherwise a tree that has short turns of a long time would never show what it is worth.
+    """
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    due: list[float] = []
+    next_report = TreeSettings.next_report
+
+    def recorded(settings: TreeSettings, spent: float, check: float) -> float:
+        due.append(next_report(settings, spent, check))
+        return due[-1]
+
+    monkeypatch.setattr(TreeSettings, "next_report", recorded)
+    steps = 0
+    grow = search.Tree.grow
+
+    def few_steps(tree: search.Tree) -> bool:
+        nonlocal steps
+        steps += 1
+        return steps <= 60 and grow(tree)
+
+    monkeypatch.setattr(search.Tree, "grow", few_steps)
+    methods.run_mip_tree(sample, _Looks(1_000_000), 0, Recorder())
+    assert len(due) > 3
+    assert max(due) < 10_000
+
+
+def test_reports_leave_most_of_the_time_to_the_tree() -> None:
+    """The next one is due after a part of the time so far, or after many times a slow check."""
+    settings = TreeSettings(report_growth=0.25, checks_between=10.0)
+    assert settings.next_report(8.0, 0.0) == 10.0
+    assert settings.next_report(8.0, 0.1) == 10.0
+    assert settings.next_report(8.0, 1.0) == 18.0
