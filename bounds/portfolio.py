@@ -7,7 +7,8 @@ alone.
 
 After each turn, every method's gap to the best known cost is extrapolated over the time that is
 left, and the method with the smallest one continues. Others get short turns of growing length that
-take a small part of the time, or a large part once the leading method stalls.
+take a small part of the time, or a large part once the leading method stalls. A method that had
+proven no less than the leading one when both had run for the same time is a rival, and catches up.
 """
 
 import math
@@ -115,6 +116,17 @@ class Record:
         found = bisect_right(self.rises, (seconds, math.inf))
         return self.rises[found - 1][1] if found else self.base
 
+    def rivals(self, leader: "Record") -> bool:
+        """Whether it has proven no less than a leader that has run longer had in the same time.
+
+        A method that was told the bound of another says nothing about itself.
+        """
+        return (
+            0 < self.used < leader.used
+            and self.base == self.first
+            and self.bound >= leader.bound_at(self.used)
+        )
+
     def is_stalled(self, settings: PortfolioSettings) -> bool:
         """Whether the bound stayed the same for a large part of the method's time."""
         return self.bound_at((1 - settings.stalled_part) * self.used) == self.bound
@@ -163,18 +175,25 @@ def next_turn(
 
     leader = min(alive, key=lambda i: (expected(i), -records[i].bound, i))
     others = [i for i in alive if i != leader]
+    # The first method may prepare for long, so it is not held to what others prove early.
+    rivals = [i for i in others if leader and i and records[i].rivals(records[leader])]
+    if rivals:
+        rival = max(rivals, key=lambda i: (records[i].bound, -i))
+        return rival, max(first, settings.growth * records[rival].used)
     if records[leader].used and others:
-        # Those that are expected to prove more are tried longer.
-        waiting = min(others, key=lambda i: (records[i].used * (i + 1), i))
-        turn = max(first, records[waiting].used)
         total = sum(record.used for record in records)
         part = (
             settings.others_part_when_stalled
             if records[leader].is_stalled(settings) and not is_hoped_for(leader)
             else settings.others_part
         )
-        if total - records[leader].used + turn <= part * (total + turn):
-            return waiting, turn
+        # Those that are expected to prove more are tried longer.
+        for waiting in sorted(others, key=lambda i: (records[i].used * (i + 1), i)):
+            turn = max(first, records[waiting].used)
+            # The time in which the first method was to lead is not what the others have had.
+            led = records[0].used if leader and waiting else 0.0
+            if total - records[leader].used - led + turn <= part * (total + turn):
+                return waiting, turn
     return leader, max(first, settings.growth * records[leader].used)
 
 

@@ -241,3 +241,27 @@ def test_first_method_begins_alone() -> None:
     assert next_turn(records, COST, Budget(12.0), settings)[0] == 1
     records = [Record(100, 4.0, is_over=True), Record(100)]
     assert next_turn(records, COST, Budget(60.0), settings)[0] == 1
+
+
+def test_a_rival_catches_up() -> None:
+    """What had proven no less than the leading method in the same time continues; others do not.
+
+    Neither the first method counts as such, nor one that was told the bound of another.
+    """
+    settings = PortfolioSettings(others_part=0)
+    leading = Record(100, 8.0, [(1.0, 500), (2.0, 600), (7.0, 900)])
+    records = [Record(100, 10.0, [(2.0, 550)]), leading, Record(100, 2.0, [(1.5, 600)])]
+    assert next_turn(records, COST, Budget(60.0), settings)[0] == 2
+    records[2] = Record(100, 2.0, [(1.5, 599)])
+    assert next_turn(records, COST, Budget(60.0), settings)[0] == 1
+    records[2].restart(900)
+    assert next_turn(records, COST, Budget(60.0), settings)[0] == 1
+
+
+def test_others_are_tried_though_the_first_method_has_had_much() -> None:
+    """When another method leads, the time of the first one is not taken for time of others."""
+    leading = Record(100, 20.0, [(1.0, 800), (12.0, 850), (19.0, 900)])
+    records = [Record(100, 20.0, [(15.0, 300)]), leading, Record(100)]
+    assert next_turn(records, COST, Budget(60.0), PortfolioSettings(patience=0.1))[0] == 2
+    records[2] = Record(100, 8.0, [(1.0, 200)])
+    assert next_turn(records, COST, Budget(60.0), PortfolioSettings(patience=0.1))[0] == 1
