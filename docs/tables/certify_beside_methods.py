@@ -75,7 +75,11 @@ def cell_table(found: pd.DataFrame) -> str:
 
 
 def summary(found: pd.DataFrame) -> str:
-    """Return a sentence: where a single method proves clearly more than `certify`."""
+    """Return a sentence: where a single method proves clearly more than `certify`.
+
+    Cells without a bound of `certify` do not count.
+    """
+    found = found.dropna(subset=[CERTIFY])
     ahead = found.drop(columns=CERTIFY).max(axis=1) / found[CERTIFY] - 1
     more = int((ahead > CLEARLY).sum())
     return (
@@ -87,6 +91,8 @@ def summary(found: pd.DataFrame) -> str:
 def _best(row: pd.Series) -> str:
     """Return the best single method, and by how much it proves more or less than `certify`."""
     single = row.drop(CERTIFY)
+    if pd.isna(row[CERTIFY]):
+        return f"`{single.idxmax()}`"
     ahead = 100 * (single.max() / row[CERTIFY] - 1)
     text = f"`{single.idxmax()}` {ahead:+.2f} %"
     return f"**{text}**" if ahead > 100 * CLEARLY else text
