@@ -2,8 +2,8 @@
 
 `python docs/tables/gaps.py` makes the page's tables anew. `python docs/tables/gaps.py save NAME...`
 reads what `default_gaps.py`, `zoo_gaps.py`, `training_gaps.py`, `random_graphs.py`,
-`placement_gaps.py`, `measured_gaps.py` or `human_experts.py` prints, and keeps its tables as CSV
-under these names, in their order; `-` leaves one out.
+`held_out_gaps.py`, `placement_gaps.py`, `measured_gaps.py` or `human_experts.py` prints, and keeps
+its tables as CSV under these names, in their order; `-` leaves one out.
 """
 
 import math
@@ -193,6 +193,7 @@ def parts() -> dict[str, str]:
             read("random-methods"), read("random-graphs"), TABLE_3["exact"]
         ),
         "plain graphs": random_graph_table(read("plain-methods"), read("plain-graphs")),
+        "held-out": whole("held-out", 1),
         "zoo": zoo_table(read("zoo")),
         "training": whole("training", 1),
         "placements": placement_table(read("placements")),
