@@ -379,7 +379,7 @@ def test_shared_memory_goes_with_its_task(run: Run) -> None:
     for where in ("/dev/shm", "/dev/shm", "System V", "System V"):
         params = {"where": where, "mebibytes": 150}
         outcome = run(
-            "keeps-in-memory", params=params, memory_limit_bytes=280 * MIB, time_limit_seconds=0.1
+            "keeps-in-memory", params=params, memory_limit_bytes=280 * MIB, time_limit_seconds=0.5
         )
         assert outcome.status == "ok", outcome.status_detail
     assert not list(Path("/dev/shm").glob("boundmark-test-*"))

@@ -42,7 +42,7 @@ MODEL_SAMPLES = [
 
 def solved(model: LinearModel, solver: str = "highs") -> float:
     """Return the model's optimum."""
-    outcome = SOLVERS[solver](model, Search(Budget(20)))
+    outcome = SOLVERS[solver](model, Search(Budget(200)))
     assert outcome.finished
     return outcome.bound
 
