@@ -36,7 +36,7 @@ def class_table(found: pd.DataFrame) -> str:
         f"| weights | nodes | graphs | {' | '.join(f'k = {k}' for k in stages)} |",
         f"| --- | ---: | ---: |{' ---: |' * len(stages)}",
     ]
-    for weights, is_weights in (("weighted by r", ~is_plain), ("plain", is_plain)):
+    for weights, is_weights in (("weighted", ~is_plain), ("plain", is_plain)):
         for is_size in (is_small, ~is_small):
             part = found[is_weights & is_size]
             if part.empty:

@@ -67,7 +67,7 @@ def test_held_out_means_are_of_whole_classes(monkeypatch: pytest.MonkeyPatch) ->
     assert load_script("held_out_gaps").class_table(found).splitlines() == [
         "| weights | nodes | graphs | k = 4 | k = 8 |",
         "| --- | ---: | ---: | ---: | ---: |",
-        "| weighted by r | 120 to 150 | 2 | 0.600 |  |",
-        "| weighted by r | 151 to 151 | 1 | 0.700 |  |",
+        "| weighted | 120 to 150 | 2 | 0.600 |  |",
+        "| weighted | 151 to 151 | 1 | 0.700 |  |",
         "| plain | 120 to 150 | 2 | 0.500 |  |",
     ]
