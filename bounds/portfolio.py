@@ -116,7 +116,7 @@ class Record:
         found = bisect_right(self.rises, (seconds, math.inf))
         return self.rises[found - 1][1] if found else self.base
 
-    def rivals(self, leader: "Record") -> bool:
+    def is_rival_of(self, leader: "Record") -> bool:
         """Whether it has proven no less than a leader that has run longer had in the same time.
 
         A method that was told the bound of another says nothing about itself.
@@ -176,7 +176,7 @@ def next_turn(
     leader = min(alive, key=lambda i: (expected(i), -records[i].bound, i))
     others = [i for i in alive if i != leader]
     # The first method may prepare for long, so it is not held to what others prove early.
-    rivals = [i for i in others if leader and i and records[i].rivals(records[leader])]
+    rivals = [i for i in others if leader and i and records[i].is_rival_of(records[leader])]
     if rivals:
         rival = max(rivals, key=lambda i: (records[i].bound, -i))
         return rival, max(first, settings.growth * records[rival].used)

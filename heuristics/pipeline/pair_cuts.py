@@ -45,19 +45,19 @@ class PairCutSettings:
         Largest number of nodes in a pair: the clock is not looked at during a cut.
     most_flow
         Largest flow in a network, in units of a cost.
+    evaluations_per_pass
+        As many nodes in divided pairs as the graph has count as so many evaluations: they take as
+        long as the moves that these stand for.
     """
 
     cuts: int = 6
     noise: tuple[float, ...] = (1.5, 2.0, 3.0, 4.0)
     largest_pair: int = 20_000
     most_flow: int = 2**58
+    evaluations_per_pass: int = 8
 
 
 DEFAULTS = PairCutSettings()
-
-# As many nodes in divided pairs as the graph has count as so many evaluations. They take as long as
-# the moves that these stand for.
-EVALUATIONS_PER_PASS = 8
 
 
 class CutSearch:
@@ -89,7 +89,7 @@ class CutSearch:
         Parameters
         ----------
         evaluations
-            Orders segmented, and nodes of divided pairs by `EVALUATIONS_PER_PASS`.
+            Orders segmented, and nodes of divided pairs by `evaluations_per_pass`.
         """
         effort = Effort(budget, evaluations)
         while self._best.cost > 0 and not effort.is_spent():
@@ -214,7 +214,7 @@ class _Descent:
 
     def _count(self, divided: int, effort: Effort) -> None:
         """Count divided nodes as evaluations."""
-        self._pending += EVALUATIONS_PER_PASS * divided
+        self._pending += self._settings.evaluations_per_pass * divided
         effort.take(self._pending // len(self._graph.work))
         self._pending %= len(self._graph.work)
 
