@@ -1,28 +1,28 @@
 """The Python API about one model: `solve` and `evaluate`, and the list of methods."""
 
-import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
+from boundmark.benchmarks.engines import worker_count
 from boundmark.benchmarks.grading import bound_plan, graded
 from boundmark.benchmarks.grading.given_solution import given_solution
 from boundmark.benchmarks.grading.solution_file import (
     read_solution_file,
     written_solution,
 )
-from boundmark.benchmarks.library import KnownResults, known_results, usual_library
+from boundmark.benchmarks.library import KnownResults, Library, known_results, usual_library
 from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
-from boundmark.benchmarks.model import Choice, choose, load
+from boundmark.benchmarks.model import choose, load
 from boundmark.benchmarks.model_answer import ModelAnswer
 from boundmark.benchmarks.settings import (
     LARGEST_SEED,
     LONGEST_SECONDS,
-    MOST_WORKERS,
     RunSettings,
     bounded_integer,
     positive_number,
@@ -32,11 +32,8 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods_in_order
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
-
-# What Python callers may give beside parameters of the problem, but to `load`.
-OF_LOAD = ("dims", "device", "example_inputs", "cache")
 
 MEMORY_GIB = 4.0
 
@@ -102,25 +99,28 @@ def solve(
     1       n1      0
     """
     clock, settings = _limits(seconds, seed)
-    chosen = _chosen(model, problem, parameters)
+    names, count, kept = names_in("methods", methods), worker_count(workers), _kept(out)
+    check_flags(quiet=quiet)
+    check_parameter_names(solve, parameters)
+    wanted = _wanted_library(library, names)
+    chosen = choose(load(model), parameters, problem, are_texts=False)
     source = chosen.named(chosen.make(chosen.given))
-    names, count = _names(methods), _workers(workers)
-    known = _known(library, source, settings, methods)
-    if known is not None and out is None and not names:
+    known = _known(wanted, source, settings)
+    if known is not None and kept is None and not names:
         settled = known.settles(source, clock.spent())
         if settled is not None:
             return ModelAnswer(settled, None)
     options = SolvingOptions(MethodPlan.of(chosen.problem, names), settings, clock, count)
-    with _folder(out) as folder:
+    with _folder(kept) as folder:
         answer = solve_instance(
             source,
             options,
             folder,
             known=known,
             quiet=quiet,
-            is_kept=out is not None,
+            is_kept=kept is not None,
         )
-    return ModelAnswer(answer, None if out is None else folder)
+    return ModelAnswer(answer, kept)
 
 
 def evaluate(
@@ -168,19 +168,23 @@ def evaluate(
     (7, 6)
     """
     clock, settings = _limits(seconds, seed)
-    chosen = _chosen(model, problem, parameters)
+    names, count, kept = names_in("methods", methods), worker_count(workers), _kept(out)
+    check_flags(quiet=quiet)
+    check_parameter_names(evaluate, parameters)
+    wanted = _wanted_library(library, names)
+    chosen = choose(load(model), parameters, problem, are_texts=False)
     table = chosen.problem.table
     if isinstance(solution, str | Path):
-        found = read_solution_file(Path(solution), table)
+        found = read_solution_file(path_of("solution", solution, "file"), table)
         place = str(solution)
     else:
         found, place = written_solution(solution, table), "the solution"
     with naming(place):
         given = given_solution(chosen, found)
-    plan = bound_plan(chosen.problem.name, _names(methods))
-    options = SolvingOptions(plan, settings, clock, _workers(workers))
-    known = _known(library, given.source, settings, methods)
-    with _folder(out) as folder:
+    plan = bound_plan(chosen.problem.name, names)
+    options = SolvingOptions(plan, settings, clock, count)
+    known = _known(wanted, given.source, settings)
+    with _folder(kept) as folder:
         answer = solve_instance(
             given.source,
             options,
@@ -188,9 +192,9 @@ def evaluate(
             given=given,
             known=known,
             quiet=quiet,
-            is_kept=out is not None,
+            is_kept=kept is not None,
         )
-    return ModelAnswer(graded(answer, given), None if out is None else folder)
+    return ModelAnswer(graded(answer, given), kept)
 
 
 def methods(problem: str | None = None) -> pd.DataFrame:
@@ -233,49 +237,35 @@ def _limits(seconds: object, seed: object) -> tuple[WallClock, RunSettings]:
     return WallClock(checked), settings
 
 
-def _workers(given: object) -> int:
-    if given is None:
-        return len(os.sched_getaffinity(0))
-    return bounded_integer("workers", plain_value(given), 1, MOST_WORKERS)
+def _kept(out: object) -> Path | None:
+    return None if out is None else path_of("out", out)
 
 
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _chosen(model: Any, problem: str | None, parameters: Mapping[str, Any]) -> Choice:
-    for name in OF_LOAD:
-        if name in parameters:
-            raise InvalidInputError(
-                f"{name} is given beside a model; expected it to be given to boundmark.load, "
-                "which makes the model."
-            )
-    return choose(load(model), parameter_texts(parameters), problem)
-
-
-def parameter_texts(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return parameters as the command line gives them."""
-    return {name: str(plain_value(value)) for name, value in parameters.items()}
+def _wanted_library(library: object, names: tuple[str, ...]) -> Library | None:
+    """Return the library that is asked for; None if there is none, or none for named methods."""
+    if isinstance(library, bool):
+        return usual_library() if library and not names else None
+    if not isinstance(library, str | Path):
+        raise InvalidInputError(
+            f"library is {quoted(library)}; expected the path of a folder, True or False."
+        )
+    return usual_library(path_of("library", library))
 
 
 def _known(
-    library: str | Path | bool,
-    source: NamedInstance,
-    settings: RunSettings,
-    methods: str | Sequence[str],
+    library: Library | None, source: NamedInstance, settings: RunSettings
 ) -> KnownResults | None:
-    """Return what the library that is asked for knows of an instance."""
-    if library is False or (library is True and methods):
+    """Return what a library knows of an instance."""
+    if library is None:
         return None
-    found = usual_library(None if library is True else library)
-    return known_results(found, source.instance, settings.time_limit_seconds) if found else None
+    return known_results(library, source.instance, settings.time_limit_seconds)
 
 
 @contextmanager
-def _folder(out: str | Path | None) -> Iterator[Path]:
+def _folder(kept: Path | None) -> Iterator[Path]:
     """Yield a results folder: the one that is asked for, or one that is deleted at the end."""
-    if out is not None:
-        yield Path(out)
+    if kept is not None:
+        yield kept
         return
     with tempfile.TemporaryDirectory(prefix="boundmark-") as folder:
         yield Path(folder)

@@ -4,7 +4,8 @@ import os
 
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.local_engine import LocalEngine
-from boundmark.benchmarks.settings import MOST_WORKERS
+from boundmark.benchmarks.settings import MOST_WORKERS, bounded_integer
+from boundmark.problems.arrays import plain_value
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 
 ENGINES = ("local", "dask")
@@ -64,6 +65,17 @@ def local_engine(workers: int | None = None) -> LocalEngine:
     InvalidInputError
         If that number is not understood.
     """
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise InvalidInputError(f"workers is {workers}; expected 1 to {MOST_WORKERS}.")
-    return LocalEngine(workers or len(os.sched_getaffinity(0)))
+    return LocalEngine(worker_count(workers))
+
+
+def worker_count(given: object) -> int:
+    """Return the number of workers that is given, or else one per CPU.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no integer in range.
+    """
+    if given is None:
+        return len(os.sched_getaffinity(0))
+    return bounded_integer("workers", plain_value(given), 1, MOST_WORKERS)

@@ -1,5 +1,6 @@
 """A model as a user names it, and the instances of problems that are made of it."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,6 +11,7 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.datasets import python_objects
 from boundmark.datasets.python_objects import is_of, is_pair_of_frames
 from boundmark.datasets.resolve import load_source
+from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import Cluster, Device, cost_model_of, find_device, fusing
@@ -149,14 +151,20 @@ def load(
     66
     """
     used = _device(device)
+    if name is not None and (not isinstance(name, str) or not name):
+        raise InvalidInputError(f"name is {quoted(name)}; expected a text that is not empty.")
+    dims = _plain_sizes(dims)
     if isinstance(x, Model):
         _refuse(f"a model that is loaded already, {x.name}", dims=dims, cache=cache)
         return Model(x.source, x.name, x.dataset, x.member, used or x.device)
     if isinstance(x, str | Path):
         _refuse(f"{x}, a file or member", example_inputs=example_inputs, cache=cache)
-        path = Path(x)
+        if not str(x):
+            raise InvalidInputError(
+                "model is an empty text; expected a path or the name of a data set's member."
+            )
         source = load_source(str(x), dims or {})
-        where = ("file", path.name) if path.exists() else tuple(str(x).split("/", 1))
+        where = ("file", Path(x).name) if os.path.exists(x) else tuple(str(x).split("/", 1))
         return Model(source, str(x), where[0], name or where[1], used)
     source, package, member = _of_object(x, dims, example_inputs, cache)
     return Model(source, f"{package}/{name or member}", package, name or member, used)
@@ -189,6 +197,17 @@ def _of_object(
         "networkx.DiGraph, a pair of pandas.DataFrame (nodes, edges), an onnx.ModelProto, a "
         "torch.export.ExportedProgram, or a torch.nn.Module."
     )
+
+
+def _plain_sizes(dims: object) -> dict[str, Any] | None:
+    """Return sizes of dimensions as Python's integers; what they are of knows their range."""
+    if dims is None:
+        return None
+    if not isinstance(dims, Mapping) or not all(isinstance(one, str) for one in dims):
+        raise InvalidInputError(
+            f"dims is {quoted(dims)}; expected a dict of sizes by name, such as {{'batch': 8}}."
+        )
+    return {name: plain_value(size) for name, size in dims.items()}
 
 
 def _refuse(what: str, **given: object) -> None:
@@ -262,10 +281,12 @@ class Choice:
 
 def choose(
     model: str | Model,
-    given: Mapping[str, str],
+    given: Mapping[str, Any],
     problem: str | None = None,
     device: str | None = None,
     dims: Mapping[str, int] | None = None,
+    *,
+    are_texts: bool = True,
 ) -> Choice:
     """Return the problem that suits a model, and the function that makes its instances.
 
@@ -274,7 +295,7 @@ def choose(
     model
         A file, the name of a data set's member, or a model that is loaded.
     given
-        Parameters as texts; the others are those of the file, or the defaults.
+        Parameters; the others are those of the file, or the defaults.
     problem
         Name of the problem. None for the first in `problems` that suits the model and has all
         parameters that are given.
@@ -283,6 +304,8 @@ def choose(
     dims
         Sizes of dimensions that a model leaves open, by name. Like the device, not for a loaded
         model, which has both.
+    are_texts
+        Whether parameters are texts of the command line, not values of Python.
 
     Raises
     ------
@@ -296,6 +319,8 @@ def choose(
     if isinstance(model, str):
         model = load(model, dims=dims, device=device)
     source = model.source
+    if not are_texts:
+        given = {name: plain_value(value) for name, value in given.items()}
     chosen = asked or _first_suitable(model.name, source, given)
     with naming(model.name):
         given, used = _with_fusion(chosen, source, given, model.device)
@@ -304,7 +329,7 @@ def choose(
         chosen,
         model.dataset,
         model.member,
-        chosen.read_parameters(given),
+        chosen.read_parameters(given) if are_texts else chosen.check_given(given),
         make,
         isinstance(source, Instance),
         used.name if used else "",
@@ -314,8 +339,8 @@ def choose(
 
 
 def _with_fusion(
-    problem: Problem, source: object, given: Mapping[str, str], device: Device | Cluster | None
-) -> tuple[Mapping[str, str], Device | Cluster | None]:
+    problem: Problem, source: object, given: Mapping[str, Any], device: Device | Cluster | None
+) -> tuple[Mapping[str, Any], Device | Cluster | None]:
     """Return the parameters without `fusion`, and the device that fuses as asked.
 
     Raises
@@ -326,8 +351,8 @@ def _with_fusion(
     used = problem.device_for(source, device)
     if FUSION not in problem.options or FUSION.name not in given:
         return given, used
-    asked = FUSION.read(given[FUSION.name])
-    others = {name: text for name, text in given.items() if name != FUSION.name}
+    asked = FUSION.check(given[FUSION.name])
+    others = {name: value for name, value in given.items() if name != FUSION.name}
     if asked == FUSION.default:
         return others, used
     if used is None:
@@ -346,16 +371,18 @@ def _costs(problem: Problem, source: object, device: Device | Cluster | None) ->
 
 def named_instance(
     model: str | Model,
-    given: Mapping[str, str],
+    given: Mapping[str, Any],
     problem: str | None = None,
     device: str | None = None,
     dims: Mapping[str, int] | None = None,
+    *,
+    are_texts: bool = True,
 ) -> NamedInstance:
     """Return a stored instance, or the instance made of a model in a file or data set.
 
     See `choose`, of which this is the instance with the parameters given.
     """
-    chosen = choose(model, given, problem, device, dims)
+    chosen = choose(model, given, problem, device, dims, are_texts=are_texts)
     return chosen.named(chosen.make(chosen.given))
 
 
@@ -368,10 +395,12 @@ def _any_value(parameter: Parameter) -> int | str:
     raise InvalidInputError(f"{parameter.name} is missing; expected it to be given.")
 
 
-def _first_suitable(model: str, source: Any, given: Mapping[str, str]) -> Problem:
+def _first_suitable(model: str, source: Any, given: Mapping[str, Any]) -> Problem:
     suitable = [problem for problem in problems().values() if problem.suits(source)]
     if not suitable:
-        raise InvalidInputError(f"{model} is a {type(source).__name__}, which no problem is about.")
+        raise InvalidInputError(
+            f"{model} is of type {type(source).__name__}, which no problem is about."
+        )
     for problem in suitable:
         if set(given) <= {parameter.name for parameter in problem.options}:
             return problem

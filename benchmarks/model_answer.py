@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from boundmark.benchmarks.answer import Answer
+from boundmark.benchmarks.arguments import path_of
 from boundmark.benchmarks.grading.solution_file import named_rows
 from boundmark.benchmarks.model import html_table
 from boundmark.benchmarks.presentation import Presentation, presentation_of
 from boundmark.bounds import checker
 from boundmark.problems.catalog import problems
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.durable import write_durably
@@ -38,6 +39,19 @@ class BoundCertificate:
 
     document: Mapping[str, Any]
     instance: Instance
+
+    def __post_init__(self) -> None:
+        of_type = {"kind": str, "bound": int}
+        if not isinstance(self.document, Mapping) or not all(
+            type(self.document.get(name)) is kind for name, kind in of_type.items()
+        ):
+            raise InvalidInputError(
+                f"document is {quoted(self.document)}; expected a dict with kind and bound."
+            )
+        if not isinstance(self.instance, Instance):
+            raise InvalidInputError(
+                f"instance is {quoted(self.instance)}; expected one such as ModelAnswer.instance."
+            )
 
     @property
     def kind(self) -> str:
@@ -72,9 +86,10 @@ class BoundCertificate:
         Error
             If a file cannot be written.
         """
-        write_durably(Path(path), canonical_json(self.document).encode())
+        write_durably(path_of("path", path, "file"), canonical_json(self.document).encode())
         if instance is not None:
-            write_durably(Path(instance), canonical_json(self.instance.to_json()).encode())
+            where = path_of("instance", instance, "file")
+            write_durably(where, canonical_json(self.instance.to_json()).encode())
 
     def __repr__(self) -> str:
         return f"<certificate {self.kind}: no solution costs less than {self.bound:,}>"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.api import MEMORY_GIB, parameter_texts
+from boundmark.benchmarks.api import MEMORY_GIB
+from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in
 from boundmark.benchmarks.engines import local_engine
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.local_engine import LocalEngine
@@ -32,6 +33,7 @@ from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.files import naming
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Budget, Method, Progress
 from boundmark.problems.problem import Instance
@@ -125,7 +127,9 @@ def benchmark(
         seeds=(bounded_integer("seed", plain_value(seed), 0, LARGEST_SEED),),
     )
     engine = local_engine(workers)
-    names = (against,) if isinstance(against, str) else tuple(against)
+    names = names_in("against", against)
+    check_flags(quiet=quiet)
+    check_parameter_names(benchmark, parameters)
     table = _Table()
     console = progress_console(quiet)
     own: list[tuple[Method, PlannedTask]] = []
@@ -179,25 +183,34 @@ def own_method(function: Callable[..., Any] | Method, problem: str) -> Method:
         return function
     name = getattr(function, "__name__", type(function).__name__)
     if not callable(function):
-        raise InvalidInputError(f"{quoted(function)} is no function.")
-    takes = [
-        one
-        for one in inspect.signature(function).parameters.values()
-        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-    ]
-    if len(takes) not in (1, STREAMING):
+        registered = "; names of registered methods go to `against`" * isinstance(function, str)
         raise InvalidInputError(
-            f"{name} takes {len(takes)} arguments; expected {name}(instance), or "
+            f"function is {quoted(function)}; expected a function or a Method{registered}."
+        )
+    takes = _arguments(function)
+    if takes not in (1, STREAMING):
+        raise InvalidInputError(
+            f"{name} takes {takes} arguments; expected {name}(instance), or "
             f"{name}(instance, budget, seed, progress)."
         )
 
     def run(instance: Instance, budget: Budget, seed: int, progress: Progress) -> None:
-        if len(takes) == STREAMING:
+        if takes == STREAMING:
             function(instance, budget, seed, _Reading(instance, progress))
         else:
             progress.solution(_as_solution(instance, function(instance)))
 
     return Method(name, problem, "exact", "A function of the caller's.", run, seeded=False)
+
+
+def _arguments(function: Callable[..., Any]) -> int:
+    """Return the number of arguments that a function needs; 1 for compiled ones, which say none."""
+    try:
+        declared = inspect.signature(function).parameters.values()
+    except ValueError:
+        return 1
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.default is one.empty and one.kind in kinds for one in declared)
 
 
 @dataclass(frozen=True)
@@ -236,17 +249,25 @@ def _sources(
     is_several = isinstance(instances, Iterable) and not (
         isinstance(instances, str) or is_pair_of_frames(instances) or hasattr(instances, "nodes")
     )
-    models = [load(one) for one in (instances if is_several else [instances])]
+    if isinstance(instances, Mapping):
+        raise InvalidInputError(
+            f"instances is {quoted(instances)}; expected a model or a list of models."
+        )
+    with naming("instances"):
+        models = [load(one) for one in (instances if is_several else [instances])]
     if not models:
         raise InvalidInputError("there are no instances; expected at least one.")
     values = [
         tuple(value) if isinstance(value, list | tuple | range) else (value,)
         for value in parameters.values()
     ]
+    for name, several in zip(parameters, values, strict=True):
+        if not several:
+            raise InvalidInputError(f"{name} has no values; expected at least one.")
     for model in models:
         for chosen in itertools.product(*values):
-            given = parameter_texts(dict(zip(parameters, chosen, strict=True)))
-            yield named_instance(model, given, problem)
+            given = dict(zip(parameters, chosen, strict=True))
+            yield named_instance(model, given, problem, are_texts=False)
 
 
 def _planned(

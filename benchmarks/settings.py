@@ -59,7 +59,7 @@ class RunSettings:
             positive_number("time_limit_seconds", time_limit_seconds, LONGEST_SECONDS),
             max(1, int(positive_number("memory_limit_gib", memory_limit_gib, LARGEST_GIB) * GIB)),
             bounded_integer("threads", threads, 1, MOST_THREADS),
-            tuple(bounded_integer("seeds", seed, 0, LARGEST_SEED) for seed in seeds),
+            tuple(bounded_integer("one of seeds", seed, 0, LARGEST_SEED) for seed in seeds),
         )
 
     def with_limits(self, seconds: float | None, memory_gib: float | None) -> "RunSettings":
@@ -107,5 +107,5 @@ def bounded_integer(name: str, value: object, least: int, largest: int) -> int:
     if type(value) is int and least <= value <= largest:
         return value
     raise InvalidInputError(
-        f"{name} has {quoted(value)}; expected integers from {least} to {largest}."
+        f"{name} is {quoted(value)}; expected an integer from {least} to {largest}."
     )

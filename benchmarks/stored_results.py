@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from boundmark.benchmarks.arguments import check_flags, names_in, path_of
 from boundmark.benchmarks.engines import make_engine
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.kernels import compile_kernels
@@ -18,9 +19,11 @@ from boundmark.benchmarks.model import html_table
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.progress import progress_console, task_progress
 from boundmark.benchmarks.runner import RunSummary, Wanted, run_planned
+from boundmark.benchmarks.settings import LONGEST_SECONDS, positive_number
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.benchmarks.suite_file import load_collection
 from boundmark.benchmarks.terminal import plain
+from boundmark.problems.arrays import plain_value
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.method import Method
 from boundmark.reports.folder_results import FolderResults, read_folder
@@ -127,9 +130,8 @@ def results(folder: str | Path, *, unchecked: bool = False) -> Results:
     Error
         If there are no results, they contradict each other, or a file cannot be read.
     """
-    if not isinstance(folder, str | Path):
-        raise InvalidInputError(f"folder is {quoted(folder)}; expected the path of a folder.")
-    return Results(read_folder(ResultStore.open(Path(folder)), unchecked=unchecked))
+    check_flags(unchecked=unchecked)
+    return Results(read_folder(ResultStore.open(path_of("folder", folder)), unchecked=unchecked))
 
 
 def run(
@@ -140,8 +142,8 @@ def run(
     seconds: float | None = None,
     workers: int | None = None,
     filter: str | None = None,  # noqa: A002
-    retry: Collection[str] = (),
-    rerun: Collection[str] = (),
+    retry: str | Collection[str] = (),
+    rerun: str | Collection[str] = (),
     quiet: bool = False,
 ) -> Results:
     """Run a suite into a results folder, and return what the folder then holds.
@@ -175,17 +177,28 @@ def run(
     Error
         If something is not understood, or the folder cannot be used.
     """
-    for status in retry:
+    if not isinstance(suite, str | Path) or not str(suite):
+        raise InvalidInputError(
+            f"suite is {quoted(suite)}; expected the name of a suite or the path of a file."
+        )
+    check_flags(small=small, quiet=quiet)
+    if filter is not None and not isinstance(filter, str):
+        raise InvalidInputError(f"filter is {quoted(filter)}; expected a text.")
+    if seconds is not None:
+        seconds = positive_number("seconds", plain_value(seconds), LONGEST_SECONDS)
+    statuses = names_in("retry", retry)
+    for status in statuses:
         find("status", status, dict.fromkeys(FAILURES))
+    folder = path_of("out", out)
     run_collection(
         load_collection(str(suite), small=small),
-        Path(out),
+        folder,
         make_engine("local", workers),
-        Wanted(tuple(retry), filter, tuple(rerun)),
+        Wanted(statuses, filter, names_in("rerun", rerun)),
         seconds=seconds,
         console=progress_console(quiet),
     )
-    return results(out)
+    return results(folder)
 
 
 def run_collection(
@@ -292,7 +305,7 @@ class Planning:
             If a method that is to run again is none of the suites'.
         """
         for name in wanted.rerun:
-            find("method of the suite", name, self.methods)
+            find("method in the suite", name, self.methods)
         before = read_notes(store)
         after = before.with_run(self.left_out, self.assumptions)
         now = dt.datetime.now(dt.UTC).isoformat()

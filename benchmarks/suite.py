@@ -53,8 +53,10 @@ class MethodChoice:
         {'samples': 7}
         """
         known = methods(problem or None)
-        # Saying that a method treats another problem helps more than saying that it is unknown.
-        method = find("method", name, known if name in known else methods())
+        if name not in known and name in methods():
+            # Saying that it treats another problem helps more than saying that it is unknown.
+            known = methods()
+        method = find("method", name, known)
         if problem and method.problem != problem:
             raise InvalidInputError(
                 f"method {name!r} treats {method.problem!r}; expected methods for {problem!r}."

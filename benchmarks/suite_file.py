@@ -1,6 +1,7 @@
 """Read suites from TOML files, shipped or written by users."""
 
 import logging
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -130,7 +131,13 @@ def _read(name: str, folder: Path | None = None) -> "_Reader":
                 "note: suite %s is called %s now; the old name will go", name, called
             )
             name = called
-        find("suite", name, dict.fromkeys((*suite_names(), *part_names())))
+        known = dict.fromkeys((*suite_names(), *part_names()))
+        if name not in known and os.path.exists(name):
+            raise InvalidInputError(
+                f"{name} is no suite file; expected a TOML file whose name ends in .toml, or a "
+                "name from `boundmark suites`."
+            )
+        find("suite", name, known)
         return _parsed(name, (_shipped() / f"{name}.toml").read_text())
     path = folder / name if folder else Path(name)
     try:

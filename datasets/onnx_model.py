@@ -170,9 +170,9 @@ def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...
         If no dimension has a name that is given, or a size is not positive.
     """
     for name, size in dims.items():
-        if not 1 <= size <= LARGEST_SIZE:
+        if type(size) is not int or not 1 <= size <= LARGEST_SIZE:
             raise InvalidInputError(
-                f"dimension {quoted(name)} is {size}; expected 1 to {LARGEST_SIZE}."
+                f"dimension {quoted(name)} is {quoted(size)}; expected 1 to {LARGEST_SIZE}."
             )
     initial = {tensor.name for tensor in graph.initializer}
     named: dict[str, int] = {}

@@ -149,6 +149,10 @@ def _with_costs(
     costs
         Values by name of a cost, one for each node.
     """
+    for at, name in enumerate(given_names):
+        # Of a cell without a text, pandas makes None or a number that differs from itself.
+        if not isinstance(name, Hashable) or name is None or name != name:
+            raise InvalidInputError(f"the name of node {at} is {quoted(name)}; expected a text.")
     number = {name: at for at, name in enumerate(given_names)}
     names = tuple(map(str, given_names))
     for name, often in Counter(names).items():
@@ -157,7 +161,7 @@ def _with_costs(
     pairs = []
     for edge in edges:
         for end in edge:
-            if end not in number:
+            if not isinstance(end, Hashable) or end not in number:
                 raise InvalidInputError(
                     f"an edge names {quoted(end)}, which is no node; expected names of nodes."
                 )
@@ -166,7 +170,9 @@ def _with_costs(
         name: non_negative_integers(map(_integer, column), name, names)
         for name, column in costs.items()
     }
-    return declared.make(Dag.from_edges(len(names), pairs, names), arrays, names, cache)
+    return declared.make(
+        Dag.from_edges(len(names), pairs, names), arrays, names, plain_value(cache)
+    )
 
 
 def _integer(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """Load what a user names: a file of any format, or a member of a data set."""
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -7,7 +8,13 @@ from typing import Any
 
 from boundmark.datasets.file_format import NO_DIMS, FileFormat, UnknownDimensionError, formats
 from boundmark.problems.catalog import datasets, problems
-from boundmark.problems.errors import BoundmarkError, InvalidInputError, UnknownNameError, find
+from boundmark.problems.errors import (
+    BoundmarkError,
+    InvalidInputError,
+    UnknownNameError,
+    find,
+    quoted,
+)
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.json_documents import json_object
 from boundmark.problems.labels import labels_path, read_labels
@@ -31,12 +38,9 @@ def load_member(name: str) -> Any:
             f"`boundmark datasets --members {dataset}` lists."
         )
     if not separator:
-        meant = _full_names(name)
-        raise UnknownNameError(
-            f"there is no graph {name!r}; did you mean {' or '.join(meant)}."
-            if meant
-            else f"there is no graph {name!r}; expected DATASET/GRAPH, e.g. onnx-light/resnet50."
-        )
+        meant = " or ".join(_full_names(name))
+        hint = f"did you mean {meant}" if meant else "expected DATASET/GRAPH, e.g. zoo/bert-base"
+        raise UnknownNameError(f"there is no graph {quoted(name)}; {hint}.")
     chosen = find("data set", dataset, datasets())
     try:
         loaded = chosen.load(member)
@@ -87,7 +91,8 @@ def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
     (66, 73)
     """
     path = Path(source)
-    if path.suffix.lower() in known_suffixes() or path.exists():
+    # Unlike `Path.exists`, it takes any text.
+    if path.suffix.lower() in known_suffixes() or os.path.exists(source):
         return load_file(path, dims)
     refuse_dims(source, dims)
     return load_member(source)
@@ -131,6 +136,8 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
             if one.recognises is not None and one.recognises(content):
                 return one.load(path)
         return _load_instance(path)
+    if not candidates and path.is_dir():
+        raise InvalidInputError(f"{path} is a directory; expected a file.")
     if not candidates:
         raise InvalidInputError(
             f"{path} has the suffix {path.suffix!r}; expected one of {', '.join(known_suffixes())}."

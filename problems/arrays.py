@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
@@ -80,13 +80,12 @@ def non_negative_integers(values: Iterable[Any], field: str, names: tuple[str, .
             f"{field} has {len(items)} values; expected one for each of the {len(names)} nodes."
         )
     for name, value in zip(names, items, strict=True):
+        where = f"{field} of node {quoted(name)}"
         if type(value) is not int or value < 0:
-            raise InvalidInputError(
-                f"{field} of node {name!r} is {value!r}; expected a non-negative integer."
-            )
+            raise InvalidInputError(f"{where} is {quoted(value)}; expected a non-negative integer.")
         if value > _GREATEST:
             raise InvalidInputError(
-                f"{field} of node {name!r} is {value}, beyond 64 bits; use a coarser tick."
+                f"{where} is {quoted(value)}, beyond 64 bits; use a coarser tick."
             )
     return frozen(items, field)
 

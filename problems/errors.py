@@ -33,12 +33,13 @@ class StoreError(BoundmarkError):
 
 
 def quoted(value: object, longest: int = 80) -> str:
-    """Return a value as Python writes it, cut to a length; control characters are escaped."""
+    """Return a value as Python writes it, on one line that is cut to a length."""
     try:
-        text = repr(value)
+        text = " ".join(repr(value).split())
     except (ValueError, RecursionError):
         # Python writes down no integer of more than 4,300 digits, nor what is nested too deeply.
-        return f"a {type(value).__name__} too long to be shown"
+        kind = "an integer" if isinstance(value, int) else f"a {type(value).__name__}"
+        return f"{kind} too long to be shown"
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
@@ -72,7 +73,7 @@ def find(what: str, name: object, among: Mapping[str, Value]) -> Value:
     near = difflib.get_close_matches(name, among, n=3, cutoff=0.5)
     known = "did you mean " + " or ".join(near) if near else f"known are {_listed([*among])}"
     kind, within, place = what.partition(" in ")
-    raise UnknownNameError(f"there is no {kind} {name!r}{within}{place}; {known}.")
+    raise UnknownNameError(f"there is no {kind} {quoted(name)}{within}{place}; {known}.")
 
 
 def _listed(names: list[str]) -> str:

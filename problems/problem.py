@@ -232,6 +232,21 @@ class Problem:
             if parameter.name in given
         }
 
+    def check_given(self, given: Mapping[str, object]) -> dict[str, int | str]:
+        """Return parameters that callers of the Python API give as values.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is unknown or its value is none.
+        """
+        self._check_names(given)
+        return {
+            parameter.name: parameter.check(given[parameter.name])
+            for parameter in self.parameters
+            if parameter.name in given
+        }
+
     def check_parameters(self, given: Mapping[str, object]) -> dict[str, int | str]:
         """Return all parameters, with defaults for missing ones.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.reports.plots.plot import Plot
 from boundmark.reports.plots.style import settings
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping
@@ -109,6 +109,11 @@ def profile(tasks: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
 
 def drawn(plot: Plot, ax: "Axes | None") -> "Axes":
     """Draw a plot into axes, or into new ones of matplotlib.pyplot, and return them."""
+    if ax is not None and not hasattr(ax, "get_legend_handles_labels"):
+        raise InvalidInputError(
+            f"ax is {quoted(ax)}; expected axes of matplotlib, such as `figure, ax = "
+            "pyplot.subplots()` makes."
+        )
     with settings():
         if ax is not None:
             plot.draw(plot.data, ax)
@@ -141,6 +146,10 @@ def _drawn(
 
 
 def _check(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    if not isinstance(frame, pd.DataFrame):
+        raise InvalidInputError(
+            f"the frame is {quoted(frame)}; expected one from boundmark.results."
+        )
     missing = [name for name in columns if name not in frame]
     if missing:
         raise InvalidInputError(
@@ -159,9 +168,9 @@ def _grouped(best: pd.DataFrame, by: str | None) -> tuple[Grouping, pd.DataFrame
     """Return what groups the rows, and the frame with the column for it."""
     table = best.dropna(axis="columns", how="all")
     sizes = {name: table[parameter_column(name)].nunique() for name in parameter_names(table)}
-    if by is not None and by not in sizes:
+    if by is not None and (not isinstance(by, str) or by not in sizes):
         raise InvalidInputError(
-            f"by is {by!r}; expected a parameter of the instances: "
+            f"by is {quoted(by)}; expected a parameter of the instances: "
             f"{' or '.join(map(repr, sizes)) or 'there is none'}."
         )
     grouping = Grouping(by or (max(sorted(sizes), key=lambda one: sizes[one]) if sizes else None))

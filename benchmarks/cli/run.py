@@ -147,7 +147,7 @@ def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int)
     if not by_id:
         raise InvalidInputError(f"no task matches {wanted.pattern!r}; expected one that does.")
     for name in wanted.rerun:
-        find("method of the suite", name, planning.methods)
+        find("method in the suite", name, planning.methods)
     is_there = (out / "results").is_dir()
     to_do = lacking(ResultStore.open(out), by_id, wanted) if is_there else list(by_id.values())
     rows = []

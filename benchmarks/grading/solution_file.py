@@ -119,6 +119,10 @@ def written_solution(value: Any, table: SolutionTable | None) -> Any:
         value = value.tolist()
     elif isinstance(value, list | tuple):
         value = [plain_value(cell) for cell in value]
+    else:
+        raise InvalidInputError(
+            f"the solution is {quoted(value)}; expected a pandas.DataFrame, a dict or a list."
+        )
     return _json_rows(value, table)
 
 

@@ -59,7 +59,7 @@ class PipelineGraph:
         for field in ("work", "transfer", "param_load"):
             array = non_negative_integers(getattr(self, field), field, self.names)
             object.__setattr__(self, field, array)
-        if not isinstance(self.cache, int) or self.cache < 0:
+        if type(self.cache) is not int or self.cache < 0:
             raise InvalidInputError(
                 f"cache is {self.cache!r}; expected a non-negative integer number of ticks."
             )

@@ -259,10 +259,10 @@ class PipelineInstance(StoredInstance):
             raise InvalidInputError(
                 f"backward is {quoted(self.backward)}; expected {SEPARATE!r} or {FOLDED!r}."
             )
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise InvalidInputError(f"k is {self.k!r}; expected a positive number of stages.")
+        if type(self.k) is not int or self.k < 1:
+            raise InvalidInputError(f"k is {quoted(self.k)}; expected a positive number of stages.")
         if self.k > LARGEST_K:
-            raise InvalidInputError(f"k is {self.k}; expected at most {LARGEST_K} stages.")
+            raise InvalidInputError(f"k is {quoted(self.k)}; expected at most {LARGEST_K} stages.")
 
     @property
     def dag(self) -> Dag:

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -42,6 +42,8 @@ def writing_durably(path: Path) -> Iterator[BinaryIO]:
     StoreError
         If the file cannot be written; what was there before stays.
     """
+    if not path.name:
+        raise StoreError(f"{path} is a folder; expected the path of a file.")
     unique = f"{os.getpid()}-{threading.get_native_id()}"
     temporary = path.with_name(f".{path.name}.{unique}{PARTIAL_SUFFIX}")
     try:
@@ -52,7 +54,8 @@ def writing_durably(path: Path) -> Iterator[BinaryIO]:
         temporary.replace(path)
         sync_directory(path.parent)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         if isinstance(error, OSError):
             raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
         raise

@@ -1,6 +1,7 @@
 """`import boundmark`: what notebooks call, and one sentence for each mistake."""
 
 import inspect
+import math
 import os
 import signal
 import subprocess
@@ -52,6 +53,12 @@ def frames() -> tuple[pd.DataFrame, pd.DataFrame]:
     names = list(WORK)
     nodes = pd.DataFrame({"name": names, "work": list(WORK.values()), "transfer": 1})
     return nodes, pd.DataFrame({"source": names[:-1], "target": names[1:]})
+
+
+def streamed() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the chain with parameters, which need a cache."""
+    nodes, edges = frames()
+    return nodes.assign(param_load=1), edges
 
 
 def matrix_product() -> Any:
@@ -246,6 +253,12 @@ def without(frame: str, column: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return nodes, edges.drop(columns=column)
 
 
+def renamed(first: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the frames with another name of the first node."""
+    nodes, edges = frames()
+    return nodes.assign(name=[first, *list(WORK)[1:]]), edges
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -277,6 +290,13 @@ def without(frame: str, column: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         (lambda: 42, "model is 42; expected a path, the name of a data set's member, a netw"),
         (lambda: "no-such-thing", "there is no graph 'no-such-thing'; expected DATASET/GRAPH"),
         (lambda: "missing.onnx", "missing.onnx does not exist; expected a file."),
+        (lambda: "", "model is an empty text; expected a path or the name of a data set's membe"),
+        (Path.cwd, f"{Path.cwd()} is a directory; expected a file."),
+        (lambda: "x" * 5000, f"there is no graph '{'x' * 76}...; expected DATASET/GRAPH"),
+        (lambda: frames()[0], "model is name work transfer 0 a 1 1 1 b 2 1 2 c 3 1 3 d 4 1 4 e 5"),
+        (lambda: changed(work=10**5000), "work of node 'b' is an integer too long to be shown, b"),
+        (lambda: renamed(None), "the name of node 0 is "),
+        (lambda: renamed(["a"]), "the name of node 0 is ['a']; expected a text."),
     ],
 )  # fmt: skip
 def test_models_that_are_none(make: Callable[[], Any], message: str) -> None:
@@ -297,12 +317,30 @@ def test_a_results_folder_is_a_path() -> None:
     [
         ({}, "k is missing; problem 'pipeline' needs it."),
         ({"k": 0}, "k is 0; expected an integer of at least 1."),
-        ({"k": 2.5}, "k is '2.5'; expected an integer of at least 1."),
+        ({"k": 2.5}, "k is 2.5; expected an integer of at least 1."),
+        ({"k": "2"}, "k is '2'; expected an integer of at least 1."),
+        ({"k": True}, "k is True; expected an integer of at least 1."),
+        ({"k": 10**5000}, "k is an integer too long to be shown; expected at most 1048576 stages."),
+        ({"k": 2, "second": 3}, "there is no argument 'second'; did you mean seconds."),
+        ({"k": 2, "time_limit": 3}, "there is no argument 'time_limit'; did you mean seconds."),
         ({"k": 2, "seconds": 0}, "seconds is 0; expected a positive number of at most"),
         ({"k": 2, "seconds": float("nan")}, "seconds is nan; expected a positive number of at"),
         ({"k": 2, "seconds": "2"}, "seconds is '2'; expected a positive number of at most"),
-        ({"k": 2, "seed": -1}, "seed has -1; expected integers from 0 to"),
-        ({"k": 2, "workers": 0}, "workers has 0; expected integers from 1 to"),
+        ({"k": 2, "seed": -1}, "seed is -1; expected an integer from 0 to 2147483647."),
+        ({"k": 2, "seed": None}, "seed is None; expected an integer from 0 to 2147483647."),
+        ({"k": 2, "workers": 0}, "workers is 0; expected an integer from 1 to 1024."),
+        ({"k": 2, "workers": "2"}, "workers is '2'; expected an integer from 1 to 1024."),
+        ({"k": 2, "methods": None}, "methods is None; expected a name or a list of names."),
+        ({"k": 2, "methods": [3]}, "methods is [3]; expected a name or a list of names."),
+        ({"k": 2, "methods": {"share": 1}}, "methods is {'share': 1}; expected a name or a list"),
+        ({"k": 2, "methods": "shore"}, "there is no method 'shore'; did you mean share"),
+        ({"k": 2, "methods": "zz"}, "there is no method 'zz'; known are max-work, mean-work, node"),
+        ({"k": 2, "library": None}, "library is None; expected the path of a folder, True or Fals"),
+        ({"k": 2, "library": ""}, "library is ''; expected the path of a folder."),
+        ({"k": 2, "out": 3}, "out is 3; expected the path of a folder."),
+        ({"k": 2, "out": ""}, "out is ''; expected the path of a folder."),
+        ({"k": 2, "out": "a\0b"}, "out is 'a\\x00b'; expected the path of a folder."),
+        ({"k": 2, "quiet": "no"}, "quiet is 'no'; expected True or False."),
         ({"k": 2, "problem": 3}, "problem is 3; expected a name: pipeline, "),
         ({"k": 2, "problem": "pipline"}, "there is no problem 'pipline'; did you mean pipeline"),
         ({"stages": 2, "problem": "pipeline"}, "stages is no parameter of problem 'pipeline'; exp"),
@@ -314,7 +352,7 @@ def test_a_results_folder_is_a_path() -> None:
 def test_requests_that_are_not_understood(given: dict[str, Any], message: str) -> None:
     """One sentence says what was expected."""
     with pytest.raises(boundmark.Error) as caught:
-        boundmark.solve(digraph(), quiet=True, **given)
+        boundmark.solve(digraph(), **{"quiet": True, **given})
     assert str(caught.value).startswith(message)
 
 
@@ -327,6 +365,13 @@ def test_requests_that_are_not_understood(given: dict[str, Any], message: str) -
         ("onnx-light/squeezenet", {"dims": {"n": 1}}, "onnx-light/squeezenet has no open dimens"),
         (digraph(), {"dims": {"n": 1}}, "dims is given, which a networkx graph does not use"),
         (digraph(), {"cache": 7}, "cache is given, but nodes have no param_load; expected both."),
+        (digraph(), {"name": 5}, "name is 5; expected a text that is not empty."),
+        (digraph(), {"name": ""}, "name is ''; expected a text that is not empty."),
+        (streamed(), {"cache": True}, "cache is True; expected a non-negative integer number of"),
+        (matrix_product(), {"dims": "batch=8"}, "dims is 'batch=8'; expected a dict of sizes by"),
+        (matrix_product(), {"dims": {1: 8}}, "dims is {1: 8}; expected a dict of sizes by name"),
+        (matrix_product(), {"dims": {"batch": "8"}}, "dimension 'batch' is '8'; expected 1 to"),
+        (matrix_product(), {"dims": {"batch": 8.5}}, "dimension 'batch' is 8.5; expected 1 to"),
     ],
 )  # fmt: skip
 def test_what_a_model_does_not_use(x: Any, given: dict[str, Any], message: str) -> None:
@@ -380,7 +425,9 @@ def test_solutions_go_round(tmp_path: Path) -> None:
         (pd.DataFrame({"operator": list(WORK)}), "the frame has no column 'stage'; expected opera"),
         (dict.fromkeys(WORK, 0.5), "the solution: stage of 'a' is 0.5; expected an integer from"),
         ([0, 1, 0, 0, 0], "the solution: the stages cannot run one after another: the edges form"),
-        (7, "expected a JSON object, found 7."),
+        (7, "the solution is 7; expected a pandas.DataFrame, a dict or a list."),
+        (None, "the solution is None; expected a pandas.DataFrame, a dict or a list."),
+        ("", "solution is ''; expected the path of a file."),
         ("missing.csv", "missing.csv does not exist; expected a file."),
     ],
 )  # fmt: skip
@@ -406,6 +453,18 @@ def test_certificates_are_saved_and_forged_ones_refused(tmp_path: Path) -> None:
     forged = boundmark.BoundCertificate({**proof.document, "bound": 11}, proof.instance)
     with pytest.raises(boundmark.Error, match="the checker rejects the certificate: "):
         forged.check()
+    for document, instance, message in (
+        (None, proof.instance, "document is None; expected a dict with kind and bound."),
+        ({"kind": "x"}, proof.instance, "document is {'kind': 'x'}; expected a dict with kind"),
+        (proof.document, digraph(), "instance is <networkx"),
+    ):
+        with pytest.raises(boundmark.Error) as caught:
+            boundmark.BoundCertificate(document, instance)  # type: ignore[arg-type]
+        assert str(caught.value).startswith(message)
+    for path, message in (("", "path is ''; expected the path of a file."), (".", ". is a folder")):
+        with pytest.raises(boundmark.Error) as caught:
+            proof.save(path)
+        assert str(caught.value).startswith(message)
 
 
 def test_answers_are_kept_where_asked(tmp_path: Path) -> None:
@@ -511,10 +570,42 @@ def test_functions_that_are_none() -> None:
     """One sentence says what was expected."""
     with pytest.raises(boundmark.Error, match=r"two takes 2 arguments; expected two\(instance"):
         boundmark.benchmark(two, digraph(), k=2)
-    with pytest.raises(boundmark.Error, match="42 is no function"):
-        boundmark.benchmark(42, digraph(), k=2)  # type: ignore[arg-type]
-    with pytest.raises(boundmark.Error, match="there are no instances; expected at least one"):
-        boundmark.benchmark(halves, [], k=2)
+
+
+@pytest.mark.parametrize(
+    ("function", "instances", "given", "message"),
+    [
+        (42, "", {}, "function is 42; expected a function or a Method."),
+        ("memetic", "", {}, "function is 'memetic'; expected a function or a Method; names of"),
+        (halves, [], {}, "there are no instances; expected at least one."),
+        (halves, {"a": 1}, {}, "instances is {'a': 1}; expected a model or a list of models."),
+        (halves, None, {}, "instances: model is None; expected a path, the name of a data set's"),
+        (halves, "", {"k": []}, "k has no values; expected at least one."),
+        (halves, "", {"k": [2, "3"]}, "k is '3'; expected an integer of at least 1."),
+        (halves, "", {"workers": "2"}, "workers is '2'; expected an integer from 1 to 1024."),
+        (halves, "", {"workers": 1.5}, "workers is 1.5; expected an integer from 1 to 1024."),
+        (halves, "", {"against": None}, "against is None; expected a name or a list of names."),
+        (halves, "", {"against": "m-etf"}, "method 'm-etf' treats 'placement'; expected methods"),
+        (halves, "", {"device": "nvidia-t4"}, "device is given beside a model; expected it to be"),
+        (halves, "", {"quiet": 0}, "quiet is 0; expected True or False."),
+    ],
+)  # fmt: skip
+def test_comparisons_that_are_not_understood(
+    function: Any, instances: Any, given: dict[str, Any], message: str
+) -> None:
+    """One sentence says what was expected; "" stands for a graph."""
+    with pytest.raises(boundmark.Error) as caught:
+        boundmark.benchmark(
+            function, digraph() if instances == "" else instances, **{"k": 2, **given}
+        )
+    assert str(caught.value).startswith(message)
+
+
+def test_functions_that_do_not_say_what_they_take() -> None:
+    """Compiled ones are called with an instance; what goes wrong then is in the row."""
+    found = boundmark.benchmark(max, digraph(), k=2, quiet=True)
+    assert found["status"].tolist() == ["error"]
+    assert found["detail"].iloc[0].startswith("TypeError: ")
 
 
 def two(one: int, other: int) -> None:
@@ -617,6 +708,8 @@ def test_frames_that_cannot_be_drawn(folder: Path) -> None:
     for frame, by, message in (
         (best, "j", "by is 'j'; expected a parameter of the instances: 'k'."),
         (best.drop(columns="gap"), None, "the frame has no column 'gap'; expected one from bound"),
+        (best, ["k"], r"by is \['k'\]; expected a parameter of the instances: 'k'."),
+        (None, None, "the frame is None; expected one from boundmark.results."),
         (best[:0], None, "the frame has nothing that the plot of 'gaps' could show"),
         (
             pd.concat([best, best.assign(problem="ordering")]), None,
@@ -625,13 +718,36 @@ def test_frames_that_cannot_be_drawn(folder: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(boundmark.Error, match=message):
             boundmark.plots.gaps(frame, by=by)
+    with pytest.raises(boundmark.Error, match="ax is 3; expected axes of matplotlib"):
+        boundmark.plots.gaps(best, 3)  # type: ignore[arg-type]
 
 
 def test_runs_that_are_not_understood(folder: Path) -> None:
     """One sentence says what was expected."""
-    with pytest.raises(boundmark.Error, match="there is no suite 'dmo'; did you mean demo"):
-        boundmark.run("dmo", folder)
-    with pytest.raises(boundmark.Error, match="there is no status 'tired'; did you mean timeout"):
-        boundmark.run("demo", folder, retry=["tired"])
-    with pytest.raises(boundmark.Error, match="seconds is 0; expected a positive number"):
-        boundmark.run("demo", folder, seconds=0, quiet=True)
+    for suite, given, message in (
+        ("dmo", {}, "there is no suite 'dmo'; did you mean demo"),
+        (3, {}, "suite is 3; expected the name of a suite or the path of a file."),
+        ("", {}, "suite is ''; expected the name of a suite or the path of a file."),
+        (folder, {}, f"{folder} is no suite file; expected a TOML file whose name ends in .toml"),
+        ("demo", {"out": None}, "out is None; expected the path of a folder."),
+        ("demo", {"retry": ["tired"]}, "there is no status 'tired'; did you mean timeout"),
+        ("demo", {"retry": "tired"}, "there is no status 'tired'; did you mean timeout"),
+        ("demo", {"retry": 3}, "retry is 3; expected a name or a list of names."),
+        ("demo", {"rerun": None}, "rerun is None; expected a name or a list of names."),
+        ("demo", {"seconds": 0}, "seconds is 0; expected a positive number of at most 31536000."),
+        ("demo", {"seconds": math.nan}, "seconds is nan; expected a positive number of at most"),
+        ("demo", {"workers": 1.5}, "workers is 1.5; expected an integer from 1 to 1024."),
+        ("demo", {"filter": 3}, "filter is 3; expected a text."),
+        ("demo", {"small": "no"}, "small is 'no'; expected True or False."),
+    ):  # fmt: skip
+        with pytest.raises(boundmark.Error) as caught:
+            boundmark.run(suite, **{"out": folder, "quiet": True, **given})  # type: ignore[arg-type]
+        assert str(caught.value).startswith(message)
+
+
+def test_results_that_are_not_understood(folder: Path) -> None:
+    """An empty path is not the current folder, and a text no truth value."""
+    with pytest.raises(boundmark.Error, match="folder is ''; expected the path of a folder"):
+        boundmark.results("")
+    with pytest.raises(boundmark.Error, match="unchecked is 'no'; expected True or False"):
+        boundmark.results(folder, unchecked="no")  # type: ignore[arg-type]

@@ -113,5 +113,5 @@ def test_instances_in_files_know_their_problem(tmp_path: Path) -> None:
 def test_a_source_that_no_problem_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence names the type, so that the package that is missing can be found."""
     monkeypatch.setattr(model, "load_source", lambda model, dims: object())
-    with pytest.raises(BoundmarkError, match="x/y is a object, which no problem is about"):
+    with pytest.raises(BoundmarkError, match="x/y is of type object, which no problem is about"):
         named_instance("x/y", {})

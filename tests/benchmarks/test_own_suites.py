@@ -189,7 +189,7 @@ def test_stored_tasks_of_other_sources_are_told(folder: Path) -> None:
     assert "other source files" not in call("run", suite, "--out", folder / "out").stderr
     done = call("run", suite, "--out", folder / "out", "--rerun", "two-stage", check=False)
     assert done.returncode == 2
-    assert "there is no method of the suite 'two-stage'" in done.stderr
+    assert "there is no method 'two-stage' in the suite" in done.stderr
 
 
 SLOW = METHOD.replace(

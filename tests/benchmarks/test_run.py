@@ -232,7 +232,7 @@ def test_a_pipe_is_no_lock(boundmark: Boundmark, suite_file: Path, tmp_path: Pat
         (("run", "{suite}", "--out", "{tmp}/out", "--workers", "0"), "0 is not in the range"),
         (
             ("run", "{suite}", "--out", "{tmp}/out", "--workers", "99999999999999"),
-            "workers is 99999999999999; expected 1 to 1024.",
+            "workers is 99999999999999; expected an integer from 1 to 1024.",
         ),
         (("run", "{suite}", "--out", "{tmp}/out", "--engine", "slurm"), "'slurm' is not one of"),
         (
