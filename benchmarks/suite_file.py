@@ -99,7 +99,7 @@ def load_collection(name: str, *, small: bool = False) -> Collection:
                 f"{read.where}: suites has {quoted(part)}; expected names of suites, or files."
             )
         if not part.endswith(".toml"):
-            find(f"suite (in {read.where})", part, dict.fromkeys((*suite_names(), *part_names())))
+            find(f"suite in {read.where}", part, dict.fromkeys((*suite_names(), *part_names())))
     with naming(read.where):
         suites = tuple(_suite(_read(part, read.folder)) for part in parts)
     return Collection(read.name, description, suites)
@@ -174,7 +174,7 @@ def _suite(read: "_Reader") -> Suite:
     if "suites" in read.table:
         raise InvalidInputError(f"{read.where}: holds other suites; expected a suite by itself.")
     read.allow(SUITE_FIELDS)
-    problem = find(f"problem (in {read.where})", read.of_type("problem", str), problems())
+    problem = find(f"problem in {read.where}", read.of_type("problem", str), problems())
     choices = _method_choices(read, problem)
     return Suite(
         name=read.name,
@@ -204,7 +204,7 @@ class _Reader:
 
     def allow(self, fields: tuple[str, ...]) -> None:
         for key in self.table:
-            find(f"field (in {self.where})", key, dict.fromkeys(fields))
+            find(f"field in {self.where}", key, dict.fromkeys(fields))
 
     def of_type(self, key: str, kind: type) -> Any:
         value = self.table.get(key)
@@ -244,7 +244,7 @@ def _instance_group(where: str, problem: Problem, entry: Any, folder: Path | Non
         raise InvalidInputError(f"{where}: instances has {quoted(entry)}; expected a table.")
     names = [parameter.name for parameter in problem.options]
     for key in entry:
-        find(f"field of instances (in {where})", key, dict.fromkeys((*INSTANCES_FIELDS, *names)))
+        find(f"field of instances in {where}", key, dict.fromkeys((*INSTANCES_FIELDS, *names)))
     read = _Reader(where, entry)
     sources = _files(read, folder) if "file" in entry else _members(read, problem)
     parameters = {}

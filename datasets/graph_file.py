@@ -112,7 +112,7 @@ def _table(content: bytes) -> "pa.Table":
         file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
         table = file.read(use_threads=False)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200].rstrip(".")
         raise InvalidInputError(f"expected a complete Parquet file, found: {reason}.") from error
     if METADATA not in (table.schema.metadata or {}):
         raise InvalidInputError(

@@ -8,18 +8,19 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress
+from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH
 
 
 @click.command()
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("base", type=PATH)
+@click.argument("new", type=PATH)
 @click.option(
-    "--thresholds", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--thresholds", metavar="FILE", type=FILE,
     help="TOML file with the differences beyond which NEW counts as worse; docs/nightly.md "
     "lists the defaults.",
 )  # fmt: skip
 @click.option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    "--out", metavar="DIR", type=FOLDER,
     help="Also write comparison.md and comparison.json into this folder.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
@@ -33,11 +34,14 @@ def compare(
     the same or better, 1 if it is worse, and 3 if nothing could be compared. As in reports, the
     checker sees the best documents of each instance of a folder.
     """
-    from boundmark.reports.comparison import compare_runs, read_run, read_thresholds
+    from boundmark.reports.comparison import check_run, compare_runs, read_run, read_thresholds
     from boundmark.reports.comparison.markdown import render_comparison
-    from boundmark.reports.stored.durable import write_durably
+    from boundmark.reports.stored.durable import make_folder, write_durably
 
     limits = None if thresholds is None else read_thresholds(thresholds)
+    # What is not there is better known now than after the checks of the other.
+    for path in (base, new):
+        check_run(path)
     # To look for cycles among millions of objects, which all stay until the end, takes long.
     gc.disable()
     try:
@@ -53,7 +57,7 @@ def compare(
         "comparison.json": json.dumps(found.to_json(), indent=2, sort_keys=True) + "\n",
     }
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         for name, text in texts.items():
             write_durably(out / name, text.encode())
     click.echo(texts["comparison.json" if as_json else "comparison.md"], nl=False)
@@ -61,8 +65,8 @@ def compare(
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("directory", metavar="DIR", type=PATH)
+@click.argument("file", type=FILE)
 def baseline(directory: Path, file: Path) -> None:
     """Store what `boundmark compare` needs of a run in one file.
 

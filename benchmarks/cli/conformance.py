@@ -6,12 +6,13 @@ import sys
 import click
 
 from boundmark.benchmarks.cli.listing import as_json
+from boundmark.benchmarks.cli.options import SECONDS
 
 
 @click.command()
 @click.argument("method")
 @click.option(
-    "--seconds", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
+    "--seconds", type=SECONDS, default=5.0, show_default=True,
     help="Wall-clock limit of each task, in seconds.",
 )  # fmt: skip
 @click.option("--workers", type=click.IntRange(min=1), show_default="one per CPU",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundmark.benchmarks.cli.options import (
+    PATH,
     ParameterCommand,
     draws_of,
     draws_option,
@@ -33,7 +34,7 @@ WORSE = 1
 
 @click.command(cls=ParameterCommand, problems=registered_problems)
 @click.argument("model")
-@click.argument("solution", type=click.Path(path_type=Path))
+@click.argument("solution", type=PATH)
 @solving_options
 @click.option(
     "--bounds", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False),

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import click
 
+from boundmark.benchmarks.cli.options import FILE, PATH
+
 
 @click.command()
-@click.argument("instance", metavar="INSTANCE.json", type=click.Path(path_type=Path))
-@click.argument("certificate", metavar="CERTIFICATE.json", type=click.Path(path_type=Path))
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("instance", metavar="INSTANCE.json", type=PATH)
+@click.argument("certificate", metavar="CERTIFICATE.json", type=PATH)
+@click.argument("out", metavar="OUT", type=FILE)
 @click.option("--quiet", is_flag=True, help="Do not print the paths of the files.")
 def export(instance: Path, certificate: Path, out: Path, quiet: bool) -> None:
     """Write a certificate in another format, such as VIPR.

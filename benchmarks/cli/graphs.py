@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from boundmark.benchmarks.cli.listing import as_json
-from boundmark.benchmarks.cli.options import dim_option
+from boundmark.benchmarks.cli.options import FILE, PATH, dim_option
 
 LABEL_WIDTH = 12
 
@@ -24,12 +24,12 @@ MOST_TENSORS = 8
 @dim_option
 @as_json
 @click.option(
-    "--draw", "picture_file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--draw", "picture_file", metavar="FILE", type=FILE,
     help="Draw the graph into this .svg or .dot file, coloured by type of operator, or by "
     "--solution.",
 )  # fmt: skip
 @click.option(
-    "--solution", metavar="FILE", type=click.Path(path_type=Path),
+    "--solution", metavar="FILE", type=PATH,
     help="Colour the operators by their stages or devices in this solution, a file that "
     "`evaluate` reads.",
 )  # fmt: skip
@@ -136,7 +136,7 @@ def _rounded(digits: str) -> str:
 
 @click.command("export")
 @click.argument("name", metavar="NAME|FILE")
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("out", metavar="OUT", type=FILE)
 @dim_option
 @click.option("--quiet", is_flag=True, help="Do not print what was written.")
 def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress
+from boundmark.benchmarks.cli.options import FOLDER
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.library import Library
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group()
 @click.option(
-    "--library", "directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    "--library", "directory", metavar="DIR", type=FOLDER,
     show_default="$BOUNDMARK_LIBRARY, or library/ of the checkout", help="Folder of the library.",
 )  # fmt: skip
 @click.pass_context
@@ -121,7 +122,7 @@ def add(directory: Path | None, results: Path, by: str, trial: bool, quiet: bool
 
 @library.command()
 @click.option(
-    "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    "--out", required=True, metavar="DIR", type=FOLDER,
     help="Folder that library.html, library.md and library.json are written to.",
 )  # fmt: skip
 @click.pass_obj
@@ -140,7 +141,7 @@ def table(directory: Path | None, out: Path) -> None:
 @library.command()
 @click.argument("name")
 @click.option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    "--out", metavar="DIR", type=FOLDER,
     help="Also write instance, solution and certificate into this folder, as files that "
     "`boundmark verify` reads.",
 )  # fmt: skip

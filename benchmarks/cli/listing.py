@@ -57,11 +57,13 @@ def methods(name: str | None, as_json: bool, wide: bool) -> None:
     from boundmark.problems.catalog import methods as registered
     from boundmark.problems.catalog import methods_in_order
     from boundmark.problems.catalog import problems as known
+    from boundmark.problems.errors import find
 
-    if name is not None and name not in known() and name in registered():
-        listed = [registered()[name]]
-    else:
+    if name is None or name in known():
         listed = methods_in_order(name)
+    else:
+        find("problem or method", name, {**known(), **registered()})
+        listed = [registered()[name]]
     print_rows(
         [
             {

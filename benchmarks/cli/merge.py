@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
+from boundmark.benchmarks.cli.options import PATH
+
 
 @click.command()
-@click.argument(
-    "folders", nargs=-1, required=True, metavar="DIR DIR...", type=click.Path(path_type=Path)
-)
+@click.argument("folders", nargs=-1, required=True, metavar="DIR DIR...", type=PATH)
 @click.option(
-    "--out", required=True, metavar="DIR", type=click.Path(path_type=Path),
+    "--out", required=True, metavar="DIR", type=PATH,
     help="New folder; it must be empty or not there yet.",
 )  # fmt: skip
 def merge(folders: tuple[Path, ...], out: Path) -> None:

@@ -3,15 +3,56 @@
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from boundmark.benchmarks.settings import LARGEST_GIB, LONGEST_SECONDS
 from boundmark.reports.stored.statuses import FAILURES
 
 if TYPE_CHECKING:
     from boundmark.problems.parameter import Parameter
     from boundmark.problems.problem import Problem
+
+
+class _Path(click.Path):
+    """A path; an empty text is none, though Python takes it for the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of a text."""
+        if not str(value):
+            self.fail("it is empty; expected a path.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _Path(path_type=Path)
+FOLDER = _Path(path_type=Path, file_okay=False)
+FILE = _Path(path_type=Path, dir_okay=False)
+
+
+class _PositiveNumber(click.FloatRange):
+    """A number above 0 and at most a largest one."""
+
+    name = "number"
+
+    def __init__(self, largest: int) -> None:
+        super().__init__(min=0, min_open=True)
+        self._largest = largest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number that a text means."""
+        found = super().convert(value, param, ctx)
+        # It is false of what is no number, too.
+        if not found <= self._largest:
+            self.fail(
+                f"{found}; expected a positive number of at most {self._largest}.", param, ctx
+            )
+        return found
+
+
+SECONDS = _PositiveNumber(LONGEST_SECONDS)
+GIBIBYTES = _PositiveNumber(LARGEST_GIB)
 
 
 def read_dims(

@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 
 from boundmark.benchmarks.cli.listing import as_json
-from boundmark.benchmarks.cli.options import dim_option
+from boundmark.benchmarks.cli.options import FILE, PATH, dim_option
 
 SHOWN = 5
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=PATH)
 @dim_option
 @click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--out", metavar="FILE", type=FILE,
     help="Store the times in this .json file, which other commands read as --device.",
 )  # fmt: skip
 @click.option(

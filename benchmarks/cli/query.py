@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress
+from boundmark.benchmarks.cli.options import PATH
 
 if TYPE_CHECKING:
     from boundmark.reports.query import Answer
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("sql", metavar="SQL")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=PATH)
 @click.option(
     "--json",
     "as_json",

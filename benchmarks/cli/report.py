@@ -7,6 +7,8 @@ import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.options import (
+    FILE,
+    PATH,
     draws_of,
     draws_option,
     fail_on_option,
@@ -29,7 +31,7 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=PATH)
 @click.option(
     "--format", "formats", default="html,md", show_default=True, callback=_formats,
     help="Formats to write besides Parquet tables and SVG plots: any of html, md, latex, csv, png, "
@@ -52,11 +54,11 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 )  # fmt: skip
 @draws_option
 @click.option(
-    "--history", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--history", metavar="FILE", type=FILE,
     help="Parquet file that this run is added to; the page shows trends over the runs in it.",
 )  # fmt: skip
 @click.option(
-    "--comparison", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--comparison", metavar="FILE", type=FILE,
     help="comparison.json of this run, which `boundmark compare --out` wrote; the page begins with "
     "its verdict.",
 )  # fmt: skip

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress, print_left_out
-from boundmark.benchmarks.cli.options import fail_on_option, fail_over, statuses
+from boundmark.benchmarks.cli.options import (
+    FILE,
+    FOLDER,
+    GIBIBYTES,
+    SECONDS,
+    fail_on_option,
+    fail_over,
+    statuses,
+)
 from boundmark.benchmarks.cli.solving import INTERRUPTED
 from boundmark.reports.stored.statuses import FAILURES, unsupported_by_reason
 
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("suite")
 @click.option("--small", is_flag=True, help="Run the small form of a paper's suite.")
 @click.option(
-    "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    "--out", required=True, metavar="DIR", type=FOLDER,
     help="Results folder to write or to continue; tasks that it holds already are not run again.",
 )  # fmt: skip
 @click.option(
@@ -40,11 +48,11 @@ if TYPE_CHECKING:
     "--engine dask alone starts a scheduler and workers on this machine.",
 )  # fmt: skip
 @click.option(
-    "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    "--time-limit", type=SECONDS, metavar="SECONDS",
     help="Wall-clock limit of each task, in seconds; by default, the suite's.",
 )  # fmt: skip
 @click.option(
-    "--memory-limit", type=click.FloatRange(min=0, min_open=True), metavar="GIB",
+    "--memory-limit", type=GIBIBYTES, metavar="GIB",
     help="Memory limit of each task, in GiB; by default, the suite's.",
 )  # fmt: skip
 @click.option(
@@ -66,7 +74,7 @@ if TYPE_CHECKING:
     "for example 'onnx-light/resnet50 k=8 share'.",
 )  # fmt: skip
 @click.option(
-    "--update-best", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--update-best", metavar="FILE", type=FILE,
     help="Add the best cost and bound of each instance to this Parquet file of records.",
 )  # fmt: skip
 @fail_on_option
@@ -145,7 +153,9 @@ def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int)
 
     by_id = {item.task.task_id: item for item in planning.tasks()}
     if not by_id:
-        raise InvalidInputError(f"no task matches {wanted.pattern!r}; expected one that does.")
+        raise InvalidInputError(
+            f"no task matches {wanted.pattern!r}; labels look like 'onnx-light/resnet50 k=8 share'."
+        )
     for name in wanted.rerun:
         find("method in the suite", name, planning.methods)
     is_there = (out / "results").is_dir()

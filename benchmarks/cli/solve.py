@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boundmark.benchmarks.cli.options import ParameterCommand
+from boundmark.benchmarks.cli.options import PATH, ParameterCommand
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("model")
 @solving_options
 @click.option(
-    "--solution", "given", metavar="FILE", type=click.Path(path_type=Path),
+    "--solution", "given", metavar="FILE", type=PATH,
     help="Begin with this solution of your own, a file that `boundmark evaluate` reads.",
 )  # fmt: skip
 @click.option(

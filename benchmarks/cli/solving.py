@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import dim_option
+from boundmark.benchmarks.cli.options import FOLDER, GIBIBYTES, SECONDS, dim_option
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
@@ -107,12 +107,12 @@ class SolvingRequest:
         InvalidInputError
             If one is out of its range.
         """
-        from boundmark.benchmarks.settings import RunSettings
+        from boundmark.benchmarks.settings import LARGEST_SEED, RunSettings, bounded_integer
 
         return RunSettings.checked(
             time_limit_seconds=self.time_limit,
             memory_limit_gib=self.memory_limit,
-            seeds=(self.seed,),
+            seeds=(bounded_integer("seed", self.seed, 0, LARGEST_SEED),),
         )
 
     def known_library(self) -> "Library | None":
@@ -153,13 +153,13 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         dim_option,
         click.option(
-            "--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
+            "--time-limit", type=SECONDS, default=60.0,
             show_default=True, metavar="SECONDS",
             help="Wall-clock limit of the search, checks included; begins when the methods are "
             "imported.",
         ),
         click.option(
-            "--memory-limit", type=click.FloatRange(min=0, min_open=True), default=4.0,
+            "--memory-limit", type=GIBIBYTES, default=4.0,
             show_default=True, metavar="GIB", help="Memory limit of each method.",
         ),
         click.option(
@@ -180,7 +180,7 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             "only if you name it.",
         ),
         click.option(
-            "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+            "--out", metavar="DIR", type=FOLDER,
             help="Keep instance, solutions and certificates in this results folder; by default, "
             "nothing is kept.",
         ),

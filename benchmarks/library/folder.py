@@ -18,7 +18,7 @@ from boundmark.benchmarks.library.entry import DIGITS, Entry, Find
 from boundmark.problems.errors import InvalidInputError, StoreError, quoted
 from boundmark.problems.files import decompressed, naming, read_regular
 from boundmark.problems.json_documents import json_object, sha256_hex
-from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.durable import make_folder, write_durably
 
 FORMAT = "boundmark-library/1"
 
@@ -198,7 +198,7 @@ class Library:
             If a file cannot be written.
         """
         path = self.path_of(entry)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         lines = [documents[digest] for digest in dict.fromkeys(entry.documents)]
         write_durably(self._documents_path(entry), packed(lines))
         write_durably(path, entry.to_text().encode())
@@ -221,12 +221,12 @@ def unpack(entry: Entry, documents: Mapping[str, bytes], out: Path) -> list[Path
     if entry.labels_sha256:
         files[labels] = documents[entry.labels_sha256]
     for path, content in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_durably(path, content)
     found = [*files]
     for find, name in ((entry.solution, "solutions"), (entry.bound, "certificates")):
         if find is not None:
-            (out / name).mkdir(parents=True, exist_ok=True)
+            make_folder(out / name)
             found.append(unpack_find(find, documents, out / name))
     return found
 

@@ -10,7 +10,7 @@ from boundmark.benchmarks.library.folder import Library
 from boundmark.reports.pages.html import render_html
 from boundmark.reports.pages.markdown import render_markdown
 from boundmark.reports.pages.page import Cell, Detail, Group, Page, Section, Table
-from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.text import MISSING, count, integer, natural_order, percent, size
 
 COLUMNS = (
@@ -47,7 +47,7 @@ def write_tables(library: Library, out: Path) -> list[Path]:
         "library.md": render_markdown(page),
         "library.json": json.dumps(data, sort_keys=True, separators=(",", ":")) + "\n",
     }
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     for name, text in contents.items():
         write_durably(out / name, text.encode())
     return [out / name for name in contents]

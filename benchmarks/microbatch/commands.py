@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boundmark.benchmarks.cli.options import ParameterCommand, given_texts
+from boundmark.benchmarks.cli.options import FILE, PATH, SECONDS, ParameterCommand, given_texts
 
 if TYPE_CHECKING:
     from boundmark.problems.arrays import IntArray
@@ -45,8 +45,8 @@ def read_schedule(
 
 
 @click.command()
-@click.argument("instance", type=click.Path(path_type=Path))
-@click.argument("solution", type=click.Path(path_type=Path))
+@click.argument("instance", type=PATH)
+@click.argument("solution", type=PATH)
 @click.option(
     "--micro-batches",
     type=click.IntRange(min=1),
@@ -62,7 +62,7 @@ def read_schedule(
     help="Let devices wait while they send and receive; by default, they compute meanwhile.",
 )
 @click.option(
-    "--instructions", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--instructions", metavar="FILE", type=FILE,
     help="Write the instruction list of each device to this JSON file.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -147,8 +147,8 @@ def _print(program: "Program", done: "Simulation") -> None:
 
 
 @click.command()
-@click.argument("instance", type=click.Path(path_type=Path))
-@click.argument("solution", type=click.Path(path_type=Path))
+@click.argument("instance", type=PATH)
+@click.argument("solution", type=PATH)
 @click.option(
     "--micro-batches",
     type=click.IntRange(min=1),
@@ -169,7 +169,7 @@ def _print(program: "Program", done: "Simulation") -> None:
 )  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of weights and samples.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True,
+    "--timeout", type=SECONDS, default=60.0, show_default=True,
     metavar="SECONDS", help="Stop the processes after this many seconds, and report them as stuck.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -236,9 +236,9 @@ def _problems() -> "Iterable[Problem]":
 
 
 @click.command("from-pipeline", cls=ParameterCommand, problems=_problems)
-@click.argument("instance", type=click.Path(path_type=Path))
-@click.argument("solution", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("instance", type=PATH)
+@click.argument("solution", type=PATH)
+@click.argument("out", type=FILE)
 @click.option(
     "--backward", default="3", show_default=True, metavar="RATIO",
     help="Duration of a backward block, relative to its forward block; 0 for inference.",

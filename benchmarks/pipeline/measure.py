@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import dim_option
+from boundmark.benchmarks.cli.options import FILE, PATH, dim_option
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings, StageTimes
@@ -22,8 +22,8 @@ BUSY = 0.5
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("solution", type=click.Path(path_type=Path))
+@click.argument("model", type=PATH)
+@click.argument("solution", type=PATH)
 @click.option(
     "-k",
     "--k",
@@ -41,7 +41,7 @@ BUSY = 0.5
 @click.option("--repeats", type=click.IntRange(2, 100_000), default=30, show_default=True,
               help="Number of inputs that are timed, after some that warm up.")  # fmt: skip
 @click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--out", metavar="FILE", type=FILE,
     help="Also time single operators, unfused, while the stages run together, and store the times "
     "in this .json file, as `boundmark profile` does.",
 )  # fmt: skip

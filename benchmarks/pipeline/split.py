@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from boundmark.benchmarks.cli.options import dim_option
+from boundmark.benchmarks.cli.options import FOLDER, PATH, dim_option
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=PATH)
 @click.option(
-    "--solution", required=True, metavar="FILE", type=click.Path(path_type=Path),
+    "--solution", required=True, metavar="FILE", type=PATH,
     help="Partition or placement, a file that `boundmark evaluate` reads.",
 )  # fmt: skip
 @click.option(
@@ -19,7 +19,7 @@ from boundmark.benchmarks.cli.options import dim_option
     show_default=True, help="Problem that the solution is for.",
 )  # fmt: skip
 @click.option(
-    "--out", required=True, metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    "--out", required=True, metavar="DIR", type=FOLDER,
     help="Folder that the files are written to.",
 )  # fmt: skip
 @click.option(

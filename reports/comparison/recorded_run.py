@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
-from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.parquet import read_opened
 from boundmark.reports.stored.run_label import RunLabel, read_environments, run_label
@@ -77,15 +77,11 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
     StoreError
         If it is neither, cannot be read, or is of another schema version.
     """
+    check_run(path)
     if path.is_file():
         kept = read_baseline(path)
         nothing = pd.DataFrame(columns=COLUMNS)
         return RecordedRun(path, kept.rows, nothing, kept.environments, kept.reference_seconds)
-    if not path.exists():
-        raise StoreError(
-            f"{path} does not exist; expected a results folder, or a file that "
-            "`boundmark baseline` wrote."
-        )
     store = ResultStore.open(path)
     supported = checked_results(store, with_traces=False, on_check=on_check)
     return RecordedRun(
@@ -95,6 +91,23 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
         read_environments(store),
         reference_seconds(store),
     )
+
+
+def check_run(path: Path) -> None:
+    """Check that a path has the form of a run: without what takes long, which `read_run` does.
+
+    Raises
+    ------
+    StoreError
+        If it is neither a results folder nor a file.
+    """
+    if not path.exists():
+        raise StoreError(
+            f"{path} does not exist; expected a results folder, or a file that "
+            "`boundmark baseline` wrote."
+        )
+    if not path.is_file():
+        ResultStore.open(path)
 
 
 def keep_as_baseline(run: RecordedRun, path: Path) -> None:
@@ -117,7 +130,7 @@ def keep_as_baseline(run: RecordedRun, path: Path) -> None:
             f"the first of task {first['task_id']} ({first['reason']}); expected a folder that "
             "`boundmark verify` accepts."
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     versions = run.tasks["method_version"]
     newest = versions.groupby(run.tasks["method"]).transform("max")
     tasks = run.tasks[versions == newest]

@@ -86,7 +86,7 @@ def read_thresholds(path: Path) -> Thresholds:
         raise InvalidInputError(f"{path}: cannot be read as thresholds: {error}") from error
     known = {field.name: field for field in fields(Thresholds)}
     for name in given:
-        find(f"threshold (in {path})", name, known)
+        find(f"threshold in {path}", name, known)
     try:
         return replace(default_thresholds(), **_values(given))
     except InvalidInputError as error:

@@ -33,6 +33,20 @@ def write_durably(path: Path, content: Any) -> None:
         file.write(content)
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder, and those that it lies in, unless it is there.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
+
+
 @contextmanager
 def writing_durably(path: Path) -> Iterator[BinaryIO]:
     """Open a file to create or replace; it gets its name once the block ends without an error.

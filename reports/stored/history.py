@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.files import RefusedFileError
-from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.stored.parquet import read_table
 from boundmark.reports.stored.shards import as_frame
 
@@ -86,10 +86,7 @@ def add_to_history(path: Path, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     table = pa.Table.from_pandas(whole, HISTORY, preserve_index=False)
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata(HISTORY.metadata), sink, compression="zstd")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
+    make_folder(path.parent)
     write_durably(path, sink.getvalue())
     return whole
 

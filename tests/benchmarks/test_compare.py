@@ -96,6 +96,30 @@ def test_thresholds_are_read(
     assert "objective_tolerance is -1; expected a number" in " ".join(done.stderr.split())
 
 
+def test_what_is_no_run_is_told_before_anything_is_checked(
+    boundmark: Boundmark, finished_run: Path, tmp_path: Path
+) -> None:
+    """Nobody waits for the checks of one run to hear that the other is not there."""
+    for path, message in ((tmp_path / "none", "does not exist"), (tmp_path, "is not a results fo")):
+        done = boundmark("compare", finished_run, path, check=False)
+        assert done.returncode == 2
+        assert message in " ".join(done.stderr.split())
+        assert "documents" not in done.stderr
+
+
+def test_folders_that_cannot_be_made_are_one_sentence(
+    boundmark: Boundmark, finished_run: Path
+) -> None:
+    """For the comparison and for the baseline."""
+    for command in (
+        ("compare", finished_run, finished_run, "--out", "/proc/out"),
+        ("baseline", finished_run, "/proc/out/base.parquet"),
+    ):
+        done = boundmark(*command, check=False)
+        assert done.returncode == 2
+        assert "/proc/out cannot be written: No such file or directory." in done.stderr
+
+
 def test_nothing_to_compare_is_told(
     boundmark: Boundmark, suite_file: Path, finished_run: Path, tmp_path: Path
 ) -> None:

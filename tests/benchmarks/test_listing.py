@@ -50,7 +50,7 @@ def test_methods_of_one_problem(boundmark: Boundmark) -> None:
     assert "reorder" in {row["method"] for row in listed}
     done = boundmark("methods", "knapsack", check=False)
     assert done.returncode == 2
-    assert "there is no problem 'knapsack'; known are pipeline" in done.stderr
+    assert "there is no problem or method 'knapsack'; " in done.stderr
 
 
 def test_one_method(boundmark: Boundmark) -> None:

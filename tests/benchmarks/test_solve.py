@@ -223,9 +223,21 @@ def test_a_solution_to_begin_with(boundmark: Boundmark, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("onnx-light/alexnet", "-k", "2", "--time-limit", "nan"), "time_limit_seconds is nan"),
+        (("onnx-light/alexnet", "-k", "2", "--time-limit", "nan"), "'--time-limit': nan; expected"),
+        (("onnx-light/alexnet", "-k", "2", "--time-limit", "inf"), "'--time-limit': inf; expected"),
+        (("onnx-light/alexnet", "-k", "2", "--time-limit", "5s"), "'5s' is not a valid number"),
         (("onnx-light/alexnet", "-k", "2", "--time-limit", "0"), "0.0 is not in the range x>0"),
-        (("onnx-light/alexnet", "-k", "2", "--memory-limit", "nan"), "memory_limit_gib is nan"),
+        (
+            ("onnx-light/alexnet", "-k", "2", "--memory-limit", "nan"),
+            "'--memory-limit': nan;",
+        ),
+        (
+            ("onnx-light/alexnet", "-k", "2", "--seed", "-1"),
+            "seed is -1; expected an integer fr",
+        ),
+        (("onnx-light/alexnet", "-k", "2", "--out", ""), "'--out': it is empty; expected a path."),
+        (("", "-k", "2"), "model is an empty text; expected a path or the name of a data set's m"),
+        (("/proc", "-k", "2"), "/proc is a directory; expected a file."),
         (("shapes/k-4-train", "--memory", "0"), "memory is 0; expected an integer of at least 1"),
         (("onnx-light/alexnet", "-k", "2", "--method", "modulo"), "treats 'microbatch'"),
         (("onnx-light/alexnet", "-k", "2", "--dim", "batch"), "expected NAME=SIZE, e.g. batch=8"),

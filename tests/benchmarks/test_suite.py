@@ -225,7 +225,11 @@ def test_shipped_suites_load(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("time_limit_seconds = 1.5", "time_limit = 1.5", "no field .* 'time_limit'.*did you mean"),
+        (
+            "time_limit_seconds = 1.5",
+            "time_limit = 1.5",
+            "no field 'time_limit' in suite mine; did you mean",
+        ),
         ("1.5", "0", "time_limit_seconds is 0; expected a positive number"),
         ("1.5", "true", "time_limit_seconds is True"),
         ('"mean-work"', '"mean-wrok"', "no method 'mean-wrok'; did you mean mean-work"),
@@ -234,7 +238,7 @@ def test_shipped_suites_load(name: str) -> None:
         ('"regal-style"', '"regal-styl"', "no data set 'regal-styl'; did you mean regal-style"),
         ("k = [2, 500]", "k = [0]", "suite mine: k is 0; expected an integer of at least 1"),
         ("k = [2, 500]", "k = 2", "k is 2; expected a list of values"),
-        ("k = [2, 500]", "stages = [2]", "no field of instances .* 'stages'"),
+        ("k = [2, 500]", "stages = [2]", "no field of instances 'stages' in suite mine"),
         ('description = "Two tasks."', "", "description is missing; expected a text"),
         ("k = [2, 500]", "k = [2]\noptional = 1", "optional is 1; expected true or false"),
         ("methods = [", "methods = [3, ", "suite mine: methods: expected a name or .*, found 3"),
@@ -323,7 +327,7 @@ def test_a_suite_is_a_collection_of_one() -> None:
         ('description = "x"\nsuites = "smoke"', r"all\.toml: suites is 'smoke'; expected a list"),
         ('description = "x"\nsuites = [3]', r"all\.toml: suites has 3; expected names of suites"),
         ('suites = ["smoke"]', r"all\.toml: description is missing; expected a text"),
-        ('description = "x"\nsuites = ["smkoe"]', r"no suite \(in .*all\.toml\) 'smkoe'; did you"),
+        ('description = "x"\nsuites = ["smkoe"]', r"no suite 'smkoe' in .*all\.toml; did you"),
         ('description = "x"\nsuites = ["no.toml"]', r"no\.toml does not exist; expected a suite"),
         ('description = "x"\nsuites = ["all.toml"]', r"all\.toml: holds other suites; expected"),
         ('description = "x"\nsuites = ["smoke"]\nseeds = [1]', "no field .*'seeds'"),

@@ -160,7 +160,7 @@ def test_schedules(boundmark: Boundmark, tmp_path: Path) -> None:
         ([1] * 66, ("-k", 1), "the partition uses stages 1 to 1; expected 0 to 0."),
         ([v % 2 for v in range(66)], (), "the stages cannot run one after another"),
         ([0] * 66, ("--max-gap", "nan"), "--max-gap is nan; expected a percentage of at least 0."),
-        ([0] * 66, ("--time-limit", "nan"), "time_limit_seconds is nan; expected a positive"),
+        ([0] * 66, ("--time-limit", "nan"), "'--time-limit': nan; expected a positive"),
         ([0] * 66, ("--method", "slicegraph"), "method 'slicegraph' finds no bounds"),
         ([0] * 66, ("--method", "modulo"), "method 'modulo' treats 'microbatch'"),
         ({"stages": [0] * 65}, (), "the partition has 65 stages; expected one for each of the 66"),
