@@ -320,7 +320,10 @@ class Suite:
     def _words(self, group: InstanceGroup) -> list[LabelWord]:
         """Return what may stand between the member and the method in labels of a group."""
         problem = problems()[self.problem]
-        words = [_parameter_word(parameter) for parameter in problem.parameters]
+        words = [
+            _parameter_word(parameter, group.parameters.get(parameter.name, ()))
+            for parameter in problem.parameters
+        ]
         if problem.cost_model:
             usual = problem.cost_model.default()
             device = group.device or self.device or usual
@@ -371,9 +374,14 @@ class Collection:
     suites: tuple[Suite, ...]
 
 
-def _parameter_word(parameter: Parameter) -> LabelWord:
-    """Return how a parameter stands in a label, whatever its value is."""
+def _parameter_word(parameter: Parameter, given: Sequence[int | str]) -> LabelWord:
+    """Return how a parameter stands in a label, with one of its given values or else with any.
+
+    Choices may become others, such as one that says "automatic"; integers stay as they are given.
+    """
     start = f"{parameter.name}="
+    if isinstance(parameter, IntegerParameter) and given:
+        return LabelWord(start, tuple(map(str, given)))
     if isinstance(parameter, IntegerParameter):
         return LabelWord(start, characters="-0123456789")
     if isinstance(parameter, ChoiceParameter):

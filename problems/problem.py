@@ -55,7 +55,7 @@ class Instance(Protocol):
     def parameters(self) -> Mapping[str, int | str]:
         """Parameters that turn the source into this instance, e.g. ``{"k": 8}``.
 
-        Parameters that say nothing here may be left out.
+        Parameters that say nothing here may be left out; integers are as they were given.
         """
 
     @property

@@ -135,6 +135,8 @@ ALL_THREE = ["regal-style/erdos-renyi-1", "onnx-light/alexnet", "onnx-light/alex
     [
         (None, ALL_THREE),
         ("k=2", ALL_THREE),
+        ("k=3", []),
+        ("k=500", ["regal-style/erdos-renyi-1"]),
         ("erdos*random-100", ["regal-style/erdos-renyi-1"]),
         ("nvidia-h100 * mean-work", ["onnx-light/alexnet"]),
         ("nvidia-t4", []),
