@@ -200,7 +200,7 @@ def _of_object(
 
 
 def _plain_sizes(dims: object) -> dict[str, Any] | None:
-    """Return sizes of dimensions as Python's integers; what they are of knows their range."""
+    """Return sizes of dimensions as Python's integers; readers of models check their range."""
     if dims is None:
         return None
     if not isinstance(dims, Mapping) or not all(isinstance(one, str) for one in dims):

@@ -59,7 +59,7 @@ def facts(answer: Answer) -> dict[str, Any]:
 
 
 def _unfused(instance: PlacementInstance, schedule: PlacementSchedule) -> dict[str, int]:
-    """Return what the placement is worth without fusion, if there is any."""
+    """Return the placement's makespan on the operators before fusion; nothing if none was fused."""
     if instance.coarse is None:
         return {}
     original, expanded = unfused(instance, schedule)

@@ -25,7 +25,7 @@ REFRESHES_A_SECOND = 4
 
 
 class _Lines:
-    """Drawn anew whenever the terminal asks for it; rounds that are over keep their line."""
+    """Lines of progress, drawn anew whenever the terminal asks; finished rounds keep their line."""
 
     def __init__(self, rounds: MethodRounds) -> None:
         self._rounds = rounds

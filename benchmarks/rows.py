@@ -89,7 +89,7 @@ def store_environment(store: ResultStore, record: Mapping[str, Any]) -> None:
 
 
 def _facts(planned: PlannedTask) -> dict[str, Any]:
-    """Return what was known before the task ran."""
+    """Return the columns of a row that are known before its task runs."""
     task, instance = planned.task, planned.source.instance
     return {
         "task_id": task.task_id,
@@ -114,7 +114,7 @@ def _facts(planned: PlannedTask) -> dict[str, Any]:
 
 
 def _ending(outcome: Outcome) -> dict[str, Any]:
-    """Return what was measured and verified."""
+    """Return the columns of a row that were measured and verified."""
     return {
         "status": outcome.status,
         "status_detail": outcome.status_detail,

@@ -116,7 +116,7 @@ def solve(
 
 
 def _run_immediate(going: MethodRounds, source: NamedInstance) -> list[tuple[PlannedTask, Outcome]]:
-    """Run the immediate methods in this process and return what came of them."""
+    """Run the immediate methods in this process, and return their outcomes."""
     ended = []
     for planned in going.immediate_tasks():
         method = find("method", planned.task.method, methods(planned.task.problem))

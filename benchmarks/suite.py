@@ -305,7 +305,7 @@ class Suite:
     def _that_may_match(
         self, pattern: LabelPattern, group: InstanceGroup, members: Sequence[str]
     ) -> list[str]:
-        """Return the members for which a task's label can match, by what is known unloaded."""
+        """Return the members of which a task's label can match, as far as known without loading."""
         words = self._words(group)
         names = {choice.method.name for choice in (*self.methods, *group.methods)}
         return [
@@ -318,7 +318,7 @@ class Suite:
         ]
 
     def _words(self, group: InstanceGroup) -> list[LabelWord]:
-        """Return what may stand between the member and the method in labels of a group."""
+        """Return the words that may stand between member and method in labels of a group."""
         problem = problems()[self.problem]
         words = [
             _parameter_word(parameter, group.parameters.get(parameter.name, ()))

@@ -165,7 +165,7 @@ def _check(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def _grouped(best: pd.DataFrame, by: str | None) -> tuple[Grouping, pd.DataFrame]:
-    """Return what groups the rows, and the frame with the column for it."""
+    """Choose the parameter that groups rows; return it, and the frame with a column of groups."""
     table = best.dropna(axis="columns", how="all")
     sizes = {name: table[parameter_column(name)].nunique() for name in parameter_names(table)}
     if by is not None and (not isinstance(by, str) or by not in sizes):

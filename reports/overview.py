@@ -149,7 +149,7 @@ MOST_NAMED = 5
 
 
 def _left_out(folder: FolderResults) -> list[str]:
-    """Return what runs noted of files that they left out, and of what they took for granted."""
+    """Return the notes of runs on files that they left out, and on their assumptions."""
     notes = read_notes(folder.store)
     found = []
     if notes.left_out:

@@ -252,7 +252,7 @@ def _choice(choice: "MethodChoice") -> str:
 
 
 def _group(group: "InstanceGroup") -> dict[str, Any]:
-    """Return what a suite says of some of its instances, in words."""
+    """Describe a group of a suite's instances in words."""
     from boundmark.benchmarks.suite import Files
 
     sources = group.sources

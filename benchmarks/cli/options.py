@@ -118,7 +118,7 @@ class ParameterCommand(click.Command):
 
     @cached_property
     def _by_problem(self) -> "dict[str, tuple[Parameter, ...]]":
-        """The problems that have parameters, and these."""
+        """The parameters of each problem that has any."""
         return {
             problem.name: tuple(problem.options) for problem in self._problems() if problem.options
         }

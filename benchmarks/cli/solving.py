@@ -81,7 +81,7 @@ class SolvingRequest:
 
     @property
     def source(self) -> tuple[Any, ...]:
-        """What chooses an instance of a model: parameters, problem, device, dimensions."""
+        """The arguments that choose an instance: parameters, problem, device, dimensions."""
         return self.parameters, self.problem, self.device, self.dims
 
     def several(self) -> "list[Mapping[str, str]]":

@@ -51,7 +51,7 @@ def print_certified_table(certified: pd.DataFrame) -> None:
 
 
 def _without_common(certified: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the rows with the parameters in which they differ, and the other parameters."""
+    """Remove the parameters that all rows share; return the rows, and these parameters."""
     listed = certified["parameters"].map(lambda text: str(text).split(", "))
     common = set.intersection(*map(set, listed))
     if len(certified) == 1 or set(map(len, listed)) == {len(common)}:

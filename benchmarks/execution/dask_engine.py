@@ -112,7 +112,7 @@ class _Run:
     def through(
         self, tasks: Iterator[Task], on_outcomes: Callable[[Sequence[Outcome]], None]
     ) -> None:
-        """Submit tasks as others end, until all have."""
+        """Submit all tasks, more of them whenever some have ended, and wait until all have."""
         room, looked = 0, -math.inf
         while True:
             if time.monotonic() - looked > LOOK_SECONDS:

@@ -12,7 +12,7 @@ from boundmark.reports.stored.statuses import Status
 
 
 def _unmeasured(killed_by: str) -> Mapping[str, Any]:
-    """Return what the client says about a child in the server's place."""
+    """Return a report on a child that its server could not write: nothing was measured."""
     return {
         "exit_code": None,
         "exit_signal": None,

@@ -115,7 +115,7 @@ def _serve(control: socket.socket, job: child_process.Job, shared: SharedMemory)
 
 
 class _Clock:
-    """When a child's job began and ended, by what the child says before and after it.
+    """Times at which a child's job began and ended, as the child reports them.
 
     A job cannot end early by its own word: the last word counts.
     """

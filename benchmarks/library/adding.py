@@ -145,7 +145,7 @@ _COLUMNS: Mapping[What, tuple[str, str]] = {
 
 
 class _Adding:
-    """What becomes of the library, row by row."""
+    """Collects the changes that rows of results make to the library."""
 
     def __init__(self, library: Library, store: ResultStore, by: str) -> None:
         self._library, self._store, self._by = library, store, by

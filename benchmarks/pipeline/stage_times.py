@@ -278,7 +278,7 @@ def _pipeline(
 
 
 def _needed_behind(stages: Sequence[Path]) -> list[frozenset[str]]:
-    """Return for each stage what those behind it read."""
+    """Return for each stage the tensors that later stages read."""
     import onnx
 
     found: list[frozenset[str]] = []
@@ -302,7 +302,7 @@ class _Stage:
 
 
 def _run(stage: _Stage, receive: Connection, send: Connection, line: Connection) -> None:
-    """Be a stage: run its model whenever tensors come, until nothing comes."""
+    """Run a stage's model on all tensors that come, until nothing comes."""
     try:
         line.send(_timed(stage, receive, send, line))
     except (KeyboardInterrupt, EOFError, BrokenPipeError):

@@ -194,7 +194,7 @@ def version_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
 
 def _moves(tasks: pd.DataFrame, column: str) -> tuple[int, int]:
-    """Return on how many tasks a value became larger, and smaller."""
+    """Count the tasks whose value became larger, and those whose value became smaller."""
     base, new = tasks[f"{column}_base"], tasks[f"{column}_new"]
     return int((new > base).fillna(False).sum()), int((new < base).fillna(False).sum())
 

@@ -96,7 +96,7 @@ def _keyed(tasks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _labels(tasks: pd.DataFrame) -> list[str]:
-    """Return for each task what people call it, with what tells it from others of that name."""
+    """Return a name for each task, with seed and parameters where tasks differ in them."""
     labels = [
         " ".join(filter(None, (f"{dataset}/{instance}", device, parameters))) + f", {method}"
         for dataset, instance, device, parameters, method in zip(

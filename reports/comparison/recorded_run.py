@@ -94,7 +94,7 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
 
 
 def check_run(path: Path) -> None:
-    """Check that a path has the form of a run: without what takes long, which `read_run` does.
+    """Check quickly that a path has the form of a run; `read_run` reads and checks all of it.
 
     Raises
     ------

@@ -98,7 +98,7 @@ def draw_schedule(boxes: pd.DataFrame, width: int) -> list[Text]:
 
 
 class _Axis:
-    """From ticks to columns: `wide` columns stand for `scale` ticks, and each bar takes one."""
+    """Maps ticks to columns: `wide` columns stand for `scale` ticks, and each bar takes one."""
 
     def __init__(self, wide: int, scale: int, spans: Mapping[int, tuple[int, int]]) -> None:
         self.wide, self.scale, self.spans = wide, scale, spans

@@ -169,7 +169,7 @@ def time_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 
 def _published(row: "pd.Series[Any]") -> Cell:
-    """Return what Table IV says of a model."""
+    """Return the numbers that Table IV has for a model."""
     if row["instance"] not in TABLE_IV:
         return Cell(MISSING)
     before, after = TABLE_IV[row["instance"]]

@@ -97,7 +97,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def matches(table: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each model, the best learned placement and the quickest other one as good.
+    """Return each model's best learned placement, and the quickest other method that is as good.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 
 def _panels(curves: pd.DataFrame) -> list[str]:
-    """Return what stands above the curves of each row: the model, and parameters if they differ."""
+    """Return the title of each row's curves: the model, and parameters if they differ."""
     several = curves.groupby("instance")[["device", "parameters"]].transform("nunique").max(axis=1)
     return [
         _model(key) if number > 1 else str(key[1])

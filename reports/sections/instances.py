@@ -201,7 +201,7 @@ def _chosen(results: ProblemResults, most_bytes: int) -> pd.DataFrame:
 
 
 def _events(traces: pd.DataFrame, tasks: pd.DataFrame) -> Mapping[str, Events]:
-    """Return what some tasks reported, by kind and task."""
+    """Return the reports of some tasks, by kind and task."""
     own = traces[is_among(traces["task_id"], values_of(tasks["task_id"]))]
     return {kind: events_by_task(own[own["kind"] == kind]) for kind in KINDS}
 

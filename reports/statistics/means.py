@@ -105,7 +105,7 @@ def _kept(size: int, bootstrap: Bootstrap) -> tuple[Counts, ...]:
 
 
 def _resamples(size: int, bootstrap: Bootstrap) -> Iterator[Counts]:
-    """Yield how often each instance is drawn, all that matters for a mean; a row per resample."""
+    """Yield resamples, a row each: how often each instance is drawn, which decides the mean."""
     random = np.random.default_rng(bootstrap.seed)
     for part in _parts(size, bootstrap.resamples):
         drawn = random.integers(size, size=(part, size))

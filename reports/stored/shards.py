@@ -190,7 +190,7 @@ def result_shard(row: Mapping[str, Any]) -> Any:
 
 
 def trace_shard(task_id: Any, trace: Sequence[Mapping[str, Any]]) -> Any:
-    """Return what a task reported as a file with the columns of `schema.TRACES`.
+    """Return the reports of a task as a file with the columns of `schema.TRACES`.
 
     Raises
     ------
