@@ -73,7 +73,7 @@ def check_parameter_names(function: Callable[..., Any], parameters: Mapping[str,
     """
     known = {parameter.name for problem in problems().values() for parameter in problem.options}
     arguments = [name for name in inspect.signature(function).parameters if name != "parameters"]
-    for name in parameters.keys() - known:
+    for name in [name for name in parameters if name not in known]:
         if name in OF_LOAD:
             raise InvalidInputError(
                 f"{name} is given beside a model; expected it to be given to boundmark.load, "
