@@ -25,6 +25,7 @@ def verify(paths: tuple[Path, ...], sources: bool, quiet: bool) -> None:
     file, name its instance too, unless that lies where a results folder keeps it.
 
     Names of data sets, devices and methods are not checked; --sources checks those of instances.
+    Accepted documents of a folder are not checked again by `report` and `compare`.
     """
     from boundmark.benchmarks.folder_check import (
         Verdict,
@@ -33,13 +34,16 @@ def verify(paths: tuple[Path, ...], sources: bool, quiet: bool) -> None:
         check_sources,
     )
     from boundmark.benchmarks.terminal import echo
+    from boundmark.reports.stored.accepted import Accepted
 
+    accepted = Accepted()
     verdicts: list[Verdict] = []
     for path in paths:
         if path.is_dir():
-            verdicts.extend(check_folder(path))
+            verdicts.extend(check_folder(path, accepted))
             if sources:
                 verdicts.extend(check_sources(path))
+    accepted.save()
     # Pipes and devices too: they are rejected, not passed over.
     files = [path for path in paths if not path.is_dir()]
     verdicts.extend(check_files(files))

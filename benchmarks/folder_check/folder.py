@@ -20,17 +20,25 @@ from boundmark.benchmarks.rows import environment_sha256
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.labels import read_labels
+from boundmark.reports.stored.accepted import Accepted
+from boundmark.reports.stored.checking import OWN_PROBLEMS
 from boundmark.reports.stored.documents import read_json
 from boundmark.reports.stored.machine import read_seconds, seconds_sha256
 from boundmark.reports.stored.store import ResultStore
 
 
-def check_folder(directory: Path) -> Iterator[Verdict]:
+def check_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[Verdict]:
     """Yield a verdict on every document and every row of a results folder.
 
     A row is accepted if everything that it states of its instance, cost, bound and machine follows
     from the accepted documents, which name its method, its task's identity follows from what was
     run, its status, exit and times go together, and its trace ends where it says.
+
+    Parameters
+    ----------
+    accepted
+        Gets the accepted documents, so that reports and comparisons need not check them again. It
+        is not asked: here, everything is checked.
 
     Raises
     ------
@@ -42,6 +50,8 @@ def check_folder(directory: Path) -> Iterator[Verdict]:
     traces = store.traces()
     documents = Documents()
     yield from check_documents(directory, documents)
+    if accepted is not None:
+        _remember(documents, accepted)
     yield from check_labels(store.labels, documents.instances)
     yield from check_machines(store, documents.environments)
     by_task = dict(iter(traces.groupby("task_id")))
@@ -54,6 +64,18 @@ def check_folder(directory: Path) -> Iterator[Verdict]:
         yield Verdict(f"{directory}: trace of task {task_id!r:.70}", "no row belongs to it")
     for label, reason in contradictions(rows):
         yield Verdict(f"{directory}: {label}", reason)
+
+
+def _remember(documents: Documents, accepted: Accepted) -> None:
+    """Add the accepted solutions and certificates of problems that the checker itself knows."""
+    solutions, certificates = documents.solutions.accepted, documents.certificates.accepted
+    names = {f"solutions/{digest}.json": one.instance_sha256 for digest, one in solutions.items()}
+    names |= {
+        f"certificates/{digest}.json": one.instance_sha256 for digest, one in certificates.items()
+    }
+    for name, instance in names.items():
+        if documents.instances.accepted[instance].problem in OWN_PROBLEMS:
+            accepted.add(instance, name)
 
 
 def check_labels(folder: Path, instances: Shelf[CheckedInstance]) -> Iterator[Verdict]:

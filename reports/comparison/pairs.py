@@ -117,7 +117,9 @@ def _unpaired(tasks: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """Return the tasks without a counterpart in the other run, with the reason."""
     alone = tasks.merge(others[KEY].assign(known=True), on=KEY, how="left")
     alone = alone[alone["known"].isna()].drop(columns="known")
-    named = dict(iter(others.groupby(NAME))) if len(alone) else {}
+    # Rows have four times as many columns, each of which would be cut into groups.
+    needed = others[list(dict.fromkeys((*NAME, *KEY)))]
+    named = dict(iter(needed.groupby(NAME))) if len(alone) else {}
     return alone.assign(
         why=[
             _difference(row, named.get(tuple(row[name] for name in NAME)))

@@ -17,6 +17,25 @@ def test_everything_is_accepted(boundmark: Boundmark, finished_run: Path) -> Non
     assert " 0 rejected" in boundmark("verify", finished_run).stdout
 
 
+def test_what_verify_accepts_is_not_checked_again(
+    boundmark: Boundmark, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for a comparison; but `verify` itself checks everything every time."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    boundmark("verify", finished_run)
+    done = boundmark("compare", finished_run, finished_run)
+    assert ": 0 checked now, " in done.stderr
+    assert ", none rejected" in done.stderr
+    copy = tmp_path / "copy"
+    shutil.copytree(finished_run, copy)
+
+    def failing(*arguments: object) -> int:
+        raise checker.Rejected("it does not please")
+
+    monkeypatch.setattr(checker, "check_solution", failing)
+    assert "it does not please" in boundmark("verify", copy, check=False).stdout
+
+
 @pytest.mark.parametrize("folder", ["instances", "solutions", "certificates"])
 def test_one_changed_digit_is_rejected(
     folder: str, boundmark: Boundmark, finished_run: Path, tmp_path: Path
