@@ -28,8 +28,8 @@ HEADER = """\
 % The minimum of z over all partitions of a graph into {k} pipeline stages that cost at most
 % {threshold} each is at least {bound}, so every partition costs {bound} or more.
 {part}% Instance, by the SHA-256 of its JSON: {sha256}
-% Columns: y_v_b, node v is in {block} b or earlier; c_u_b, the tensor of node u enters or leaves
-% {block} b; o_b, overflow of {block} b; z, cost of the bottleneck stage.
+% Columns: y_v_b, node v is in {block} b or earlier; c_u_b and d_u_b, the tensor of node u enters,
+% and leaves, {block} b; o_b, overflow of {block} b; z, cost of the bottleneck stage.
 % The share rows and the bounds of y hold below the threshold by the certificate's flows.
 VER 1.0
 """

@@ -3,14 +3,14 @@
 The stages make up superblocks b, of merged[b] stages at most: each stage by itself, or what is
 before a stage, the stage, and what is after it. Columns, all of them integer: y(v, b), 1 if node v
 is in superblock b or earlier, for b from -1, before the first one; c(u, b), 1 if the tensor of u
-enters or leaves superblock b; o(b), the overflow of superblock b; z, the cost of the bottleneck
-stage. With x(v, b) = y(v, b) - y(v, b - 1), the rows are
+enters superblock b; d(u, b), 1 if it leaves it; o(b), the overflow of superblock b; z, the cost of
+the bottleneck stage. With x(v, b) = y(v, b) - y(v, b - 1), the rows are
 
-    cost, b            merged[b] z - work x(., b) - transfer c(., b) - o(b) >= 0
+    cost, b            merged[b] z - work x(., b) - transfer (c + d)(., b) - o(b) >= 0
     share, b           -shares x(., b) >= -merged[b] TREE_SHARE_UNITS
     overflow, b        o(b) - param_load x(., b) >= -merged[b] cache
     enters, (u, w), b  c(u, b) - x(w, b) + x(u, b) >= 0
-    leaves, (u, w), b  c(u, b) - x(u, b) + x(w, b) >= 0
+    leaves, (u, w), b  d(u, b) - x(u, b) + x(w, b) >= 0
     edge, (u, w), b    y(u, b) - y(w, b) >= 0
     later, v, b        y(v, b + 1) - y(v, b) >= 0
     demand             demand x(., 1) >= the mean demand per stage, and the most of one node
@@ -74,7 +74,8 @@ class Model:
         self.merged, (self.first, self.last) = program
         n, m, k = len(graph.work), len(graph.edges), len(self.merged)
         self._c = n * (k + 1)
-        self._o = self._c + n * k
+        self._d = self._c + n * k
+        self._o = self._d + n * k
         self.z = self._o + k
         self.bounds = 2 * self.z + 1
         self._families = {"cost": k, "share": k, "overflow": k}
@@ -128,6 +129,7 @@ class Model:
         nodes, stages = range(len(self.graph.work)), range(self.blocks)
         yield from (f"y_{v}_{b}" for v in nodes for b in range(-1, self.blocks))
         yield from (f"c_{u}_{b}" for u in nodes for b in stages)
+        yield from (f"d_{u}_{b}" for u in nodes for b in stages)
         yield from (f"o_{b}" for b in stages)
         yield "z"
 
@@ -149,7 +151,7 @@ class Model:
             if family == "edge":
                 return [(self.y(u, b), 1), (self.y(w, b), -1)], 0
             inner, outer = (w, u) if family == "enters" else (u, w)
-            tensor = (self._c + u * k + b, 1)
+            tensor = ((self._c if family == "enters" else self._d) + u * k + b, 1)
             return [tensor, *self._x(inner, b, -1), *self._x(outer, b, 1)], 0
         if family == "demand":
             terms = [term for v, amount in enumerate(self.demand) for term in self._x(v, 1, amount)]
@@ -163,7 +165,8 @@ class Model:
         }[family]
         terms = [term for v, amount in enumerate(amounts) for term in self._x(v, i, -amount)]
         if family == "cost":
-            terms += [(self._c + u * k + i, -amount) for u, amount in enumerate(graph.transfer)]
+            for start in (self._c, self._d):
+                terms += [(start + u * k + i, -amount) for u, amount in enumerate(graph.transfer)]
             terms += [(self._o + i, -1), (self.z, stages)]
         elif family == "overflow":
             terms.append((self._o + i, 1))

@@ -156,7 +156,7 @@ def point(
         if kind == "y":
             return int(assignment[v] <= b)
         consumers = [assignment[w] for u, w in edges if u == v and assignment[w] != assignment[v]]
-        return int(b in consumers or (b == assignment[v] and bool(consumers)))
+        return int(b in consumers if kind == "c" else b == assignment[v] and bool(consumers))
 
     return {column: value(name) for column, name in enumerate(names)}
 

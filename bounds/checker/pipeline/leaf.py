@@ -46,16 +46,16 @@ def add_up(
 
     Adds up the rows, each times its multiplier, to ``total z >= L`` and minimises L over the box of
     all columns: z, the cost of the most expensive stage; y(v, b), whether v is in superblock b or
-    earlier; c(u, b), whether the tensor of u enters or leaves superblock b; o(b), the overflow of
-    superblock b; with x(v, b) = y(v, b) - y(v, b - 1). Each row holds for every partition whose
-    stages, numbered as data flows, cost at most the threshold, and whose nodes are in the
-    superblocks from first to last, of merged[b] stages at most:
+    earlier; c(u, b) and d(u, b), whether the tensor of u enters superblock b, and whether it leaves
+    it; o(b), the overflow of superblock b; with x(v, b) = y(v, b) - y(v, b - 1). Each row holds for
+    every partition whose stages, numbered as data flows, cost at most the threshold, and whose
+    nodes are in the superblocks from first to last, of merged[b] stages at most:
 
-    cost, b            merged[b] z >= work x(., b) + transfer c(., b) + o(b)
+    cost, b            merged[b] z >= work x(., b) + transfer (c(., b) + d(., b)) + o(b)
     share, b           merged[b] >= shares x(., b), shares being in units of 1 / TREE_SHARE_UNITS
     overflow, b        o(b) >= param_load x(., b) - merged[b] cache
     enters, (u, w), b  c(u, b) >= x(w, b) - x(u, b)
-    leaves, (u, w), b  c(u, b) >= x(u, b) - x(w, b)
+    leaves, (u, w), b  d(u, b) >= x(u, b) - x(w, b)
     edge, (u, w), b    y(u, b) >= y(w, b)
     later, v, b        y(v, b + 1) >= y(v, b)
 
@@ -76,7 +76,7 @@ def add_up(
     spend(terms)
     hold(TERM_BYTES * terms)
     y: dict[tuple[int, int], int] = defaultdict(int)
-    c: dict[tuple[int, int], int] = defaultdict(int)
+    tensors: dict[tuple[str, int, int], int] = defaultdict(int)
     constant = total = 0
 
     def add_prefix(amounts: Sequence[int], b: int, factor: int) -> int:
@@ -111,7 +111,7 @@ def add_up(
     for name, sign in (("enters", 1), ("leaves", -1)):
         for row, amount in rows[name].items():
             (u, w), b = graph.edges[row // k], row % k
-            c[u, b] -= amount
+            tensors[name, u, b] -= amount
             add_x(w, b, sign * amount)
             add_x(u, b, -sign * amount)
     for row, amount in rows["edge"].items():
@@ -127,7 +127,7 @@ def add_up(
             constant += amount
         elif b >= first[v]:
             constant += min(0, amount)
-    for (u, b), amount in c.items():
+    for (_, u, b), amount in tensors.items():
         constant += min(0, amount + rows["cost"].get(b, 0) * graph.transfer[u])
     return total, constant
 

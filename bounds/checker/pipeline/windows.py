@@ -79,6 +79,9 @@ def narrowed(order: Order, first: list[int], last: list[int]) -> Windows:
 
 def share_windows(k: int, order: Order, shares: list[int]) -> Windows:
     """Return the stages that are left if all that a node depends on must fit before it."""
+    if sum(shares) <= TREE_SHARE_UNITS:
+        # All nodes fit into one stage: no stage is left out.
+        return [0] * len(order), [k - 1] * len(order)
     before, after = weights_around(order, shares)
     first = [max(0, -(-amount // TREE_SHARE_UNITS) - 1) for amount in before]
     last = [min(k, k + 1 - -(-amount // TREE_SHARE_UNITS)) - 1 for amount in after]

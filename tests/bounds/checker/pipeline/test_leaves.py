@@ -41,8 +41,9 @@ def least(
         return rows.get(name, {}).get(row, 0) * (1 if name in ("share", "extra") else UNIT)
 
     proved = 0
-    # Of c(u, b) and o(b), which are in no other row, the best value counts.
+    # Of c(u, b), d(u, b) and o(b), which are in no other row, the best value counts.
     c: dict[tuple[int, int], int] = defaultdict(int)
+    d: dict[tuple[int, int], int] = defaultdict(int)
     for b, stages in enumerate(program.merged):
         work, load, part = (
             sum(amount * inside(v, b) for v, amount in enumerate(amounts))
@@ -55,12 +56,14 @@ def least(
         proved += min(0, (factor("cost", b) - factor("overflow", b)) * most_overflow)
         for u in NODES:
             c[u, b] += factor("cost", b) * GRAPH.transfer[u]
+            d[u, b] += factor("cost", b) * GRAPH.transfer[u]
         for e, (u, w) in enumerate(GRAPH.edges):
             row = e * BLOCKS + b
             proved += factor("enters", row) * (inside(w, b) - inside(u, b))
             proved += factor("leaves", row) * (inside(u, b) - inside(w, b))
             proved += factor("edge", row) * (y[w, b] - y[u, b])
-            c[u, b] -= factor("enters", row) + factor("leaves", row)
+            c[u, b] -= factor("enters", row)
+            d[u, b] -= factor("leaves", row)
         for v in NODES:
             # Behind the last superblock there is nothing more.
             proved += factor("later", v * BLOCKS + b) * (y[v, b] - y.get((v, b + 1), y[v, b]))
@@ -69,7 +72,7 @@ def least(
             sign * sum(w * y[v, b] for v, w in enumerate(row.weights)) for b, sign in row.prefixes
         )
         proved += factor("extra", number) * (row.least - held)
-    return proved + sum(min(0, amount) for amount in c.values())
+    return proved + sum(min(0, amount) for amount in (*c.values(), *d.values()))
 
 
 def boxes(program: Program) -> list[dict[Any, int]]:
@@ -99,6 +102,23 @@ def test_rows_are_those_that_are_stated(seed: int) -> None:
     total = sum(UNIT * rows["cost"].get(b, 0) * m for b, m in enumerate(program.merged))
     expected = min(least(program, shares, extra, rows, y) for y in boxes(program))
     assert found == (total, expected)
+
+
+def test_tensors_pay_for_each_way() -> None:
+    """Entering and leaving have a column each: neither takes from what the other is limited to."""
+    program = Program([1, 1, 1], ([0, 0, 2], [0, 2, 2]))
+    cost = {"cost": {1: 1}}
+    one_way = {name: {1: GRAPH.transfer[0]} for name in ("enters", "leaves")}
+    proved = []
+    for rows in ({}, *({name: one_way[name]} for name in one_way), one_way):
+        found = add_up(GRAPH, program, [0] * 3, {"extra": []}, leaf_of(cost | rows))
+        assert found is not None
+        assert found[0] == UNIT
+        expected = min(least(program, [0] * 3, [], cost | rows, y) for y in boxes(program))
+        assert found[1] == expected
+        proved.append(found[1])
+    # Both rows of one edge together say that 0 >= 0, and cost nothing.
+    assert proved[3] == proved[0]
 
 
 @pytest.mark.parametrize("name", TREE_ROWS)

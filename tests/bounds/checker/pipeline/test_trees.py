@@ -6,6 +6,7 @@ import pytest
 from brute_force import instance, optimum
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline import windows
 from boundmark.bounds.checker.pipeline.leaf import TREE_ROWS
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH, TREE_SHARE_UNITS
 from boundmark.problems.pipeline import PipelineInstance
@@ -132,3 +133,15 @@ def test_the_largest_trees(more: int) -> None:
             proved("mip-tree/1", payload("mip-tree/1"), sample)
     else:
         assert proved("mip-tree/1", payload("mip-tree/1"), sample) == 0
+
+
+def test_shares_of_one_stage_leave_all_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all nodes fit into one stage, none is narrowed, without sums over the graph's closure."""
+    order = [(0, [1]), (1, [])]
+    assert windows.share_windows(3, order, [TREE_SHARE_UNITS - 1, 2]) == ([0, 1], [1, 2])
+    for shares in ([TREE_SHARE_UNITS - 1, 1], [0, 0]):
+        before, after = windows.weights_around(order, shares)
+        assert max(*before, *after) <= TREE_SHARE_UNITS
+        with monkeypatch.context() as patch:
+            patch.delattr(windows, "weights_around")
+            assert windows.share_windows(3, order, shares) == ([0, 0], [2, 2])
