@@ -90,7 +90,7 @@ class Separation:
 
 
 class PivotTree:
-    """The first programs of a training graph's pivot, with k = 4: one for each position at most."""
+    """The first bounds of a training graph's pivot, with k = 4: one for each position at most."""
 
     timeout = 300
 

@@ -95,7 +95,7 @@ PIVOT_TREE = Method(
     summary="Certified branch and bound for each position of the stage of one node.",
     run=Deferred("boundmark.bounds.pipeline.pivot_tree:run"),
     seeded=True,
-    version=2,
+    version=3,
 )
 
 IDEAL_DP = Method(
@@ -135,7 +135,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=18,
+    version=19,
 )
 
 BOTTLENECK = Method(

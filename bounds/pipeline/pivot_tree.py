@@ -6,12 +6,12 @@ stage j or before, and what depends on it is in stage j or after. In training gr
 where the forward part of the graph ends, only stage j can hold forward operators together with the
 backward operators that read what they wrote: all other such tensors leave a stage before and enter
 one after, or they leave or enter stage j. The program of three superblocks ([MTPP24], Section 3.3)
-says how little that may be.
+says how little that may be, and minimum cuts solve it (see `superblock_cuts`).
 
 It is a certificate of the kind bottleneck-guess-tree, in which only the pivot demands anything of
 its stage. Below, each position has a tree of its own. Multipliers of one position hold for others
-as well, and prove little less if these are near. So programs are solved where the bound is least,
-and many positions never have their own.
+as well, and prove little less if these are near. So cuts are found where the bound is least, and
+many positions never have their own.
 """
 
 import math
@@ -19,48 +19,41 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.checker.pipeline.leaf import Program, WeighedRow, add_up
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline import separation, work
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.quick_partition import quick_partition, segmented_along
-from boundmark.bounds.pipeline.reach.prefixes import scaled
-from boundmark.bounds.pipeline.tree.relaxation import (
-    FAMILIES,
-    TREE_FAMILIES,
-    FloatArray,
-    Relaxation,
-    relax,
-    solve,
-    without_rows,
-)
-from boundmark.bounds.pipeline.tree.search import (
-    EXCESS_PRICE,
+from boundmark.bounds.pipeline.superblock_cuts import (
+    Costs,
+    CutSettings,
     Multipliers,
-    choice,
-    prefix_values,
-    rounded_multipliers,
+    Plane,
+    Proof,
+    SuperblockCuts,
 )
+from boundmark.bounds.pipeline.tree.relaxation import TREE_FAMILIES, FloatArray
+from boundmark.bounds.pipeline.tree.search import FRACTIONAL, heaviest
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, Superblocks, around
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows, branch, narrowed
-from boundmark.problems.arrays import frozen
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.pipeline.instance import stage_costs, stage_overflow
 
 KIND = "bottleneck-guess-tree/1"
 
 ROWS = (*TREE_FAMILIES, "demand")
-NOTHING: Multipliers = {name: [] for name in ROWS}
+NOTHING: dict[str, list[int]] = {name: [] for name in ROWS}
 
 # The leaf with the pivot outside its stage, which the demand row alone refutes.
-ELSEWHERE: Multipliers = {**NOTHING, "demand": [0, 1]}
+ELSEWHERE = {**NOTHING, "demand": [0, 1]}
 
 
 @dataclass(frozen=True)
@@ -74,22 +67,15 @@ class PivotSettings:
     least_side
         Least part of the nodes that the pivot depends on, and that depend on it.
     search_fraction
-        Part of the time for programs; the rest is for checking the last certificate.
+        Part of the time for cuts; the rest is for checking the last certificate.
     partition_fraction
-        Part of the time spent for partitions rounded from the programs' points.
+        Part of the time spent for partitions rounded from solutions of cuts.
     report_every
         Part of the time between two certificates.
     checks_in_reserve
         Time kept for the last certificate, in slowest checks so far.
-    large_graph, left_out
-        With more nodes, a program takes ten seconds and more. Then programs without the rows of
-        the smallest tensors come first; `left_out` is the part of all transfers that these have.
-        With 0.3, a program takes a tenth of the time and proves about four fifths as much.
-    precision
-        Relative gap of the programs' solutions.
-    threshold_units
-        The threshold in the solver's units of cost: with 10^8, it takes half as long again or
-        fails.
+    cuts
+        Settings of the search for multipliers.
     """
 
     start_fraction: float = 0.02
@@ -98,10 +84,7 @@ class PivotSettings:
     partition_fraction: float = 0.15
     report_every: float = 0.1
     checks_in_reserve: float = 2.0
-    large_graph: int = 5000
-    left_out: tuple[float, ...] = (0.3, 0.1, 0.0)
-    precision: float = 1e-5
-    threshold_units: int = 10
+    cuts: CutSettings = field(default_factory=CutSettings)
 
 
 # Above any cost: the bound of a leaf without partitions.
@@ -117,9 +100,13 @@ class Leaf:
     superblocks
         What is before the pivot's stage, this stage, and what is after it.
     bound
-        What the multipliers prove of the bottleneck stage, in exact arithmetic.
-    solved
-        How many of its own programs were solved; each leaves out less than the one before.
+        What the multipliers prove of the bottleneck stage.
+    multipliers
+        None if nothing is proven.
+    planes
+        Solutions of cuts, to begin with.
+    is_solved
+        Whether cuts of its own were found.
     choice
         Node and superblock to branch on; None if all is decided, or not known yet.
     """
@@ -127,8 +114,9 @@ class Leaf:
     superblocks: Superblocks
     windows: Windows
     bound: int = 0
-    multipliers: Multipliers = field(default_factory=lambda: NOTHING)
-    solved: int = 0
+    multipliers: Multipliers | None = None
+    planes: list[Plane] = field(default_factory=list)
+    is_solved: bool = False
     choice: tuple[int, int] | None = None
     children: "tuple[Leaf, Leaf] | None" = None
 
@@ -146,8 +134,8 @@ class Positions:
     Attributes
     ----------
     places
-        Where the program solved last has each node, on the average: from 0, before the pivot's
-        stage, to 2, after it. None if no program was solved since it was last taken.
+        Where cuts have each node, on the average: from 0, before the pivot's stage, to 2, after
+        it: those of the roots, and behind them, those found last; whoever uses one takes it out.
     """
 
     def __init__(
@@ -161,20 +149,15 @@ class Positions:
         self._instance, self._pivot, self._budget = instance, pivot, budget
         self._settings = settings
         self.threshold = threshold
-        self._checked = checker.check_instance(instance.to_json())
-        self._amounts = scaled(instance.graph.work, threshold)
+        self._costs = Costs.of(instance.graph)
+        self._around = transfers_around(instance.graph)
         demanded = np.zeros(instance.nodes, dtype=np.int64)
         demanded[pivot] = SHARE_UNITS
         self._demand = Demand.of(demanded, instance.k)
-        row = WeighedRow(demanded.tolist(), ((MIDDLE, 1), (MIDDLE - 1, -1)), self._demand.least)
-        self._weighed = {"demand": [row]}
-        self._left_out = [
-            _smallest_tensors(instance.graph, part)
-            for part in settings.left_out[0 if instance.nodes > settings.large_graph else -1 :]
-        ]
         self._roots = [self._root(instance.graph.dag, stage) for stage in range(instance.k)]
         self._leaves = list(self._roots)
-        self.places: FloatArray | None = None
+        self.places: list[FloatArray] = []
+        self._are_last_of_roots = True
 
     def _root(self, dag: Dag, stage: int) -> Leaf:
         """Return all partitions with the pivot in a stage."""
@@ -190,7 +173,7 @@ class Positions:
         return min(self.threshold + 1, min(leaf.bound for leaf in self._leaves))
 
     def improve(self) -> bool:
-        """Solve a program of the leaf with the least bound or, if all are solved, branch on it.
+        """Find cuts for the leaf with the least bound or, if it has them, branch on it.
 
         Returns
         -------
@@ -199,16 +182,20 @@ class Positions:
         worst = min(self._leaves, key=lambda leaf: leaf.bound)
         if worst.bound > self.threshold:
             return False
-        if worst.solved < len(self._left_out):
+        if not worst.is_solved:
             return self._solve(worst)
         if worst.choice is None:
             return False
-        dag = self._instance.graph.dag
-        earlier, later = branch(dag, worst.windows, *worst.choice)
-        worst.children = Leaf(worst.superblocks, earlier), Leaf(worst.superblocks, later)
-        for child in worst.children:
-            child.solved = len(self._left_out) - 1
+        node, superblock = worst.choice
+        dag, children = self._instance.graph.dag, []
+        for windows, is_later in zip(
+            branch(dag, worst.windows, node, superblock), (False, True), strict=True
+        ):
+            planes = [one for one in worst.planes if one.y[node, superblock] != is_later]
+            child = Leaf(worst.superblocks, windows, planes=planes)
             self._prove(child, worst.multipliers)
+            children.append(child)
+        worst.children = children[0], children[1]
         self._leaves.remove(worst)
         self._leaves += worst.children
         return True
@@ -222,13 +209,23 @@ class Positions:
             while waiting:
                 leaf = waiting.pop()
                 if leaf.children is None:
-                    nodes.append(leaf.multipliers)
+                    nodes.append(self._leaf_payload(leaf))
                 else:
                     nodes.append(list(leaf.choice or ()))
                     waiting += leaf.children[::-1]
             nodes.append(ELSEWHERE)
         demand = self._demand.amounts.tolist()
-        return {"threshold": self.threshold, "flows": [], "nodes": nodes, "demand": demand}
+        # Rows of shares are not used. At a threshold that all nodes together meet, there is nothing
+        # to be checked about them.
+        graph = self._instance.graph
+        threshold = int(graph.work.sum()) + int(graph.param_load.sum())
+        return {"threshold": threshold, "flows": [], "nodes": nodes, "demand": demand}
+
+    def _leaf_payload(self, leaf: Leaf) -> dict[str, list[int]]:
+        """Return the multipliers of a leaf as the certificate has them."""
+        if leaf.multipliers is None:
+            return NOTHING
+        return {**NOTHING, **leaf.multipliers.to_json(self._costs.unit)}
 
     def _solve(self, leaf: Leaf) -> bool:
         """Find multipliers for a leaf, and try those of a root at others.
@@ -237,74 +234,103 @@ class Positions:
         -------
         Whether the time was enough.
         """
-        graph = self._instance.graph
-        every = relax(graph, leaf.superblocks, self._amounts, leaf.windows)
-        relaxation = without_rows(every, _needless(every, graph.dag, self._left_out[leaf.solved]))
-        price, budget = EXCESS_PRICE * (self.threshold + 1), self._budget
-        unit = max(1.0, self.threshold / self._settings.threshold_units)
-        precision = self._settings.precision
-        point = solve(relaxation, price, budget.remaining(), budget.threads, precision, unit)
-        if point is None:
+        leaf.is_solved = True
+        cuts = SuperblockCuts(self._costs, leaf.superblocks, leaf.windows)
+        found = cuts.strongest(leaf.planes, self.threshold, self._budget, self._settings.cuts)
+        if found is None:
             return False
-        found = rounded_multipliers(relaxation, point)
-        self.places = 2 - prefix_values(leaf.windows, relaxation, point)[:, : MIDDLE + 1].sum(
-            axis=1
-        )
-        leaf.solved += 1
-        leaf.choice = choice(
-            graph, leaf.superblocks, self._amounts, leaf.windows, relaxation, point
-        )
-        multipliers = {name: found[name] for name in ROWS}
-        self._prove(leaf, multipliers)
+        if self.places and not self._are_last_of_roots:
+            self.places.pop()
+        self.places.append(2 - found.y.sum(axis=1))
+        self._are_last_of_roots = leaf in self._roots
+        leaf.planes = found.planes
+        self._prove(leaf, found.multipliers)
+        leaf.choice = self._choice(leaf, found)
         if leaf in self._roots:
             for root in self._roots:
-                if root.solved < leaf.solved:
-                    self._prove(root, multipliers)
+                if not root.is_solved:
+                    self._prove(root, found.multipliers)
         return True
 
-    def _prove(self, leaf: Leaf, multipliers: Multipliers) -> None:
+    def _choice(self, leaf: Leaf, found: Proof) -> tuple[int, int] | None:
+        """Return the node and superblock to branch on; None if that would prove no more.
+
+        Who is in the pivot's stage matters more than what is before it, and a node among expensive
+        tensors matters most: its neighbours must follow it, or the stage is expensive.
+        """
+        first, last = leaf.windows.first, leaf.windows.last
+        at = np.arange(2)
+        is_open = (at >= first[:, None]) & (at < last[:, None])
+        if not is_open.any() or any(self._attain(leaf, plane) for plane in found.planes):
+            return None
+        inside = found.y[:, 1] - found.y[:, 0]
+        undecided = np.where(is_open, np.minimum(found.y, 1 - found.y), -1.0)
+        is_any_open = is_open.any(axis=1)
+        reasons = (
+            np.minimum(inside, 1 - inside),
+            undecided.max(axis=1),
+            (~found.is_consistent).astype(np.float64),
+            is_any_open.astype(np.float64),
+        )
+        for reason in reasons:
+            amounts: FloatArray = np.where(is_any_open, reason, 0.0)
+            if amounts.max() >= FRACTIONAL:
+                node = heaviest(amounts, self._around)
+                return node, int(undecided[node].argmax())
+        return None
+
+    def _attain(self, leaf: Leaf, plane: Plane) -> bool:
+        """Put nodes into superblocks, about as in a solution, and return whether the bound is met.
+
+        If it is, that is another place of the nodes.
+        """
+        graph, merged = self._instance.graph, leaf.superblocks.merged
+        used = np.flatnonzero(merged)
+        most = (1 + self._settings.cuts.precision) * leaf.bound
+        if (plane.slopes[0, used] / merged[used]).max() * self._costs.unit > most:
+            return False
+        for is_early in (False, True):
+            sides = _completed(graph.dag, plane, is_early)
+            if (sides[graph.dag.sources] > sides[graph.dag.targets]).any():
+                continue
+            load = np.bincount(sides, graph.param_load, minlength=3)
+            overflow = np.maximum(load - merged * graph.cache, 0)
+            costs = stage_costs(graph, sides, 3) - stage_overflow(graph, sides, 3) + overflow
+            if not costs[merged == 0].any() and (costs[used] / merged[used]).max() <= most:
+                self.places.insert(0, sides.astype(np.float64))
+                return True
+        return False
+
+    def _prove(self, leaf: Leaf, multipliers: Multipliers | None) -> None:
         """Keep multipliers if they prove more of a leaf than those that it has."""
         if not leaf.windows.are_possible:
             leaf.bound = LARGEST
             return
-        windows = leaf.windows.first.tolist(), leaf.windows.last.tolist()
-        program = Program(leaf.superblocks.merged.tolist(), windows)
-        found = add_up(self._checked, program, self._amounts.tolist(), self._weighed, multipliers)
-        if found is None:
-            raise AssertionError("a leaf with possible windows has no partitions")
-        total, least = found
-        # A sum without the cost column is a contradiction or proves nothing.
-        without_costs = LARGEST if least > 0 else 0
-        bound = -(-least // total) if total else without_costs
+        if multipliers is None:
+            return
+        bound = multipliers.bound(self._costs, leaf.superblocks.merged, leaf.windows)
         if bound > leaf.bound:
             leaf.bound, leaf.multipliers = bound, multipliers
 
 
-def _smallest_tensors(graph: PipelineGraph, part: float) -> npt.NDArray[np.bool_]:
-    """Return the smallest tensors that have a part of all transfers together, shape (n,)."""
-    order = np.argsort(graph.transfer, kind="stable")
-    together = np.cumsum(graph.transfer[order])
-    are_smallest = np.zeros(len(order), dtype=np.bool_)
-    are_smallest[order[together <= part * together[-1]]] = True
-    return are_smallest
+def _completed(dag: Dag, plane: Plane, is_early: bool) -> IntArray:
+    """Return a superblock for each node, those that a solution leaves open beside their neighbours.
 
-
-def _needless(
-    relaxation: Relaxation, dag: Dag, left_out: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    """Return a mask of rows: those of tensors left out, and those that edge rows imply.
-
-    No tensor enters what is before the pivot's stage, or leaves what is after it.
+    Parameters
+    ----------
+    is_early
+        Whether open nodes are before the pivot's stage rather than after it, if they can be both.
     """
-    edge, superblock = np.divmod(relaxation.number, 3)
-    enters, leaves = (relaxation.family == FAMILIES.index(name) for name in ("enters", "leaves"))
-    is_left_out = np.zeros(len(edge), dtype=np.bool_)
-    of_tensors = enters | leaves
-    is_left_out[of_tensors] = left_out[dag.sources[edge[of_tensors]]]
-    needless: npt.NDArray[np.bool_] = (
-        (enters & (superblock == 0)) | (leaves & (superblock == 2)) | is_left_out
-    )
-    return needless
+    sides: IntArray = 2 - plane.y.sum(axis=1)
+    is_open = ~plane.is_consistent
+    sides[is_open] = MIDDLE
+    order = dag.topological_order[is_open[dag.topological_order]].tolist()
+    for to_early in (is_early, not is_early):
+        for v in order if to_early else order[::-1]:
+            others = dag.producers_of(v) if to_early else dag.consumers_of(v)
+            if sides[v] == MIDDLE and (sides[others] == (0 if to_early else 2)).all():
+                sides[v] = 0 if to_early else 2
+    return sides
 
 
 def run(
@@ -316,13 +342,13 @@ def run(
 ) -> None:
     """Report ever better certificates until the time is up or the trees are decided.
 
-    Partitions are reported, too: where a program has the nodes is an order, and the best
-    segmentation of that order splits what is before and after the pivot's stage into stages.
+    Partitions are reported, too: where cuts have the nodes is an order, and the best segmentation
+    of that order splits what is before and after the pivot's stage into stages.
 
     Raises
     ------
     UnsupportedError
-        If the instance is too large for the checker, or HiGHS is not installed.
+        If the instance is too large for the checker.
     """
     largest = max(instance.nodes, instance.k)
     if largest > LARGEST_TREE_GRAPH:
@@ -344,10 +370,9 @@ def run(
     positions = Positions(instance, pivot, threshold, part, settings)
     reported, slowest, cutting = budget.spent(), 0.0, 0.0
     while positions.improve() and budget.remaining() > settings.checks_in_reserve * slowest:
-        if positions.places is not None and cutting < settings.partition_fraction * budget.spent():
+        if positions.places and cutting < settings.partition_fraction * budget.spent():
             began = budget.spent()
-            best.solution(segmented_along(instance, positions.places))
-            positions.places = None
+            best.solution(segmented_along(instance, positions.places.pop(0)))
             cutting += budget.spent() - began
         if positions.bound >= best.objective:
             break
@@ -360,6 +385,11 @@ def run(
             slowest = max(slowest, reported - began)
     if positions.bound > best.certified:
         _report(instance, positions, best)
+    most = settings.partition_fraction * budget.wall_seconds
+    while positions.places and cutting < most and not best.is_proven and not budget.is_spent():
+        began = budget.spent()
+        best.solution(segmented_along(instance, positions.places.pop(0)))
+        cutting += budget.spent() - began
 
 
 def widest_span(graph: PipelineGraph, settings: PivotSettings = PivotSettings()) -> int | None:

@@ -24,7 +24,7 @@ The column s exists for the solver only: with it, the program is always feasible
 exist.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -215,22 +215,6 @@ def relax(
     )
 
 
-def without_rows(relaxation: Relaxation, is_needless: npt.NDArray[np.bool_]) -> Relaxation:
-    """Return a relaxation without some of its rows, given for each row, and with all columns."""
-    kept = ~is_needless
-    number = np.cumsum(kept) - 1
-    used = kept[relaxation.rows]
-    return replace(
-        relaxation,
-        rows=number[relaxation.rows[used]],
-        columns=relaxation.columns[used],
-        values=relaxation.values[used],
-        lower=relaxation.lower[kept],
-        family=relaxation.family[kept],
-        number=relaxation.number[kept],
-    )
-
-
 def _add_prefix_rows(rows: _Rows, prefixes: PrefixWeights) -> None:
     v = np.flatnonzero(prefixes.weights)
     for family, sign, bounds in (
@@ -257,7 +241,6 @@ def solve(
     price: float,
     seconds: float,
     threads: int,
-    precision: float | None = None,
     unit: float = 1.0,
 ) -> Point | None:
     """Return a nearly optimal point; None if the time was too short.
@@ -266,8 +249,6 @@ def solve(
 
     Parameters
     ----------
-    precision
-        Relative gap at which an interior point is near enough; None for the solver's own.
     unit
         Ticks by which costs are divided for the solver, which answers strangely if they are 10^8.
 
@@ -302,8 +283,6 @@ def solve(
     else:
         solver.setOptionValue("solver", "ipm")
         solver.setOptionValue("run_crossover", "off")
-        if precision is not None:
-            solver.setOptionValue("ipm_optimality_tolerance", precision)
     solver.setOptionValue("time_limit", max(seconds, 0.01))
     solver.run()
     solution = solver.getSolution()

@@ -134,10 +134,10 @@ def choice(
         inside = y[:, MIDDLE] - y[:, MIDDLE - 1]
         membership = np.minimum(inside, 1 - inside)
         if membership.max() >= FRACTIONAL:
-            node = _heaviest(membership, transfers_around(graph))
+            node = heaviest(membership, transfers_around(graph))
             return node, int(undecided[node].argmax())
     node, superblock = divmod(
-        _heaviest(undecided.ravel(), amounts.repeat(len(superblocks.merged))),
+        heaviest(undecided.ravel(), amounts.repeat(len(superblocks.merged))),
         len(superblocks.merged),
     )
     return node, superblock
@@ -151,7 +151,8 @@ def prefix_values(windows: Windows, relaxation: Relaxation, point: Point) -> Flo
     return y
 
 
-def _heaviest(undecided: FloatArray, weights: IntArray) -> int:
+def heaviest(undecided: FloatArray, weights: IntArray) -> int:
+    """Return the most undecided, by weight; if none of any weight is, the most undecided."""
     best = int(np.argmax(undecided * weights))
     return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
 

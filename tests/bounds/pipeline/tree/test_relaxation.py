@@ -12,7 +12,6 @@ from boundmark.bounds.pipeline.tree.relaxation import (
     Relaxation,
     relax,
     solve,
-    without_rows,
 )
 from boundmark.bounds.pipeline.tree.search import bottleneck, bottleneck_guess, exact
 from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, single_stages
@@ -124,27 +123,3 @@ def test_units_change_nothing_but_numbers(unit: float) -> None:
     assert point.optimum == pytest.approx(expected.optimum)
     assert point.columns[-1] == pytest.approx(expected.columns[-1])
     assert proven(program, point.multipliers) == pytest.approx(expected.optimum)
-
-
-def test_rows_that_follow_from_others_can_go() -> None:
-    """Nothing enters the first stage, and nothing leaves the last one: the optimum stays."""
-    program = relaxation()
-    enters, leaves = (program.family == FAMILIES.index(name) for name in ("enters", "leaves"))
-    needless = (enters & (program.number % 2 == 0)) | (leaves & (program.number % 2 == 1))
-    assert needless.sum() == 8
-    fewer = without_rows(program, needless)
-    assert len(fewer.lower) == len(program.lower) - 8
-    whole, rest = solve(program, PRICE, 10, 1), solve(fewer, PRICE, 10, 1)
-    assert whole is not None
-    assert rest is not None
-    assert rest.optimum == pytest.approx(whole.optimum)
-    assert proven(fewer, rest.multipliers) == pytest.approx(whole.optimum)
-
-
-def test_the_rows_that_stay_count() -> None:
-    """Without the rows of costs nothing is left of the optimum."""
-    program = relaxation()
-    free = without_rows(program, program.family == FAMILIES.index("cost"))
-    point = solve(free, PRICE, 10, 1)
-    assert point is not None
-    assert point.optimum == pytest.approx(0.0)
