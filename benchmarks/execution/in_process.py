@@ -138,7 +138,11 @@ def _run(
 
 @contextmanager
 def _limit(seconds: float) -> Iterator[None]:
-    """Raise `_LimitReachedError` in the block after some seconds; only in the main thread."""
+    """Raise `_LimitReachedError` in the block after some seconds; only in the main thread.
+
+    Python drops what is raised within a finalizer or a callback of the garbage collector, so it is
+    raised again every second while the block goes on.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -148,13 +152,15 @@ def _limit(seconds: float) -> Iterator[None]:
 
     handler = signal.signal(signal.SIGALRM, ring)
     try:
-        left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
+        left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
         began = time.monotonic()
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
+        # Once more: the timer may have rung before it was stopped.
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler or signal.SIG_DFL)
     if left:
         # The caller's own timer goes on; one of 0 seconds would never ring.

@@ -134,6 +134,30 @@ def test_a_method_that_never_returns_is_ended(make_task: MakeTask) -> None:
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_method_is_ended_though_a_finalizer_drops_the_error(make_task: MakeTask) -> None:
+    """Python only prints what is raised in `__del__`, and the method would go on for ever."""
+    dropped: list[float] = []
+
+    class Slow:
+        def __del__(self) -> None:
+            dropped.append(time.monotonic())
+            time.sleep(60.0)
+
+    def never(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+        progress.bound(largest_work(instance))
+        Slow()
+        time.sleep(60.0)
+
+    about = Method("act", "pipeline", "bound", "Never ends.", never)
+    task = replace(make_task("act"), time_limit_seconds=0.1)
+    outcome = run_here(task, about, chain(6, 2), grace_seconds=0.1)
+    assert len(dropped) == 1
+    assert outcome.status == "timeout"
+    assert outcome.bound_certified == 6
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
 def test_a_timer_of_the_caller_goes_on(run: Callable[[Act], Outcome]) -> None:
     """With what is left of its time."""
     rung: list[int] = []
