@@ -13,7 +13,7 @@ import numpy as np
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
 from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.search import Rule, Search
+from boundmark.bounds.pipeline.cut_tree.search import IndexArray, Rule, Search
 from boundmark.bounds.pipeline.cut_tree.weights import Weights, WeightSettings, in_edges
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded, members_where, packed
 from boundmark.bounds.pipeline.packing.weighing import FloatArray
@@ -24,6 +24,7 @@ from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 KIND = "cut-tree/1"
 
@@ -44,8 +45,12 @@ class CutTreeSettings:
         Part of all the time for new weights after a tree has found a set.
     thresholds
         Number of thresholds that weights are computed for before the first tree, at most.
-    first_weighed
-        The first of them, as a part of the cost of a partition.
+    first_weighed, next_weighed
+        The first of them, as a part of the cost of a partition, and each next one as a part of the
+        one before, until weights refute one.
+    precision
+        Largest distance between a threshold that they refute and one that they do not at which the
+        largest one they refute is known well enough, as a part of it.
     margin, margin_again
         By how much the weights have to exceed k stages, as a part of them, before the first tree,
         and after a tree has found a set.
@@ -57,6 +62,12 @@ class CutTreeSettings:
     growth, shortest
         A tree is expected to take so many times what the one before took, at most, but some
         seconds at least.
+    worth
+        If no threshold is left that is higher than the last one refuted by more than this part of
+        it, those that stood are tried again with better weights.
+    further, better_fraction
+        Such weights are for this multiple of the last threshold refuted, and take this part of the
+        remaining time, at most.
     patience
         Number of sets found at one threshold after which lower ones are tried.
     whole
@@ -66,6 +77,9 @@ class CutTreeSettings:
         tick that allow for so many.
     candidates
         Number of nodes that are compared before a branching.
+    rounds
+        Rounds of flow by which they are compared, at most: more tell their gains exactly, and take
+        longer.
     most_steps
         Steps that the checker takes for a tree, at most; the rest is for the instance.
     most_numbers
@@ -79,8 +93,10 @@ class CutTreeSettings:
     start_fraction: float = 0.02
     weighing_fraction: float = 0.25
     weighing_again_fraction: float = 0.03
-    thresholds: int = 5
-    first_weighed: float = 0.95
+    thresholds: int = 8
+    first_weighed: float = 0.97
+    next_weighed: float = 0.96
+    precision: float = 0.02
     margin: float = 0.003
     margin_again: float = 0.0001
     first_part: float = 0.8
@@ -88,10 +104,14 @@ class CutTreeSettings:
     last_fraction: float = 0.75
     growth: float = 3.0
     shortest: float = 0.3
+    worth: float = 0.003
+    further: float = 1.03
+    better_fraction: float = 0.2
     patience: int = 1
     whole: int = 2**14
     price_units: int = 2**10
-    candidates: int = 4
+    candidates: int = 8
+    rounds: int = 2
     most_steps: int = 3 * 2**24
     most_numbers: int = 2**23
     turn: int = 10_000
@@ -142,6 +162,8 @@ class _Rise:
 
     Attributes
     ----------
+    known
+        The cost of a partition.
     above
         A threshold that stands, or that weights or a tree in the time given do not refute.
     last
@@ -153,7 +175,8 @@ class _Rise:
     best: Best
     settings: CutTreeSettings
     seed: int
-    above: int
+    known: int
+    above: int = 0
     last: int = 0
 
     def __post_init__(self) -> None:
@@ -165,6 +188,7 @@ class _Rise:
         self.weights = Weights(self.tensors, k, self.seed, self.settings.weights)
         work = self.tensors.graph.work
         self.current: FloatArray = work / max(1, int(work.sum())) * k
+        self.above = self.known
         self.pace = _Pace()
 
     @property
@@ -174,27 +198,37 @@ class _Rise:
 
     def is_open(self) -> bool:
         """Whether there is time and more to prove."""
-        self.above = int(min(self.above, self.best.objective))
-        return not self.budget.is_spent() and self.above - self.refuted > 1
+        known = int(min(self.known, self.best.objective))
+        self.above = min(self.above, known)
+        if self.budget.is_spent() or known - self.refuted <= 1:
+            return False
+        if self.above < known and self.above - self.refuted <= self.settings.worth * self.refuted:
+            # What stood with other weights may not stand with better ones.
+            self.above = known
+            self.last = min(known - 1, int(self.refuted * self.settings.further))
+            budget = self.budget.part(self.settings.better_fraction)
+            self.current = self.weights.at(self.last + self.allowed, self.current, budget).weights
+        return self.above - self.refuted > 1
 
     def weigh(self) -> None:
         """Find weights for about the largest threshold that they refute."""
-        budget, k = self.budget.part(self.settings.weighing_fraction), self.instance.k
+        settings, k = self.settings, self.instance.k
+        budget = self.budget.part(settings.weighing_fraction)
         refuted, above, kept = self.refuted, self.above, self.current
-        threshold = max(refuted + 1, int(self.settings.first_weighed * above))
-        for _ in range(self.settings.thresholds):
-            if budget.is_spent() or above - refuted <= max(1.0, 0.01 * above):
+        threshold = max(refuted + 1, int(settings.first_weighed * above))
+        for _ in range(settings.thresholds):
+            if budget.is_spent() or above - refuted <= max(1.0, settings.precision * above):
                 break
             weighing = self.weights.at(threshold + self.allowed, self.current, budget.part(0.5))
             self.current = weighing.weights
-            if weighing.lower > k * (1 + self.settings.margin):
+            if weighing.lower > k * (1 + settings.margin):
                 refuted = self.last = threshold
                 kept = weighing.weights
                 threshold = min(int(threshold * weighing.lower / k), (threshold + above) // 2)
             else:
                 above = threshold
-                lower = int(threshold * max(0.85, weighing.lower / k) * 0.995)
-                threshold = (refuted + above) // 2 if self.last else max(refuted + 1, lower)
+                lower = max(refuted + 1, int(threshold * settings.next_weighed))
+                threshold = (refuted + above) // 2 if self.last else lower
         if self.last:
             self.current = kept
         self.last = self.last or threshold
@@ -293,7 +327,7 @@ class _Pace:
     threshold, seconds
         Of the last tree that refuted something.
     longest
-        Time of a tree that takes half of what a certificate may take.
+        Time of a tree that takes four fifths of what a certificate may take.
     """
 
     power: float = 20.0
@@ -316,7 +350,7 @@ class _Pace:
             self.power = min(max((self.power + power) / 2, 8.0), 60.0)
         if has_refuted:
             self.threshold, self.seconds = threshold, seconds
-            self.longest = 0.5 * seconds / max(part, 1e-6)
+            self.longest = 0.8 * seconds / max(part, 1e-6)
 
     def threshold_for(self, seconds: float) -> int:
         """Return the threshold whose tree is expected to take a given time, at most 8 % higher."""
@@ -336,10 +370,12 @@ def start_search(
     scale = max(1, min(wanted, 2**58 // max(1, total)))
     largest_price = 2**60 // max(1, int(weights.sum()))
     in_start, edges = in_edges(tensors)
+    arcs = _Arcs.of(graph)
     around = np.where(np.diff(graph.dag.consumer_start) > 0, graph.transfer, 0)
     np.add.at(around, graph.dag.targets, graph.transfer[graph.dag.sources])
     scalars = (
-        limit, least, scale, largest_price, graph.cache, settings.most_steps, settings.candidates
+        limit, least, scale, largest_price, graph.cache, settings.most_steps, settings.candidates,
+        settings.rounds,
     )  # fmt: skip
     rule = Rule(
         before=packed(tensors.before, n),
@@ -354,15 +390,18 @@ def start_search(
         transfer=frozen(graph.transfer),
         weights=frozen(weights),
         around=frozen(around),
+        arc_start=arcs.start,
+        head=arcs.head,
+        reverse=arcs.reverse,
+        sent=arcs.sent,
+        returned=arcs.returned,
+        halved=arcs.halved,
         scalars=frozen(np.array(scalars)),
     )
     price = min(scale * limit // max(1, least), largest_price)
     counts = np.array([0, 1, price, 0, 0, 0], dtype=np.int64)
     state = Search(
-        forward=np.zeros(m, dtype=np.int64),
-        backward=np.zeros(m, dtype=np.int64),
-        forward_used=np.zeros(n, dtype=np.int64),
-        backward_used=np.zeros(n, dtype=np.int64),
+        residual=scale * arcs.room,
         added=scale * graph.work - price * weights,
         told=np.zeros(m, dtype=np.int64),
         sides=np.zeros((n + 2, n), dtype=np.int8),
@@ -373,6 +412,69 @@ def start_search(
         counts=counts,
     )
     return rule, state
+
+
+@dataclass(frozen=True)
+class _Arcs:
+    """The network of flows through tensors, as `search.Rule` has it.
+
+    Attributes
+    ----------
+    room
+        What each arc has room for at the beginning, in ticks.
+    """
+
+    start: IndexArray
+    head: IndexArray
+    reverse: IndexArray
+    room: IntArray
+    sent: IntArray
+    returned: IntArray
+    halved: IntArray
+
+    @classmethod
+    def of(cls, graph: PipelineGraph) -> "_Arcs":
+        """Return the arcs of a graph, each beside others from the same vertex."""
+        n, m = graph.dag.nodes, graph.dag.edges
+        consumers = np.diff(graph.dag.consumer_start)
+        # Each arc is followed by the one back. To and from consumers, no flow is larger than the
+        # tensor's room.
+        pairs: list[tuple[int, int, int, int]] = []
+        sent, returned, halved = [0] * m, [0] * m, [0] * m
+        for u in range(n):
+            room = int(graph.transfer[u])
+            edges = range(graph.dag.consumer_start[u], graph.dag.consumer_start[u + 1])
+            if consumers[u] == 1:
+                (e,) = edges
+                sent[e], returned[e], halved[e] = 2 * len(pairs) + 1, 2 * len(pairs), 1
+                pairs.append((u, int(graph.dag.targets[e]), room, room))
+                continue
+            if consumers[u]:
+                pairs += [(u, n + u, room, 0), (2 * n + u, u, room, 0)]
+            for e in edges:
+                w = int(graph.dag.targets[e])
+                sent[e], returned[e] = 2 * len(pairs) + 1, 2 * len(pairs) + 3
+                pairs += [(n + u, w, room, 0), (w, 2 * n + u, room, 0)]
+        tails = np.array([end for pair in pairs for end in pair[:2]], dtype=np.int64)
+        heads = np.array([end for pair in pairs for end in pair[1::-1]], dtype=np.int64)
+        rooms = np.array([room for pair in pairs for room in pair[2:]], dtype=np.int64)
+        order = np.argsort(tails, kind="stable")
+        place = np.argsort(order, kind="stable")
+        return cls(
+            start=_indices(np.searchsorted(tails[order], np.arange(3 * n + 1))),
+            head=_indices(heads[order]),
+            reverse=_indices(place[order ^ 1]),
+            room=frozen(rooms[order]),
+            sent=frozen(place[sent]),
+            returned=frozen(place[returned]),
+            halved=frozen(halved),
+        )
+
+
+def _indices(numbers: IntArray) -> IndexArray:
+    result = numbers.astype(np.uint64)
+    result.flags.writeable = False
+    return result
 
 
 def entries(state: Search) -> list[list[int]]:

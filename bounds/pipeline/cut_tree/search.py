@@ -17,6 +17,8 @@ from boundmark.problems.arrays import IntArray
 
 BitSets = npt.NDArray[np.uint64]
 Sides = npt.NDArray[np.int8]
+# Unsigned numbers of vertices or arcs.
+IndexArray = npt.NDArray[np.uint64]
 
 # How a search ends, or that it has not.
 RUNNING, REFUTED, FOUND, TOO_LONG = 0, 1, 2, 3
@@ -25,7 +27,7 @@ RUNNING, REFUTED, FOUND, TOO_LONG = 0, 1, 2, 3
 DEPTH, IS_NEW, PRICE, WRITTEN, STEPS, BRANCHES = range(6)
 
 # Entries of `Rule.scalars`.
-LIMIT, LEAST, SCALE, LARGEST_PRICE, CACHE, MOST_STEPS, CANDIDATES = range(7)
+LIMIT, LEAST, SCALE, LARGEST_PRICE, CACHE, MOST_STEPS, CANDIDATES, ROUNDS = range(8)
 
 INSIDE, OUTSIDE, OPEN = 1, -1, 0
 
@@ -45,9 +47,17 @@ class Rule(NamedTuple):
         Of nodes.
     around
         Transfer of the tensors at each node.
+    arc_start, head, reverse
+        Network of flows: arcs from vertex x are ``arc_start[x]`` to ``arc_start[x + 1]``, each with
+        its head and the number of the arc back. Vertices are nodes and, of the tensor of node u
+        with several consumers, n + u on the way to these and 2 n + u on the way from them.
+    sent, returned, halved
+        What flows to the consumer of an edge is the room of the first arc less that of the second,
+        shifted to the right by the third.
     scalars
         Largest cost; least weight; parts of a tick in which flows are counted; largest price;
-        parameters that fit; steps that the checker may spend; nodes compared before a branching.
+        parameters that fit; steps that the checker may spend; nodes compared before a branching;
+        rounds of flow to compare them by.
     """
 
     before: BitSets
@@ -62,6 +72,12 @@ class Rule(NamedTuple):
     transfer: IntArray
     weights: IntArray
     around: IntArray
+    arc_start: IndexArray
+    head: IndexArray
+    reverse: IndexArray
+    sent: IntArray
+    returned: IntArray
+    halved: IntArray
     scalars: IntArray
 
 
@@ -70,10 +86,8 @@ class Search(NamedTuple):
 
     Attributes
     ----------
-    forward, backward
-        Of each edge, what flows to the consumer and what flows back.
-    forward_used, backward_used
-        Of each tensor, what flows through it in all.
+    residual
+        What each arc has room for.
     added
         What each node adds to the cost, less what it sends and the price of its weight.
     told
@@ -89,10 +103,7 @@ class Search(NamedTuple):
         checker takes; branches so far.
     """
 
-    forward: IntArray
-    backward: IntArray
-    forward_used: IntArray
-    backward_used: IntArray
+    residual: IntArray
     added: IntArray
     told: IntArray
     sides: Sides
@@ -103,170 +114,210 @@ class Search(NamedTuple):
     counts: IntArray
 
 
+class Space(NamedTuple):
+    """Work space of a search for flows.
+
+    Attributes
+    ----------
+    level
+        Of vertices, the number of arcs from where paths begin; -1 if they do not get there.
+    queue
+        Vertices in the order in which they are reached.
+    current
+        Of vertices, the first arc that may still be on a path.
+    path
+        Arcs of the present path.
+    starts
+        Nodes where paths begin, or end.
+    known
+        Of vertices, 1 or -1 if paths from (1) or to (-1) nodes avoid them, 0 if none do.
+    """
+
+    level: IntArray
+    queue: IndexArray
+    current: IndexArray
+    path: IndexArray
+    starts: IndexArray
+    known: IntArray
+
+
 _INT = types.int64
 _INPUT = types.Array(types.int64, 1, "C", readonly=True)
 _VECTOR = types.Array(types.int64, 1, "C")
+_INDICES = types.Array(types.uint64, 1, "C", readonly=True)
 _BITS = types.Array(types.uint64, 2, "C", readonly=True)
 _WORDS = types.Array(types.uint64, 1, "C")
 _SIDES = types.Array(types.int8, 1, "C")
 _ALL_SIDES = types.Array(types.int8, 2, "C")
-_RULE = types.NamedTuple([_BITS] * 2 + [_INPUT] * 11, Rule)  # type: ignore[no-untyped-call]
+_RULE = types.NamedTuple([_BITS] * 2 + [_INPUT] * 10 + [_INDICES] * 3 + [_INPUT] * 4, Rule)  # type: ignore[no-untyped-call]
 _SEARCH = types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_VECTOR] * 6 + [_ALL_SIDES] + [_VECTOR] * 5, Search
+    [_VECTOR] * 3 + [_ALL_SIDES] + [_VECTOR] * 5, Search
+)
+_SPACE = types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_VECTOR, *(_WORDS,) * 4, _VECTOR], Space
 )
 _ONE = np.uint64(1)
 _MOST = 2**62
 
 
-@njit(
-    [_INT(*(_INT,) * 2, *(_INPUT,) * 6, *(_VECTOR,) * 5, _SIDES, *(_VECTOR,) * 3)],
-    cache=True,
-    nogil=True,
-)
-def _bound(
-    bound: int,
-    limit: int,
-    sources: IntArray,
-    targets: IntArray,
-    out_start: IntArray,
-    in_start: IntArray,
-    in_edges: IntArray,
-    capacity: IntArray,
-    forward: IntArray,
-    backward: IntArray,
-    forward_used: IntArray,
-    backward_used: IntArray,
-    added: IntArray,
-    sides: Sides,
-    parent: IntArray,
-    by_edge: IntArray,
-    queue: IntArray,
-) -> int:
-    """Raise the bound of a branch by shortest augmenting paths, until it exceeds the limit.
+@njit([_INT(*(_INT,) * 5, _RULE, _SEARCH, _SIDES, _SPACE)], cache=True, nogil=True)
+def _augmented(
+    bound: int, limit: int, starts: int, sign: int, rounds: int, rule: Rule, search: Search,
+    sides: Sides, space: Space,
+) -> int:  # fmt: skip
+    """Raise the bound by flow from or to some nodes, until it exceeds the limit.
 
-    A path leads from a node that lowers the bound to one that need not be paid for in full. Vertex
-    v is a node, n + u lets the tensor of u through to its consumers, and 2 n + u to its producer.
+    In each round, the paths are as short as any that are left (Dinic's algorithm). Numbers of
+    vertices and arcs are unsigned, for which compiled code need not look whether they are negative.
+
+    Parameters
+    ----------
+    starts
+        Number of nodes at the beginning of `Space.starts` from or to which to look for paths.
+    sign
+        1 for paths from these nodes, -1 for paths to them.
+    rounds
+        Number of rounds, at most.
+
+    Returns
+    -------
+    The bound. If there are no more paths, `Space.level` is -1 for vertices that none reach.
+    """
+    arc_start, head, reverse = rule.arc_start, rule.head, rule.reverse
+    residual, added, known = search.residual, search.added, space.known
+    level, queue, current, path = space.level, space.queue, space.current, space.path
+    nodes, none = np.uint64(len(added)), np.uint64(0)
+    while bound <= limit and rounds > 0:
+        rounds -= 1
+        level[:] = -1
+        first, last, longest = none, none, len(level)
+        for i in range(starts):
+            v = space.starts[i]
+            if sides[v] == sign or (sides[v] == OPEN and sign * added[v] < 0):
+                level[v] = 0
+                queue[last] = v
+                last += _ONE
+        active = last
+        while first < last:
+            x = queue[first]
+            first += _ONE
+            further = level[x] + 1
+            if further > longest:
+                break
+            for a in range(arc_start[x], arc_start[x + _ONE]):
+                y = head[a]
+                if (
+                    level[y] == -1
+                    and known[y] != sign
+                    and residual[a if sign > 0 else reverse[a]] > 0
+                ):
+                    level[y] = further
+                    queue[last] = y
+                    last += _ONE
+                    if y < nodes and (
+                        sides[y] == -sign or (sides[y] == OPEN and sign * added[y] > 0)
+                    ):
+                        longest = further
+        if longest == len(level):
+            break
+        current[:] = arc_start[:-1]
+        for i in range(active):
+            start = queue[i]
+            depth, x = none, start
+            while bound <= limit and (sides[start] == sign or sign * added[start] < 0):
+                if (
+                    depth > none
+                    and x < nodes
+                    and (sides[x] == -sign or (sides[x] == OPEN and sign * added[x] > 0))
+                ):
+                    amount = abs(added[x]) if sides[x] == OPEN else _MOST
+                    if sides[start] == OPEN:
+                        amount = min(amount, abs(added[start]))
+                    for j in range(depth):
+                        a = path[j]
+                        amount = min(amount, residual[a if sign > 0 else reverse[a]])
+                    added[start] += sign * amount
+                    added[x] -= sign * amount
+                    bound += amount
+                    j = depth
+                    while j > none:
+                        j -= _ONE
+                        a = path[j] if sign > 0 else reverse[path[j]]
+                        residual[a] -= amount
+                        residual[reverse[a]] += amount
+                        # Go on from before the first arc without room.
+                        if residual[a] == 0:
+                            depth = j
+                            x = head[reverse[path[j]]]
+                    continue
+                a, end, next_level = current[x], arc_start[x + _ONE], level[x] + 1
+                while a < end and (
+                    level[head[a]] != next_level or residual[a if sign > 0 else reverse[a]] <= 0
+                ):
+                    a += _ONE
+                current[x] = a
+                if a < end:
+                    path[depth] = a
+                    depth += _ONE
+                    x = head[a]
+                elif depth == none:
+                    break
+                else:
+                    depth -= _ONE
+                    x = head[reverse[path[depth]]]
+                    current[x] += _ONE
+    return bound
+
+
+@njit([_INT(_INT, _INT, _RULE, _SEARCH, _SIDES, _SPACE)], cache=True, nogil=True)
+def _bound(bound: int, limit: int, rule: Rule, search: Search, sides: Sides, space: Space) -> int:
+    """Raise the bound of a branch by flow from all nodes that lower it, until it exceeds a limit.
 
     Parameters
     ----------
     bound
         What the bound is without what nodes add.
-    parent, by_edge
-        Filled with the tree of the last search: nodes with a parent of -2 were not reached.
-    queue
-        Work space.
 
     Returns
     -------
     The bound, exact if it does not exceed the limit.
     """
-    n = len(added)
-    for v in range(n):
+    added, starts = search.added, 0
+    space.known[:] = 0
+    for v in range(len(added)):
         if sides[v] == INSIDE or (sides[v] == OPEN and added[v] < 0):
             bound += added[v]
-    while bound <= limit:
-        parent[:] = -2
-        first, last, end = 0, 0, -1
-        for v in range(n):
-            if sides[v] == INSIDE or (sides[v] == OPEN and added[v] < 0):
-                parent[v] = -1
-                queue[last] = v
-                last += 1
-        while first < last and end < 0:
-            x = queue[first]
-            first += 1
-            if x < n:
-                if forward_used[x] < capacity[x] and parent[n + x] == -2:
-                    parent[n + x], by_edge[n + x] = x, -1
-                    queue[last] = n + x
-                    last += 1
-                if backward_used[x] > 0 and parent[2 * n + x] == -2:
-                    parent[2 * n + x], by_edge[2 * n + x] = x, -1
-                    queue[last] = 2 * n + x
-                    last += 1
-                for i in range(in_start[x], in_start[x + 1]):
-                    e = in_edges[i]
-                    u = sources[e]
-                    if parent[2 * n + u] == -2:
-                        parent[2 * n + u], by_edge[2 * n + u] = x, e
-                        queue[last] = 2 * n + u
-                        last += 1
-                    if forward[e] > 0 and parent[n + u] == -2:
-                        parent[n + u], by_edge[n + u] = x, e
-                        queue[last] = n + u
-                        last += 1
-                continue
-            is_forward = x < 2 * n
-            u = x - n if is_forward else x - 2 * n
-            has_room = forward_used[u] > 0 if is_forward else backward_used[u] < capacity[u]
-            if has_room and parent[u] == -2:
-                parent[u], by_edge[u] = x, -1
-                queue[last] = u
-                last += 1
-                if sides[u] == OUTSIDE or (sides[u] == OPEN and added[u] > 0):
-                    end = u
-                    break
-            for e in range(out_start[u], out_start[u + 1]):
-                w = targets[e]
-                if parent[w] == -2 and (is_forward or backward[e] > 0):
-                    parent[w], by_edge[w] = x, e
-                    queue[last] = w
-                    last += 1
-                    if sides[w] == OUTSIDE or (sides[w] == OPEN and added[w] > 0):
-                        end = w
-                        break
-        if end < 0:
-            break
-        amount = added[end] if sides[end] == OPEN else _MOST
-        x = end
-        while parent[x] >= 0:
-            y, e = parent[x], by_edge[x]
-            if y < n and x >= 2 * n:
-                if e < 0:
-                    amount = min(amount, backward_used[y])
-            elif y < n:
-                amount = min(amount, capacity[y] - forward_used[y] if e < 0 else forward[e])
-            elif y < 2 * n:
-                if e < 0:
-                    amount = min(amount, forward_used[y - n])
-            elif e < 0:
-                amount = min(amount, capacity[y - 2 * n] - backward_used[y - 2 * n])
-            else:
-                amount = min(amount, backward[e])
-            x = y
-        if sides[x] == OPEN:
-            amount = min(amount, -added[x])
-        added[x] += amount
-        added[end] -= amount
-        bound += amount
-        x = end
-        while parent[x] >= 0:
-            y, e = parent[x], by_edge[x]
-            if y < n and x >= 2 * n:
-                if e < 0:
-                    backward_used[y] -= amount
-                else:
-                    backward[e] += amount
-            elif y < n:
-                if e < 0:
-                    forward_used[y] += amount
-                else:
-                    forward[e] -= amount
-            elif y < 2 * n:
-                if e < 0:
-                    forward_used[y - n] -= amount
-                else:
-                    forward[e] += amount
-            elif e < 0:
-                backward_used[y - 2 * n] += amount
-            else:
-                backward[e] -= amount
-            x = y
+            space.starts[starts] = v
+            starts += 1
+    return _augmented(bound, limit, starts, 1, _MOST, rule, search, sides, space)
+
+
+@njit([_INT(_INT, _INT, _RULE, _SEARCH, _SIDES, _SIDES, _SPACE)], cache=True, nogil=True)
+def _raised(
+    bound: int, limit: int, rule: Rule, search: Search, sides: Sides, trial: Sides, space: Space
+) -> int:
+    """Return about the bound of a branch in which more nodes are decided, or one above a limit.
+
+    The flow is a largest one without them. So paths begin or end at nodes decided now: the former
+    keep out of what others reach (`Space.known` is 1), the latter keep within it (-1 elsewhere).
+    """
+    rounds = rule.scalars[ROUNDS]
+    for v in range(len(sides)):
+        if sides[v] == OPEN:
+            bound += max(0, trial[v] * search.added[v])
+    for sign in (1, -1):
+        starts = 0
+        for v in range(len(sides)):
+            if sides[v] == OPEN and trial[v] == sign:
+                space.starts[starts] = v
+                starts += 1
+        if starts:
+            bound = _augmented(bound, limit, starts, sign, rounds, rule, search, trial, space)
     return bound
 
 
-@njit([_INT(_SIDES, _RULE, _WORDS, _WORDS)], cache=True, nogil=True)
-def _close(sides: Sides, rule: Rule, before: BitSets, after: BitSets) -> int:
+@njit([_INT(_SIDES, _RULE, *(_WORDS,) * 3)], cache=True, nogil=True)
+def _close(sides: Sides, rule: Rule, before: BitSets, after: BitSets, excluded: BitSets) -> int:
     """Decide what convexity decides; return whether that leaves no set, or a cheap one."""
     rows_before, rows_after, weights = rule.before, rule.after, rule.weights
     n, words = rows_before.shape
@@ -277,25 +328,22 @@ def _close(sides: Sides, rule: Rule, before: BitSets, after: BitSets) -> int:
             for j in range(words):
                 before[j] |= rows_before[v, j]
                 after[j] |= rows_after[v, j]
+    excluded[:] = 0
     for v in range(n):
-        if before[v >> 6] & after[v >> 6] & (_ONE << np.uint64(v & 63)):
+        bit = _ONE << np.uint64(v & 63)
+        is_before, is_after = before[v >> 6] & bit != 0, after[v >> 6] & bit != 0
+        if is_before and is_after:
             if sides[v] == OUTSIDE:
                 return REFUTED
             sides[v] = INSIDE
+        elif sides[v] == OUTSIDE and (is_before or is_after):
+            for j in range(words):
+                excluded[j] |= rows_before[v, j] if is_before else rows_after[v, j]
     for v in range(n):
-        if sides[v] != OUTSIDE:
-            continue
-        bit = _ONE << np.uint64(v & 63)
-        is_before = before[v >> 6] & bit != 0
-        is_after = after[v >> 6] & bit != 0
-        if not is_before and not is_after:
-            continue
-        for x in range(n):
-            row = rows_before[v] if is_before else rows_after[v]
-            if row[x >> 6] & (_ONE << np.uint64(x & 63)):
-                if sides[x] == INSIDE:
-                    return REFUTED
-                sides[x] = OUTSIDE
+        if excluded[v >> 6] & (_ONE << np.uint64(v & 63)):
+            if sides[v] == INSIDE:
+                return REFUTED
+            sides[v] = OUTSIDE
     weight, is_decided = 0, True
     for v in range(n):
         if sides[v] != OUTSIDE:
@@ -319,23 +367,23 @@ def _close(sides: Sides, rule: Rule, before: BitSets, after: BitSets) -> int:
     return REFUTED if cost > scalars[LIMIT] else FOUND
 
 
-@njit([types.void(_SEARCH, _INT)], cache=True, nogil=True)
-def _write_flow(search: Search, nodes: int) -> None:
+@njit([types.void(_RULE, _SEARCH)], cache=True, nogil=True)
+def _write_flow(rule: Rule, search: Search) -> None:
     """Write down the price and where the flow has changed."""
     written, counts, told = search.written, search.counts, search.told
-    forward, backward = search.forward, search.backward
+    sent, returned, residual = rule.sent, rule.returned, search.residual
     start = counts[WRITTEN]
     written[start + 1] = counts[PRICE]
     at = start + 2
     for e in range(len(told)):
-        amount = forward[e] - backward[e]
+        amount = (residual[sent[e]] - residual[returned[e]]) >> rule.halved[e]
         if amount != told[e]:
             written[at], written[at + 1] = e, amount
             told[e] = amount
             at += 2
     written[start] = at - start - 1
     counts[WRITTEN] = at
-    counts[STEPS] += 2 * nodes + at - start - 1
+    counts[STEPS] += 2 * len(rule.weights) + at - start - 1
 
 
 @njit([_INT(_RULE, _SEARCH, _INT)], cache=True, nogil=True)
@@ -346,23 +394,21 @@ def proceed(rule: Rule, search: Search, branches: int) -> int:
     """
     sources, targets, out_start = rule.sources, rule.targets, rule.out_start
     in_start, in_edges, weights, around = rule.in_start, rule.in_edges, rule.weights, rule.around
-    forward, backward, added = search.forward, search.backward, search.added
-    forward_used, backward_used = search.forward_used, search.backward_used
+    residual, added = search.residual, search.added
     branched, side, prices, counts = search.branched, search.side, search.prices, search.counts
     n, m = len(weights), len(sources)
     scale, least = rule.scalars[SCALE], rule.scalars[LEAST]
     limit, largest_price = scale * rule.scalars[LIMIT], rule.scalars[LARGEST_PRICE]
     candidates = rule.scalars[CANDIDATES]
-    capacity = scale * rule.transfer
-    parent, by_edge, queue = (
-        np.empty(3 * n, np.int64), np.empty(3 * n, np.int64), np.empty(3 * n, np.int64)
+    space = Space(
+        np.empty(3 * n, np.int64), np.empty(3 * n, np.uint64), np.empty(3 * n, np.uint64),
+        np.empty(3 * n, np.uint64), np.empty(n, np.uint64), np.empty(3 * n, np.int64),
     )  # fmt: skip
-    before, after = (
-        np.empty(rule.before.shape[1], np.uint64),
-        np.empty(rule.before.shape[1], np.uint64),
-    )
-    kept_forward, kept_backward = np.empty(m, np.int64), np.empty(m, np.int64)
-    kept_forward_used, kept_backward_used = np.empty(n, np.int64), np.empty(n, np.int64)
+    words = rule.before.shape[1]
+    before, after, excluded = (
+        np.empty(words, np.uint64), np.empty(words, np.uint64), np.empty(words, np.uint64)
+    )  # fmt: skip
+    kept_residual, kept_level = np.empty(len(residual), np.int64), np.empty(3 * n, np.int64)
     kept_added, trial = np.empty(n, np.int64), np.empty(n, np.int8)
     best, scores = np.empty(candidates, np.int64), np.empty(candidates, np.float64)
     end = counts[BRANCHES] + branches
@@ -385,7 +431,7 @@ def proceed(rule: Rule, search: Search, branches: int) -> int:
             return RUNNING
         counts[BRANCHES] += 1
         sides = search.sides[d]
-        state = _close(sides, rule, before, after)
+        state = _close(sides, rule, before, after, excluded)
         # The checker may have to look at all edges if nothing is open.
         counts[STEPS] += 0 if state == RUNNING else m
         tries, bound = 0, 0
@@ -395,52 +441,41 @@ def proceed(rule: Rule, search: Search, branches: int) -> int:
             ] + 2 * m + 8 > len(search.written):
                 return TOO_LONG
             price = counts[PRICE]
-            bound = _bound(
-                price * least, limit, sources, targets, out_start, in_start, in_edges, capacity,
-                forward, backward, forward_used, backward_used, added, sides, parent, by_edge,
-                queue,
-            )  # fmt: skip
+            bound = _bound(price * least, limit, rule, search, sides, space)
             if bound > limit:
-                _write_flow(search, n)
+                _write_flow(rule, search)
                 state = REFUTED
                 break
+            kept_level[:] = space.level
             if tries < 3 or (tries < 6 and d < 6):
                 # A cut that weighs too little calls for a higher price, and vice versa.
                 weight = 0
                 for v in range(n):
-                    if sides[v] == INSIDE or (sides[v] == OPEN and parent[v] != -2):
+                    if sides[v] == INSIDE or (sides[v] == OPEN and space.level[v] != -1):
                         weight += weights[v]
                 step = 1.12 if tries < 2 else 1.05
                 other = int(price * step) if weight < least else int(price / step)
                 other = min(other, largest_price)
-                kept_forward[:], kept_backward[:] = forward, backward
-                kept_forward_used[:], kept_backward_used[:] = forward_used, backward_used
-                kept_added[:] = added
+                kept_residual[:], kept_added[:] = residual, added
                 for v in range(n):
                     added[v] -= (other - price) * weights[v]
-                other_bound = _bound(
-                    other * least, limit, sources, targets, out_start, in_start, in_edges,
-                    capacity, forward, backward, forward_used, backward_used, added, sides,
-                    parent, by_edge, queue,
-                )  # fmt: skip
+                other_bound = _bound(other * least, limit, rule, search, sides, space)
                 if other_bound > bound:
                     counts[PRICE] = other
                     tries += 1
                     continue
-                forward[:], backward[:] = kept_forward, kept_backward
-                forward_used[:], backward_used[:] = kept_forward_used, kept_backward_used
-                added[:] = kept_added
+                residual[:], added[:] = kept_residual, kept_added
                 tries = 6
             fixes = False
             for v in range(n):
                 if sides[v] == OPEN and abs(added[v]) > limit - bound:
                     if not fixes:
-                        _write_flow(search, n)
+                        _write_flow(rule, search)
                         fixes = True
                     sides[v] = OUTSIDE if added[v] > 0 else INSIDE
             if not fixes:
                 break
-            state = _close(sides, rule, before, after)
+            state = _close(sides, rule, before, after, excluded)
             counts[STEPS] += 0 if state == RUNNING else m
         if state == FOUND:
             return FOUND
@@ -467,9 +502,9 @@ def proceed(rule: Rule, search: Search, branches: int) -> int:
                     scores[i], best[i] = scores[i - 1], best[i - 1]
                     i -= 1
                 scores[i], best[i] = score, v
-        kept_forward[:], kept_backward[:] = forward, backward
-        kept_forward_used[:], kept_backward_used[:] = forward_used, backward_used
-        kept_added[:] = added
+        kept_residual[:], kept_added[:] = residual, added
+        for x in range(3 * n):
+            space.known[x] = 1 if kept_level[x] >= 0 else -1
         chosen, first, most = -1, INSIDE, -1.0
         for i in range(candidates):
             v = best[i]
@@ -480,16 +515,10 @@ def proceed(rule: Rule, search: Search, branches: int) -> int:
                 trial[:] = sides
                 trial[v] = OUTSIDE if is_outside else INSIDE
                 gain = limit - bound + 1
-                if _close(trial, rule, before, after) != REFUTED:
-                    raised = _bound(
-                        counts[PRICE] * least, limit, sources, targets, out_start, in_start,
-                        in_edges, capacity, forward, backward, forward_used, backward_used,
-                        added, trial, parent, by_edge, queue,
-                    )  # fmt: skip
+                if _close(trial, rule, before, after, excluded) != REFUTED:
+                    raised = _raised(bound, limit, rule, search, sides, trial, space)
                     gain = min(gain, raised - bound)
-                    forward[:], backward[:] = kept_forward, kept_backward
-                    forward_used[:], backward_used[:] = kept_forward_used, kept_backward_used
-                    added[:] = kept_added
+                    residual[:], added[:] = kept_residual, kept_added
                 gains = (gain, gains[1]) if is_outside == 0 else (gains[0], gain)
             score = (gains[0] + 0.5 * scale) * (gains[1] + 0.5 * scale)
             if score > most:

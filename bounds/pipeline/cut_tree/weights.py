@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from boundmark.bounds.pipeline.cut_tree.walk import walk
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, members_where, packed
@@ -34,19 +35,29 @@ class WeightSettings:
         solution.
     heavy_part
         Sets of a walk count if they weigh this part of the heaviest set known.
+    first_part, violation, most_rows
+        Of sets known from other limits, those become rows at once that weigh the first part of the
+        heaviest one under the weights to begin with; later those that the program's solution lets
+        weigh more than 1 by `violation`, at most so many in a round.
     close
         The search ends when its bounds differ by less, in stages.
+    last_rounds
+        Number of rounds of walks before that, without a heavier set.
     patience
         Number of rounds without a new set after which it ends.
     """
 
-    walks: int = 5
+    walks: int = 3
     walk_steps: int = 1200
     most_found: int = 30
     from_known: float = 0.85
     best_part: float = 0.6
     heavy_part: float = 0.97
+    first_part: float = 0.95
+    violation: float = 1e-6
+    most_rows: int = 60
     close: float = 0.01
+    last_rounds: int = 10
     patience: int = 8
 
 
@@ -74,61 +85,102 @@ class Weights:
         self._consumers = frozen(np.diff(dag.consumer_start))
         self._in_start, edges = in_edges(self.tensors)
         self._producers = frozen(dag.sources[edges])
+        ends = [(u, v) for u in range(nodes) for v in bits_of(self.tensors.ends[u])]
+        self._sets, self._count = np.zeros((64, nodes)), 0
+        self._costs: IntArray = np.zeros(64, dtype=np.int64)
+        # Of the sets, which are rows of the program, and the limit that this is for.
+        self._is_row, self._limit = np.zeros(64, dtype=np.bool_), -1
+        at = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        shape = (nodes, nodes)
+        self._ends = csr_array((np.ones(at.shape[1], dtype=np.int64), (at[0], at[1])), shape=shape)
+        self._end_counts = np.bincount(at[0], minlength=nodes)
 
     def add(self, members: int) -> bool:
         """Add a set to the constraints on weights; return whether it is new."""
-        is_new = members != 0 and members not in self.costs
-        if is_new:
-            self.costs[members] = self.tensors.cost(members)
-        return is_new
+        if not members:
+            return False
+        return self._add_all(as_mask(members, self.tensors.nodes)[None]) > 0
 
     def at(self, limit: int, start: FloatArray, budget: Budget) -> Weighing:
         """Find weights under which every set that costs at most a limit weighs at most 1."""
-        nodes, settings = self.tensors.nodes, self.settings
-        master = Master(nodes, budget.threads)
-        known: list[int] = []
-        seen: set[int] = set()
-        rows = np.zeros((0, nodes))
+        settings = self.settings
+        self._limit_to(limit, start, budget.threads)
         best, looked_at, lower, upper, idle = start, start, 0.0, np.inf, 0
+        solution: FloatArray | None = None
         while True:
-            self._walk(looked_at, limit, rows, known, budget)
-            new = [m for m, cost in self.costs.items() if cost <= limit and m not in seen]
-            for members in new:
-                master.add(tuple((v, 1) for v in bits_of(members)))
-            seen.update(new)
-            known += new
-            rows = np.vstack([rows, *(as_mask(members, nodes) for members in new)])
-            idle = 0 if new else idle + 1
-            best, lower = _scaled(best, rows)
-            other, total = _scaled(looked_at, rows)
+            self._walk(looked_at, budget)
+            added = self._add_rows(looked_at, settings.heavy_part * self._heaviest(looked_at))
+            if solution is not None:
+                added += self._add_rows(solution, 1 + settings.violation)
+            idle = 0 if added else idle + 1
+            best, lower = self._scaled(best)
+            other, total = self._scaled(looked_at)
             if total > lower:
                 best, lower = other, total
-            solved = master.solve(budget.remaining())
+            solved = self._master.solve(budget.remaining())
             if solved is None:
                 break
             solution, upper = solved
-            is_close = upper - lower < settings.close
-            if upper <= self.k or is_close or idle == settings.patience or budget.is_spent():
+            if upper <= self.k or idle == settings.patience or budget.is_spent():
+                break
+            if upper - lower < settings.close and not self._finds_heavier(best, budget):
                 break
             looked_at = settings.best_part * best + (1 - settings.best_part) * solution
         return Weighing(best, lower, upper)
 
-    def _walk(
-        self, weights: FloatArray, limit: int, rows: FloatArray, known: list[int], budget: Budget
-    ) -> None:
+    def _limit_to(self, limit: int, start: FloatArray, threads: int) -> None:
+        """Begin the program of a limit, with sets that are heavy at the beginning."""
+        if limit == self._limit:
+            return
+        self._limit, self._master = limit, Master(self.tensors.nodes, threads)
+        self._is_row[:] = False
+        self._add_rows(start, self.settings.first_part * self._heaviest(start))
+
+    def _add_rows(self, weights: FloatArray, least: float) -> int:
+        """Add to the program the heaviest sets that are not in it, and their number."""
+        weighed = self._weighed(weights)
+        weighed[self._is_row[: self._count]] = -1.0
+        rows = np.flatnonzero(weighed > least)
+        if len(rows) > self.settings.most_rows:
+            rows = rows[np.argsort(-weighed[rows], kind="stable")[: self.settings.most_rows]]
+        for row in rows.tolist():
+            nodes = np.flatnonzero(self._sets[row]).tolist()
+            self._master.add(tuple((v, 1) for v in nodes))
+        self._is_row[rows] = True
+        return len(rows)
+
+    def _weighed(self, weights: FloatArray) -> FloatArray:
+        """Return what each known set weighs, 0 for those that cost more than the limit."""
+        weighed: FloatArray = self._sets[: self._count] @ weights
+        weighed[self._costs[: self._count] > self._limit] = 0.0
+        return weighed
+
+    def _heaviest(self, weights: FloatArray) -> float:
+        return float(self._weighed(weights).max(initial=0.0))
+
+    def _scaled(self, weights: FloatArray) -> tuple[FloatArray, float]:
+        """Scale weights so that no node or known set weighs more than 1; return their sum, too."""
+        heaviest = max(float(weights.max()), self._heaviest(weights), 1e-9)
+        return weights / heaviest, float(weights.sum()) / heaviest
+
+    def _walk(self, weights: FloatArray, budget: Budget) -> None:
         """Add heavy sets, by walks from the heaviest ones known and from single nodes."""
         settings, nodes = self.settings, self.tensors.nodes
-        order = np.argsort(-(rows @ weights), kind="stable")[: 3 * settings.walks]
+        weighed = self._weighed(weights)
+        heaviest = float(weighed.max(initial=0.0))
+        order = np.argsort(-weighed, kind="stable")[: 3 * settings.walks]
+        order = order[weighed[order] > 0]
         found: BoolMatrix = np.zeros((settings.most_found, nodes), dtype=np.bool_)
         for _ in range(settings.walks):
             if budget.is_spent():
                 break
             if len(order) and self._random.random() < settings.from_known:
-                members = known[order[min(len(order) - 1, int(self._random.exponential(3.0)))]]
+                row = order[min(len(order) - 1, int(self._random.exponential(3.0)))]
+                begun = self._sets[row] > 0
             else:
-                members = 1 << int(self._random.integers(nodes))
+                begun = as_mask(1 << int(self._random.integers(nodes)), nodes)
             count = walk(
-                as_mask(members, nodes),
+                begun,
                 self._before,
                 self._after,
                 self.tensors.graph.work,
@@ -136,16 +188,46 @@ class Weights:
                 self._consumers,
                 self._in_start,
                 self._producers,
-                weights / max(float((rows @ weights).max(initial=0.0)), 1e-9),
-                limit,
+                weights / max(heaviest, 1e-9),
+                self._limit,
                 settings.walk_steps,
                 int(self._random.integers(2**31)),
                 found,
             )
-            for row in found[:count]:
-                # Lighter sets are met on the way to heavy ones, and tell nothing.
-                if not len(rows) or row @ weights > settings.heavy_part * (rows @ weights).max():
-                    self.add(members_where(row))
+            # Lighter sets are met on the way to heavy ones, and tell nothing.
+            heavy = found[:count][found[:count] @ weights > settings.heavy_part * heaviest]
+            if len(heavy):
+                heaviest = max(heaviest, float((heavy @ weights).max()))
+                self._add_all(heavy)
+
+    def _finds_heavier(self, weights: FloatArray, budget: Budget) -> bool:
+        """Whether one of several more rounds of walks finds a set heavier than all known."""
+        heaviest = self._heaviest(weights)
+        for _ in range(self.settings.last_rounds):
+            self._walk(weights, budget)
+            if self._heaviest(weights) > heaviest * (1 + self.settings.violation):
+                return True
+        return False
+
+    def _add_all(self, masks: BoolMatrix) -> int:
+        """Add sets given as rows; return how many are new."""
+        graph, before = self.tensors.graph, self._count
+        inside = self._ends @ masks.T.astype(np.int64)
+        is_moved = (inside > 0) & (inside < self._end_counts[:, None])
+        overflow = np.maximum(masks @ graph.param_load - graph.cache, 0)
+        costs = masks @ graph.work + graph.transfer @ is_moved + overflow
+        for mask, cost in zip(masks, costs.tolist(), strict=True):
+            members = members_where(mask)
+            if members in self.costs:
+                continue
+            self.costs[members] = cost
+            if self._count == len(self._sets):
+                self._sets = np.vstack([self._sets, np.zeros_like(self._sets)])
+                self._costs = np.concatenate([self._costs, np.zeros_like(self._costs)])
+                self._is_row = np.concatenate([self._is_row, np.zeros_like(self._is_row)])
+            self._sets[self._count], self._costs[self._count] = mask, cost
+            self._count += 1
+        return self._count - before
 
 
 def in_edges(tensors: Tensors) -> tuple[IntArray, IntArray]:
@@ -160,9 +242,3 @@ def as_mask(members: int, nodes: int) -> npt.NDArray[np.bool_]:
     result = np.zeros(nodes, dtype=np.bool_)
     result[list(bits_of(members))] = True
     return result
-
-
-def _scaled(weights: FloatArray, rows: FloatArray) -> tuple[FloatArray, float]:
-    """Scale weights so that no node or known set weighs more than 1; return their sum, too."""
-    heaviest = max(float(weights.max()), float((rows @ weights).max(initial=0.0)), 1e-9)
-    return weights / heaviest, float(weights.sum()) / heaviest

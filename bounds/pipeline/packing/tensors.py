@@ -22,7 +22,7 @@ def bits_of(members: int) -> Iterator[int]:
 
 def members_where(mask: npt.NDArray[np.bool_]) -> int:
     """Return the bit set of the nodes for which a mask is true."""
-    return sum(1 << int(v) for v in np.flatnonzero(mask))
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
 
 
 @dataclass(frozen=True, eq=False)
