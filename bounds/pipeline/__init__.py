@@ -59,6 +59,7 @@ CUT_TREE = Method(
     kind="bound",
     summary="Node weights of which no cheap convex set has the mean, by a tree of minimum cuts.",
     run=Deferred("boundmark.bounds.pipeline.cut_tree.method:run"),
+    version=2,
 )
 
 MIP_TREE = Method(
@@ -135,7 +136,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=19,
+    version=20,
 )
 
 BOTTLENECK = Method(

@@ -48,10 +48,12 @@ class CertifySettings:
     widest_long_graph
         A graph is long if it has at most so many nodes for each node of a longest path: models
         have 1 to 3, random graphs 5 and more.
-    far_cost, large_stage
+    far_cost
         If a quick partition costs this multiple of the bound of `share`, transfers outweigh work.
-        Then `cut-tree` begins on wide graphs with so many nodes for each stage, unless there are
-        few stages: it proves most there, and less than `packing` elsewhere.
+    most_edges, most_edges_far
+        `cut-tree` begins on wide graphs with more edges for each stage than the former, or than the
+        latter where transfers outweigh work, unless there are few stages. It proves most there, and
+        `packing` elsewhere.
     few_stages
         Number of stages up to which `mip-tree` begins on wide graphs; with more, `packing` does.
     packing
@@ -68,7 +70,8 @@ class CertifySettings:
     separated: float = 1.05
     widest_long_graph: int = 4
     far_cost: float = 1.3
-    large_stage: int = 10
+    most_edges: float = 90.0
+    most_edges_far: float = 20.0
     few_stages: int = 3
     packing: PackingSettings = field(
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
@@ -121,11 +124,8 @@ def run(
         floor = int(best.certified)
         part = budget.part(settings.start_fraction)
         best.solution(quick_partition(instance, seed, part, floor))
-    is_far = (
-        best.objective >= settings.far_cost * best.certified
-        and instance.nodes >= settings.large_stage * instance.k
-    )
-    names = _names(instance.k, is_long, is_separated, is_far, settings)
+    is_far = best.objective >= settings.far_cost * best.certified
+    names = _names(instance, is_long, is_separated, is_far, settings)
     methods = {name: _run(name, instance, seed, tables, settings) for name in names}
     run_by_turns(
         methods, instance, budget, best, settings.long_graph if is_long else settings.portfolio
@@ -133,15 +133,20 @@ def run(
 
 
 def _names(
-    k: int, is_long: bool, is_separated: bool, is_far: bool, settings: CertifySettings
+    instance: PipelineInstance,
+    is_long: bool,
+    is_separated: bool,
+    is_far: bool,
+    settings: CertifySettings,
 ) -> tuple[str, ...]:
     """Return the methods that may suit a graph, those expected to prove most first."""
     if is_long:
         first = ("pivot-tree", "reach") if is_separated else ("reach",)
         return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
-    far = ("cut-tree",) if is_far else ()
-    has_few = k <= settings.few_stages
-    most = ("mip-tree", "packing", *far) if has_few else (*far, "packing", "mip-tree")
+    most_edges = settings.most_edges_far if is_far else settings.most_edges
+    large = ("cut-tree",) if instance.graph.dag.edges > most_edges * instance.k else ()
+    has_few = instance.k <= settings.few_stages
+    most = ("mip-tree", "packing", *large) if has_few else (*large, "packing", "mip-tree")
     return (*most, "bottleneck-tree", "bottleneck-guess-tree", "reach")
 
 

@@ -482,7 +482,7 @@ def proceed(rule: Rule, search: Search, branches: int) -> int:
         if state == REFUTED:
             counts[DEPTH], counts[IS_NEW] = d - 1, 0
             continue
-        # Branch on the node whose two sides raise the bound most, of a few with dear tensors.
+        # Branch on the node whose two sides raise the bound most, of a few with large tensors.
         best[:] = -1
         scores[:] = -1.0
         for v in range(n):

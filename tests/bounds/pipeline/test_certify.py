@@ -8,14 +8,22 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import certify
+from boundmark.bounds.pipeline.certify import CertifySettings
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.problems import method
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
 
+SETTINGS = CertifySettings()
+
+
 def certified(
-    sample: PipelineInstance, seconds: float, ideals: int, known_cost: int = 0
+    sample: PipelineInstance,
+    seconds: float,
+    ideals: int,
+    known_cost: int = 0,
+    settings: CertifySettings = SETTINGS,
 ) -> Recorder:
     """Run the method; every report must be better than the last, and accepted."""
     reports = Recorder()
@@ -26,6 +34,7 @@ def certified(
         reports,
         ideals=ideals,
         known_cost=known_cost,
+        settings=settings,
     )
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
@@ -82,19 +91,24 @@ def test_what_suits_the_graph_has_the_first_turn(
     assert ("share/1" in kinds) == (name != "reach")
 
 
-def test_cut_tree_begins_only_where_costs_are_far_from_the_bound(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("k", "part_of_edges", "first"),
+    [(4, 1.2, "packing"), (4, 1.5, "cut-tree"), (8, 1.5, "packing")],
+)
+def test_cut_tree_begins_where_stages_have_many_edges_and_costs_are_far_from_the_bound(
+    monkeypatch: pytest.MonkeyPatch, k: int, part_of_edges: float, first: str
 ) -> None:
-    """A known cost of 1.3 times the bound of `share` or more says that transfers outweigh work."""
-    sample = layers(10, 4, 4)
+    """A known cost of 1.3 times the bound of `share` or more says that transfers outweigh work.
+
+    There are 60 edges: 15 or 7 for each stage.
+    """
+    sample = layers(10, 4, k)
     share = share_table(sample.graph).certificate(sample, "test").bound
-    first: list[str] = []
-    monkeypatch.setattr(
-        certify, "run_by_turns", lambda methods, *others: first.append(next(iter(methods)))
-    )
-    for known_cost in (int(1.2 * share), int(1.5 * share)):
-        certified(sample, 5, ideals=1, known_cost=known_cost)
-    assert first == ["packing", "cut-tree"]
+    names: list[str] = []
+    monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
+    known_cost = int(part_of_edges * share)
+    certified(sample, 5, 1, known_cost, CertifySettings(most_edges_far=10.0))
+    assert names[0] == first
 
 
 def test_cut_tree_does_not_begin_with_few_stages(monkeypatch: pytest.MonkeyPatch) -> None:
