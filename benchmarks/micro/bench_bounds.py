@@ -4,9 +4,14 @@ import numpy as np
 
 from boundmark.benchmarks.model import named_instance
 from boundmark.bounds.pipeline import separation
+from boundmark.bounds.pipeline.cut_tree import search
+from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings, start_search
+from boundmark.bounds.pipeline.cut_tree.weights import Weights
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
+from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
+from boundmark.datasets.pipeline.regal_style import load
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag
@@ -114,3 +119,31 @@ class PivotTree:
     def track_bound_over_mean_work(self) -> float:
         """Return how many times the mean work is proven."""
         return self._bound() * self.instance.k / float(self.instance.graph.work.sum())
+
+
+class CutTree:
+    """A tree of minimum cuts at 3,100 ticks, by weights for 3,500; a partition costs 3,684."""
+
+    timeout = 300
+
+    def setup(self) -> None:
+        graph, k = load("stochastic-block-101-plain"), 4
+        self.tensors, settings = Tensors.of(graph), CutTreeSettings()
+        equal = graph.work / graph.work.sum() * k
+        search_for = Weights(self.tensors, k, 1, settings.weights)
+        found = search_for.at(3500, equal, Budget(600)).weights
+        whole = np.floor(found / found.sum() * settings.whole).astype(np.int64)
+        self.start = lambda: start_search(self.tensors, k, frozen(whole), 3100, settings)
+
+    def _branches(self) -> int:
+        rule, state = self.start()
+        if search.proceed(rule, state, 10**6) != search.REFUTED:
+            raise AssertionError("the threshold is not refuted")
+        return int(state.counts[search.BRANCHES])
+
+    def time_tree(self) -> None:
+        self._branches()
+
+    def track_branches(self) -> int:
+        """Return the size of the tree, which depends on weights, prices and branchings."""
+        return self._branches()

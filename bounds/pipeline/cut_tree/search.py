@@ -239,16 +239,16 @@ def _augmented(
                     added[start] += sign * amount
                     added[x] -= sign * amount
                     bound += amount
-                    j = depth
-                    while j > none:
-                        j -= _ONE
-                        a = path[j] if sign > 0 else reverse[path[j]]
+                    at = depth
+                    while at > none:
+                        at -= _ONE
+                        a = path[at] if sign > 0 else reverse[path[at]]
                         residual[a] -= amount
                         residual[reverse[a]] += amount
                         # Go on from before the first arc without room.
                         if residual[a] == 0:
-                            depth = j
-                            x = head[reverse[path[j]]]
+                            depth = at
+                            x = head[reverse[path[at]]]
                     continue
                 a, end, next_level = current[x], arc_start[x + _ONE], level[x] + 1
                 while a < end and (

@@ -14,7 +14,6 @@ from boundmark.problems import method
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
-
 SETTINGS = CertifySettings()
 
 
