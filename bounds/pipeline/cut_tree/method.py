@@ -65,9 +65,9 @@ class CutTreeSettings:
     worth
         If no threshold is left that is higher than the last one refuted by more than this part of
         it, those that stood are tried again with better weights.
-    further, better_fraction
+    further, better_fraction, most_retries
         Such weights are for this multiple of the last threshold refuted, and take this part of the
-        remaining time, at most.
+        remaining time, at most; the method ends after so many in a row that help to refute nothing.
     patience
         Number of sets found at one threshold after which lower ones are tried.
     whole
@@ -107,6 +107,7 @@ class CutTreeSettings:
     worth: float = 0.003
     further: float = 1.03
     better_fraction: float = 0.2
+    most_retries: int = 2
     patience: int = 1
     whole: int = 2**14
     price_units: int = 2**10
@@ -168,6 +169,8 @@ class _Rise:
         A threshold that stands, or that weights or a tree in the time given do not refute.
     last
         About the largest threshold that weights can refute; the present weights are for this one.
+    retries, refuted_before
+        How often better weights were computed since more than the latter was refuted.
     """
 
     instance: PipelineInstance
@@ -178,6 +181,8 @@ class _Rise:
     known: int
     above: int = 0
     last: int = 0
+    retries: int = 0
+    refuted_before: int = 0
 
     def __post_init__(self) -> None:
         graph, k = self.instance.graph, self.instance.k
@@ -204,6 +209,10 @@ class _Rise:
             return False
         if self.above < known and self.above - self.refuted <= self.settings.worth * self.refuted:
             # What stood with other weights may not stand with better ones.
+            self.retries = 0 if self.refuted > self.refuted_before else self.retries + 1
+            if self.retries > self.settings.most_retries:
+                return False
+            self.refuted_before = self.refuted
             self.above = known
             self.last = min(known - 1, int(self.refuted * self.settings.further))
             budget = self.budget.part(self.settings.better_fraction)

@@ -98,12 +98,16 @@ def test_nothing_to_do() -> None:
     assert run(instance([0, 0], [(0, 1)], 2, transfer=[0, 0]))[-1].bound == 0
 
 
+@pytest.mark.parametrize(("nodes", "k"), [(12, 3), (20, 4)])
 def test_ends_by_itself(
-    monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
+    monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph], nodes: int, k: int
 ) -> None:
-    """No time passes, and each tree finds a new set, proves a threshold or gives one up."""
+    """No time passes, and each tree finds a new set, proves a threshold or gives one up.
+
+    What stood is tried again with better weights a few times only.
+    """
     monkeypatch.setattr(methods, "time", SimpleNamespace(monotonic=lambda: 0.0))
-    sample = PipelineInstance(random_graph(12, seed=1), 3)
+    sample = PipelineInstance(random_graph(nodes, seed=1), k)
     reports = run(sample)
     assert reports[-1].kind == "cut-tree/1"
 
