@@ -66,8 +66,9 @@ class CutTreeSettings:
         If no threshold is left that is higher than the last one refuted by more than this part of
         it, those that stood are tried again with better weights.
     further, better_fraction, most_retries
-        Such weights are for this multiple of the last threshold refuted, and take this part of the
-        remaining time, at most; the method ends after so many in a row that help to refute nothing.
+        Such weights are for a threshold higher by this part than the last one refuted, and take the
+        second part of the remaining time, at most. If they help to refute nothing, `further` is
+        halved, and after so many times in a row, the method ends.
     patience
         Number of sets found at one threshold after which lower ones are tried.
     whole
@@ -105,11 +106,11 @@ class CutTreeSettings:
     growth: float = 3.0
     shortest: float = 0.3
     worth: float = 0.003
-    further: float = 1.03
+    further: float = 0.03
     better_fraction: float = 0.2
-    most_retries: int = 2
+    most_retries: int = 3
     patience: int = 1
-    whole: int = 2**14
+    whole: int = 2**17
     price_units: int = 2**10
     candidates: int = 8
     rounds: int = 2
@@ -214,7 +215,8 @@ class _Rise:
                 return False
             self.refuted_before = self.refuted
             self.above = known
-            self.last = min(known - 1, int(self.refuted * self.settings.further))
+            further = 1 + self.settings.further / 2**self.retries
+            self.last = min(known - 1, int(self.refuted * further) + 1)
             budget = self.budget.part(self.settings.better_fraction)
             self.current = self.weights.at(self.last + self.allowed, self.current, budget).weights
         return self.above - self.refuted > 1
