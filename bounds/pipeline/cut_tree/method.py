@@ -70,7 +70,16 @@ class CutTreeSettings:
         second part of the remaining time, at most. If they help to refute nothing, `further` is
         halved, and after so many times in a row, the method ends.
     patience
-        Number of sets found at one threshold after which lower ones are tried.
+        Part of the remaining time for trees that find sets at one threshold; then lower ones are
+        tried.
+    quick
+        Seconds of a tree up to which it is the tree that tells whether weights are good enough,
+        instead of long walks.
+    most_found
+        Sets that a tree may find before weights are computed again, in the time of one tree.
+    nearer
+        Part of the way to the threshold of a tree by which weights are for a lower one after it has
+        found a set.
     whole
         Sum of the integer weights, about.
     price_units
@@ -109,7 +118,10 @@ class CutTreeSettings:
     further: float = 0.03
     better_fraction: float = 0.2
     most_retries: int = 3
-    patience: int = 1
+    patience: float = 0.05
+    quick: float = 1.0
+    most_found: int = 10
+    nearer: float = 0.25
     whole: int = 2**17
     price_units: int = 2**10
     candidates: int = 8
@@ -246,20 +258,19 @@ class _Rise:
 
     def prove_all(self) -> None:
         """Refute rising thresholds, as far apart as the time for trees allows."""
-        threshold, found = int(self.settings.first_part * self.last), 0
+        threshold, patience = int(self.settings.first_part * self.last), 0.0
         while threshold and self.is_open():
             threshold = min(max(threshold, self.refuted + 1), self.above - 1)
             before = self.budget.spent()
             ended, part, is_new = self.prove(threshold)
             self.pace.note(threshold, self.budget.spent() - before, ended == search.REFUTED, part)
             if is_new and self.weigh_again(threshold):
-                found += 1
-                if found > self.settings.patience:
-                    threshold = (self.refuted + threshold) // 2
+                patience = patience or before + self.settings.patience * self.budget.remaining()
+                if self.budget.spent() > patience:
+                    threshold, patience = (self.refuted + threshold) // 2, 0.0
                 continue
-            if ended == search.REFUTED:
-                found = 0
-            else:
+            patience = 0.0
+            if ended != search.REFUTED:
                 self.above = threshold
             threshold = self.next_threshold()
 
@@ -267,8 +278,15 @@ class _Rise:
         """Find weights again, with a new set as constraint; return whether a proof is likely."""
         part = self.settings.weighing_again_fraction * self.budget.wall_seconds
         budget = self.budget.part(min(1.0, part / max(self.budget.remaining(), 1e-9)))
-        self.last, k = max(self.last, threshold), self.instance.k
-        weighing = self.weights.at(self.last + self.allowed, self.current, budget)
+        nearer = self.settings.nearer
+        self.last = max(threshold, int((1 - nearer) * self.last + nearer * threshold))
+        k = self.instance.k
+        weighing = self.weights.at(
+            self.last + self.allowed,
+            self.current,
+            budget,
+            is_quick=self.pace.seconds < self.settings.quick,
+        )
         self.current = weighing.weights
         if weighing.lower > k * (1 + self.settings.margin_again):
             return True
@@ -313,8 +331,7 @@ class _Rise:
         written, steps = state.counts[search.WRITTEN], state.counts[search.STEPS]
         part = float(max(written / settings.most_numbers, steps / settings.most_steps))
         if ended == search.FOUND:
-            sides = state.sides[state.counts[search.DEPTH]]
-            return ended, part, self.weights.add(members_where(sides == search.INSIDE))
+            return ended, part, self.add_found(rule, state)
         if ended == search.REFUTED:
             payload = {
                 "threshold": threshold,
@@ -325,6 +342,24 @@ class _Rise:
             }
             self.best.bound(Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER))
         return ended, part, False
+
+    def add_found(self, rule: Rule, state: Search) -> bool:
+        """Add the set that a tree found, and those found next; return whether one is new."""
+        until, is_new = self.budget.spent() + self.pace.seconds, False
+        branches = max(1, self.settings.turn // self.tensors.nodes)
+        ended = search.FOUND
+        for _ in range(self.settings.most_found):
+            sides = state.sides[state.counts[search.DEPTH]]
+            is_new |= self.weights.add(members_where(sides == search.INSIDE))
+            # The proof has a gap from here on.
+            state.counts[search.DEPTH] -= 1
+            state.counts[search.IS_NEW] = 0
+            ended = search.RUNNING
+            while ended == search.RUNNING and self.budget.spent() < until:
+                ended = search.proceed(rule, state, branches)
+            if ended != search.FOUND:
+                break
+        return is_new
 
 
 @dataclass(eq=False)

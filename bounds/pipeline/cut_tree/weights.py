@@ -101,8 +101,16 @@ class Weights:
             return False
         return self._add_all(as_mask(members, self.tensors.nodes)[None]) > 0
 
-    def at(self, limit: int, start: FloatArray, budget: Budget) -> Weighing:
-        """Find weights under which every set that costs at most a limit weighs at most 1."""
+    def at(
+        self, limit: int, start: FloatArray, budget: Budget, *, is_quick: bool = False
+    ) -> Weighing:
+        """Find weights under which every set that costs at most a limit weighs at most 1.
+
+        Parameters
+        ----------
+        is_quick
+            Whether to end without the last rounds of walks.
+        """
         settings = self.settings
         self._limit_to(limit, start, budget.threads)
         best, looked_at, lower, upper, idle = start, start, 0.0, np.inf, 0
@@ -123,7 +131,9 @@ class Weights:
             solution, upper = solved
             if upper <= self.k or idle == settings.patience or budget.is_spent():
                 break
-            if upper - lower < settings.close and not self._finds_heavier(best, budget):
+            if upper - lower < settings.close and (
+                is_quick or not self._finds_heavier(best, budget)
+            ):
                 break
             looked_at = settings.best_part * best + (1 - settings.best_part) * solution
         return Weighing(best, lower, upper)
