@@ -71,7 +71,7 @@ class CertifySettings:
     widest_long_graph: int = 4
     far_cost: float = 1.3
     most_edges: float = 90.0
-    most_edges_far: float = 20.0
+    most_edges_far: float = 12.0
     few_stages: int = 3
     packing: PackingSettings = field(
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)

@@ -78,8 +78,8 @@ class CutTreeSettings:
     most_found
         Sets that a tree may find before weights are computed again, in the time of one tree.
     nearer
-        Part of the way to the threshold of a tree by which weights are for a lower one after it has
-        found a set.
+        Part of the way to the threshold of a quick tree by which weights are for a lower one after
+        it has found a set.
     whole
         Sum of the integer weights, about.
     price_units
@@ -101,7 +101,7 @@ class CutTreeSettings:
     """
 
     start_fraction: float = 0.02
-    weighing_fraction: float = 0.25
+    weighing_fraction: float = 0.35
     weighing_again_fraction: float = 0.03
     thresholds: int = 8
     first_weighed: float = 0.97
@@ -242,7 +242,7 @@ class _Rise:
         for _ in range(settings.thresholds):
             if budget.is_spent() or above - refuted <= max(1.0, settings.precision * above):
                 break
-            weighing = self.weights.at(threshold + self.allowed, self.current, budget.part(0.5))
+            weighing = self.weights.at(threshold + self.allowed, self.current, budget.part(0.3))
             self.current = weighing.weights
             if weighing.lower > k * (1 + settings.margin):
                 refuted = self.last = threshold
@@ -253,7 +253,7 @@ class _Rise:
                 lower = max(refuted + 1, int(threshold * settings.next_weighed))
                 threshold = (refuted + above) // 2 if self.last else lower
         if self.last:
-            self.current = kept
+            self.current = self.weights.at(self.last + self.allowed, kept, budget).weights
         self.last = self.last or threshold
 
     def prove_all(self) -> None:
@@ -278,14 +278,15 @@ class _Rise:
         """Find weights again, with a new set as constraint; return whether a proof is likely."""
         part = self.settings.weighing_again_fraction * self.budget.wall_seconds
         budget = self.budget.part(min(1.0, part / max(self.budget.remaining(), 1e-9)))
-        nearer = self.settings.nearer
+        is_quick = self.pace.seconds < self.settings.quick
+        nearer = self.settings.nearer if is_quick else 0.0
         self.last = max(threshold, int((1 - nearer) * self.last + nearer * threshold))
         k = self.instance.k
         weighing = self.weights.at(
             self.last + self.allowed,
             self.current,
             budget,
-            is_quick=self.pace.seconds < self.settings.quick,
+            is_quick=is_quick,
         )
         self.current = weighing.weights
         if weighing.lower > k * (1 + self.settings.margin_again):
