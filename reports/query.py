@@ -219,6 +219,10 @@ def _check_query(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
     if len(sql) > LONGEST_QUERY:
         raise StoreError(f"the query has {len(sql)} characters; expected at most {LONGEST_QUERY}.")
     statements = connection.extract_statements(sql)
+    if not statements:
+        raise StoreError(
+            "the query is empty; expected one such as SELECT * FROM results, or SHOW TABLES."
+        )
     for statement in statements:
         if statement.type != duckdb.StatementType.SELECT:
             raise StoreError(
@@ -228,8 +232,6 @@ def _check_query(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
             )
     if len(statements) > 1:
         raise StoreError(f"the query has {len(statements)} statements; expected one.")
-    if not statements:
-        return
     found = connection.execute("select json_serialize_sql(?)", [sql]).fetchone()
     assert found is not None
     try:

@@ -85,7 +85,10 @@ class SolvingRequest:
         return self.parameters, self.problem, self.device, self.dims
 
     def several(self) -> "list[Mapping[str, str]]":
-        """Return the parameters for each instance: one, or more where several values are given."""
+        """Return the parameters for each instance: one, or more where several values are given.
+
+        A value that is given twice counts once.
+        """
         from boundmark.problems.catalog import problems
 
         separators = {
@@ -94,7 +97,10 @@ class SolvingRequest:
             if self.problem in (None, name)
             for parameter in problem.options
         }
-        values = [text.split(separators.get(name, ",")) for name, text in self.parameters.items()]
+        values = [
+            list(dict.fromkeys(text.split(separators.get(name, ","))))
+            for name, text in self.parameters.items()
+        ]
         return [
             dict(zip(self.parameters, chosen, strict=True)) for chosen in itertools.product(*values)
         ]

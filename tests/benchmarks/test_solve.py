@@ -321,6 +321,15 @@ def test_immediate_methods_alone_answer(tmp_path: Path) -> None:
     assert answer.failures == ()
 
 
+def test_a_value_given_twice_counts_once(boundmark: Boundmark) -> None:
+    """Twice the same number of stages is one question, and has one answer."""
+    once, twice = (
+        json.loads(boundmark("solve", "onnx-light/alexnet", "-k", k, "--json").stdout)
+        for k in ("2", "2,2")
+    )
+    assert twice["objective"] == once["objective"]
+
+
 @pytest.mark.slow
 def test_immediate_methods_that_take_long_leave_no_false_rows(
     boundmark: Boundmark, tmp_path: Path
