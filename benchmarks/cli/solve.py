@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,7 @@ def solve(
             raise click.UsageError("--as prints one solution; expected one value per parameter.")
         _solve_several(model, given, request)
         return
+    request = replace(request, parameters=request.several()[0])
     clock = WallClock.of_command(settings.time_limit_seconds)
     own = None
     if given is not None:
