@@ -6,6 +6,7 @@ method that takes too long is ended between two steps of Python; its memory is n
 peak that is reported is the whole process's.
 """
 
+import gc
 import resource
 import signal
 import threading
@@ -140,14 +141,20 @@ def _run(
 def _limit(seconds: float) -> Iterator[None]:
     """Raise `_LimitReachedError` in the block after some seconds; only in the main thread.
 
-    Python drops what is raised within a finalizer or a callback of the garbage collector, so it is
-    raised again every second while the block goes on.
+    Python drops what is raised within a callback of the garbage collector, so such a callback first
+    ends. What is dropped elsewhere, as in a finalizer, is raised again every second.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
+        callbacks = [getattr(callback, "__code__", None) for callback in gc.callbacks]
+        while frame is not None:
+            if frame.f_code in callbacks:
+                signal.setitimer(signal.ITIMER_REAL, 0.01, 1.0)
+                return
+            frame = frame.f_back
         raise _LimitReachedError
 
     handler = signal.signal(signal.SIGALRM, ring)

@@ -1,5 +1,6 @@
 """Tasks in the calling process: judged by the checker like all others, whatever a method does."""
 
+import gc
 import signal
 import time
 from collections.abc import Callable
@@ -156,6 +157,28 @@ def test_a_method_is_ended_though_a_finalizer_drops_the_error(make_task: MakeTas
     assert outcome.status == "timeout"
     assert outcome.bound_certified == 6
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_method_is_ended_after_a_callback_of_the_garbage_collector(make_task: MakeTask) -> None:
+    """Within it, Python would drop the error and print it."""
+
+    def wait(phase: str, info: dict[str, int]) -> None:
+        time.sleep(0.3)
+
+    def never(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+        progress.bound(largest_work(instance))
+        gc.callbacks.append(wait)
+        try:
+            gc.collect()
+            time.sleep(60.0)
+        finally:
+            gc.callbacks.remove(wait)
+
+    about = Method("act", "pipeline", "bound", "Never ends.", never)
+    task = replace(make_task("act"), time_limit_seconds=0.1)
+    outcome = run_here(task, about, chain(6, 2), grace_seconds=0.1)
+    assert outcome.status == "timeout"
+    assert outcome.bound_certified == 6
 
 
 def test_a_timer_of_the_caller_goes_on(run: Callable[[Act], Outcome]) -> None:
