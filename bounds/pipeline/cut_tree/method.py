@@ -158,7 +158,7 @@ def run(
             f"the graph has {instance.nodes:,} nodes; expected at most {LARGEST_CUT_GRAPH:,}."
         )
     best = Best.before(instance, progress)
-    best.bound(tables(instance.graph, budget).certificate(instance, PRODUCER))
+    tables(instance.graph, budget).report(instance, PRODUCER, best)
     part = budget.part(settings.start_fraction)
     start = quick_partition(instance, seed, part, int(best.certified))
     above = int(min(best.objective, instance.objective(start)))

@@ -220,10 +220,8 @@ def report_rising_bounds(
             f"{LARGEST_PACKING_GRAPH:,} and {MOST_PACKING_EDGES:,}."
         )
     table = tables(instance.graph, budget)
-    first = table.certificate(instance, PRODUCER)
     best = Best.before(instance, progress)
-    best.bound(first)
-    refuted = max(first.bound, known.bound) - 1
+    refuted = max(table.report(instance, PRODUCER, best), known.bound) - 1
     graph = instance.graph
     overflow = max(0, int(graph.param_load.sum()) - graph.cache)
     above = int(graph.work.sum()) + overflow if known.below is None else known.below

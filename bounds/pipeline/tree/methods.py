@@ -173,10 +173,9 @@ def report_rising_bounds(
             f"the instance has {largest} nodes or stages; expected at most {LARGEST_GRAPH}."
         )
     table = tables(instance.graph, budget)
-    first = table.certificate(instance, producer)
     best = Best.before(instance, progress)
-    best.bound(first)
-    for formulation in formulate(table, first.bound):
+    first = table.report(instance, producer, best)
+    for formulation in formulate(table, first):
         _rise(Tree(instance, table, formulation, budget), best, producer, settings)
 
 

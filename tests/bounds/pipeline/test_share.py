@@ -1,13 +1,19 @@
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from brute_force import instance, stage_cost
 from hypothesis import given
 from hypothesis import strategies as st
+from recording import Recorder
 
 from boundmark.bounds import checker
+from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, GrowingTable, ShareTable, share_table
+from boundmark.bounds.pipeline.tree.methods import run_mip_tree
+from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -33,6 +39,37 @@ def test_bound_is_never_below_the_simpler_ones(graph: PipelineGraph, table: Shar
         assert bound >= math.ceil(work / k)
         assert bound >= math.ceil((work + load) / k) - graph.cache
         assert bound >= table.node_bound
+
+
+@pytest.mark.parametrize(("more", "reported"), [(-1, True), (0, False), (1, False)])
+def test_only_what_is_better_is_proven(
+    monkeypatch: pytest.MonkeyPatch,
+    graph: PipelineGraph,
+    table: ShareTable,
+    more: int,
+    reported: bool,
+) -> None:
+    """A proof takes a minimum cut per node, and is not made in vain."""
+    sample, bound = PipelineInstance(graph, 4), table.bound(4)
+    proofs: list[int] = []
+    proof = ShareTable.certificate
+
+    def certificate(self: ShareTable, instance: PipelineInstance, producer: str) -> Certificate:
+        proofs.append(instance.k)
+        return proof(self, instance, producer)
+
+    monkeypatch.setattr(ShareTable, "certificate", certificate)
+    recorder = Recorder()
+    best = Best(sample, recorder, certified=bound + more)
+    assert table.report(sample, "share", best) == bound
+    assert [report.bound for report in recorder.bounds] == [bound] * reported
+    assert len(proofs) == reported
+    for method in (
+        partial(packing.run, budget=Budget(0)),
+        partial(run_mip_tree, budget=Budget(0)),
+    ):
+        method(instance=sample, seed=1, progress=best, tables=lambda graph, budget: table)
+    assert len(proofs) == reported
 
 
 def test_bound_falls_as_stages_are_added(table: ShareTable) -> None:
