@@ -7,7 +7,7 @@ vertex n + u ("out", reached from u with capacity a transfer[u], leading to all 
 vertex 2 n + u ("back", reached from all consumers, leading to u with capacity a transfer[u]); each
 operator drains up to b work[y] into the sink; v itself is the source.
 
-The flow is found as by Dinic (1970), with one change. A phase's levels do not end with the nearest
+The flow is found as by [DINIC70], with one change. A phase's levels do not end with the nearest
 vertex that can still drain: they go on until those found can drain all that v may still send, and
 all of them take part. The blocking flow still lengthens the shortest augmenting path, so Dinic's
 bound on the number of phases stays; and a phase explores a ball around v that is just large enough.

@@ -1,8 +1,4 @@
-"""Maximum flows in networks with given arcs, by Dinic's algorithm, compiled.
-
-[Dinic 1970] E. A. Dinic, "Algorithm for solution of a problem of maximum flow in networks with
-power estimation", Soviet Mathematics Doklady 11, 1970.
-"""
+"""Maximum flows in networks with given arcs, by Dinic's algorithm [DINIC70], compiled."""
 
 from dataclasses import dataclass
 

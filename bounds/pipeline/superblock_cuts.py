@@ -10,10 +10,7 @@ is fixed; these are all but those that neither depend on the pivot nor have it d
 `pivot_tree`). Of the latter, the three are vertices of their own: ``not before + not after = 1 +
 inside`` has a multiplier, too, which makes the work outside the stage free but for what it costs
 in any case. Instead of the solver's thousands of rows, a few multipliers are chosen by the cutting
-planes that their cuts are (Kelley 1960).
-
-[Kelley 1960] J. E. Kelley, "The cutting-plane method for solving convex programs", Journal of the
-Society for Industrial and Applied Mathematics 8(4), 1960.
+planes that their cuts are ([KELLEY60]).
 """
 
 import math

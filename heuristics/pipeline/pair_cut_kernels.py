@@ -2,8 +2,8 @@
 
 Of two stages i < j, let U be the nodes of both, and A those that are to be in stage i. With the
 rest of the partition given, ``a f(A) + b f(U - A)`` is submodular in A for any weights a and b, so
-the best A is a minimum cut, found by Dinic's algorithm. A node of A has its producers in U in A,
-too. A node that some stage between i and j reads, or is read by, stays where it is.
+the best A is a minimum cut, found by Dinic's algorithm [DINIC70]. A node of A has its producers in
+U in A, too. A node that some stage between i and j reads, or is read by, stays where it is.
 
 The network has a vertex for each node, on the source's side if it is in stage i, and one for each
 tensor with a producer in U and for each that enters U from outside and has several consumers there

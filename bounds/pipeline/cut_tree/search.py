@@ -167,7 +167,7 @@ def _augmented(
 ) -> int:  # fmt: skip
     """Raise the bound by flow from or to some nodes, until it exceeds the limit.
 
-    In each round, the paths are as short as any that are left (Dinic's algorithm). Numbers of
+    In each round, the paths are as short as any that are left ([DINIC70]). Numbers of
     vertices and arcs are unsigned, for which compiled code need not look whether they are negative.
 
     Parameters

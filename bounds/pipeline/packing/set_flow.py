@@ -5,7 +5,7 @@ work's price and their part of the tensors. The parts are a flow: what tensors t
 they give to others, at most the price of the tensor in all, either from the producer to consumers
 or the opposite. The flow that leaves the least excess, among sets with some nodes inside and some
 outside, is a maximum flow from nodes that weigh more than their work's price, and from those
-inside, to nodes that weigh less, and to those outside (Dinic's algorithm).
+inside, to nodes that weigh less, and to those outside (Dinic's algorithm [DINIC70]).
 """
 
 import numpy as np
