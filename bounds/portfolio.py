@@ -52,6 +52,9 @@ class PortfolioSettings:
     alone_seconds
         The first method runs for so long before another one has a turn: in the first seconds, most
         methods only prepare, and what they would be compared by is still nothing.
+    late_part
+        Nothing begins in this last part of the time, unless nothing else is left: it would prepare
+        only, some methods for seconds without a look at the clock.
     told_part
         A stalled method that has had this part of the time is told the best bound of all. Before,
         its own bounds say more about what it is worth.
@@ -67,6 +70,7 @@ class PortfolioSettings:
     patience: float = 0.5
     hoped_part: float = 0.3
     alone_seconds: float = 0.0
+    late_part: float = 0.1
     told_part: float = 0.05
 
 
@@ -162,6 +166,8 @@ def next_turn(
     if math.isinf(cost):
         cost = 2 * max(record.bound for record in records)
     alive = [i for i, record in enumerate(records) if not record.is_over]
+    if left < settings.late_part * whole.wall_seconds:
+        alive = [i for i in alive if records[i].used] or alive
     if alive[0] == 0 and records[0].used < settings.alone_seconds:
         return 0, max(first, settings.alone_seconds - records[0].used)
 
