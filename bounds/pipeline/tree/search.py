@@ -309,6 +309,9 @@ class Tree:
     ) -> Node | None:
         if not windows.are_possible:
             return Node(superblocks, windows, threshold, np.inf, {}, None)
+        # To set up a program of thousands of nodes takes a second, however little time it has then.
+        if self.budget.is_spent():
+            return None
         relaxation = relax(self.instance.graph, superblocks, amounts, windows)
         price = EXCESS_PRICE * (threshold + 1)
         unit = float(threshold) if threshold >= LARGE_THRESHOLD else 1.0

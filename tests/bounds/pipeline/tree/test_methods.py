@@ -94,6 +94,20 @@ def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGrap
     assert reports.bounds[0].kind == "share/1"
 
 
+def test_without_time_no_program_is_set_up(
+    monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
+) -> None:
+    """That takes a second on thousands of nodes, though the solver would stop at once."""
+
+    def unexpected(*arguments: object) -> None:
+        raise AssertionError("a program is set up")
+
+    monkeypatch.setattr(search, "relax", unexpected)
+    sample = PipelineInstance(random_graph(20, seed=1), 4)
+    table = share_table(sample.graph)
+    methods.run_mip_tree(sample, Budget(0), 1, Recorder(), tables=lambda graph, budget: table)
+
+
 def test_what_the_checker_would_refuse_is_not_tried() -> None:
     """The limits of the checker are the method's."""
     nodes = LARGEST_GRAPH + 1
