@@ -144,9 +144,10 @@ def _names(
         first = ("pivot-tree", "reach") if is_separated else ("reach",)
         return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
     most_edges = settings.most_edges_far if is_far else settings.most_edges
-    large = ("cut-tree",) if instance.graph.dag.edges > most_edges * instance.k else ()
+    has_many_edges = instance.graph.dag.edges > most_edges * instance.k
+    by_cuts = ("cut-tree",) if has_many_edges else ()
     has_few = instance.k <= settings.few_stages
-    most = ("mip-tree", "packing", *large) if has_few else (*large, "packing", "mip-tree")
+    most = ("mip-tree", "packing", *by_cuts) if has_few else (*by_cuts, "packing", "mip-tree")
     return (*most, "bottleneck-tree", "bottleneck-guess-tree", "reach")
 
 

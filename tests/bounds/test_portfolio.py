@@ -269,19 +269,13 @@ def test_others_are_tried_though_the_first_method_has_had_much() -> None:
 
 def test_nothing_begins_in_the_last_part_of_the_time() -> None:
     """It would only prepare, and may exceed the limit; but if nothing else is left, it is tried."""
-    settings = PortfolioSettings(late_part=0.1)
     stalled = Record(100, 20.0, [(1.0, 150)])
     records = [Record(100, 31.0, is_over=True), stalled, Record(100)]
-    assert (
-        next_turn(records, COST, Budget(60.0, started=method.time.monotonic() - 8), settings)[0]
-        == 2
-    )
-    assert (
-        next_turn(records, COST, Budget(60.0, started=method.time.monotonic() - 55), settings)[0]
-        == 1
-    )
+
+    def next_after(seconds: float) -> int:
+        whole = Budget(60.0, started=method.time.monotonic() - seconds)
+        return next_turn(records, COST, whole, PortfolioSettings(late_part=0.1))[0]
+
+    assert (next_after(8), next_after(55)) == (2, 1)
     stalled.is_over = True
-    assert (
-        next_turn(records, COST, Budget(60.0, started=method.time.monotonic() - 55), settings)[0]
-        == 2
-    )
+    assert next_after(55) == 2

@@ -43,8 +43,9 @@ class CutTreeSettings:
         Part of the time for weights before the first tree.
     weighing_again_fraction
         Part of all the time for new weights after a tree has found a set.
-    thresholds
-        Number of thresholds that weights are computed for before the first tree, at most.
+    thresholds, threshold_fraction
+        Number of thresholds that weights are computed for before the first tree, at most, and the
+        part of the time left for weights that each takes, at most.
     first_weighed, next_weighed
         The first of them, as a part of the cost of a partition, and each next one as a part of the
         one before, until weights refute one.
@@ -104,6 +105,7 @@ class CutTreeSettings:
     weighing_fraction: float = 0.35
     weighing_again_fraction: float = 0.03
     thresholds: int = 8
+    threshold_fraction: float = 0.3
     first_weighed: float = 0.97
     next_weighed: float = 0.96
     precision: float = 0.02
@@ -214,35 +216,45 @@ class _Rise:
         """The largest threshold that is refuted."""
         return int(self.best.certified) - 1
 
+    @property
+    def cost(self) -> int:
+        """The cost of the best partition known."""
+        return int(min(self.known, self.best.objective))
+
     def is_open(self) -> bool:
         """Whether there is time and more to prove."""
-        known = int(min(self.known, self.best.objective))
-        self.above = min(self.above, known)
-        if self.budget.is_spent() or known - self.refuted <= 1:
-            return False
-        if self.above < known and self.above - self.refuted <= self.settings.worth * self.refuted:
-            # What stood with other weights may not stand with better ones.
+        return not self.budget.is_spent() and self.cost - self.refuted > 1
+
+    def reopen(self) -> bool:
+        """If hardly a threshold is left, try what stood again; return whether one is left then.
+
+        What stood with other weights may not stand with better ones, which are found here.
+        """
+        self.above = min(self.above, self.cost)
+        if self.above < self.cost and self.above - self.refuted <= (
+            self.settings.worth * self.refuted
+        ):
             self.retries = 0 if self.refuted > self.refuted_before else self.retries + 1
             if self.retries > self.settings.most_retries:
                 return False
             self.refuted_before = self.refuted
-            self.above = known
+            self.above = self.cost
             further = 1 + self.settings.further / 2**self.retries
-            self.last = min(known - 1, int(self.refuted * further) + 1)
+            self.last = min(self.cost - 1, int(self.refuted * further) + 1)
             budget = self.budget.part(self.settings.better_fraction)
             self.current = self.weights.at(self.last + self.allowed, self.current, budget).weights
         return self.above - self.refuted > 1
 
     def weigh(self) -> None:
         """Find weights for about the largest threshold that they refute."""
-        settings, k = self.settings, self.instance.k
+        settings, k, part = self.settings, self.instance.k, self.settings.threshold_fraction
         budget = self.budget.part(settings.weighing_fraction)
         refuted, above, kept = self.refuted, self.above, self.current
         threshold = max(refuted + 1, int(settings.first_weighed * above))
         for _ in range(settings.thresholds):
             if budget.is_spent() or above - refuted <= max(1.0, settings.precision * above):
                 break
-            weighing = self.weights.at(threshold + self.allowed, self.current, budget.part(0.3))
+            weighing = self.weights.at(threshold + self.allowed, self.current, budget.part(part))
             self.current = weighing.weights
             if weighing.lower > k * (1 + settings.margin):
                 refuted = self.last = threshold
@@ -259,7 +271,7 @@ class _Rise:
     def prove_all(self) -> None:
         """Refute rising thresholds, as far apart as the time for trees allows."""
         threshold, patience = int(self.settings.first_part * self.last), 0.0
-        while threshold and self.is_open():
+        while threshold and self.is_open() and self.reopen():
             threshold = min(max(threshold, self.refuted + 1), self.above - 1)
             before = self.budget.spent()
             ended, part, is_new = self.prove(threshold)
@@ -282,12 +294,8 @@ class _Rise:
         nearer = self.settings.nearer if is_quick else 0.0
         self.last = max(threshold, int((1 - nearer) * self.last + nearer * threshold))
         k = self.instance.k
-        weighing = self.weights.at(
-            self.last + self.allowed,
-            self.current,
-            budget,
-            is_quick=is_quick,
-        )
+        limit = self.last + self.allowed
+        weighing = self.weights.at(limit, self.current, budget, is_quick=is_quick)
         self.current = weighing.weights
         if weighing.lower > k * (1 + self.settings.margin_again):
             return True

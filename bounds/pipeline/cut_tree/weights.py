@@ -147,7 +147,7 @@ class Weights:
         self._add_rows(start, self.settings.first_part * self._heaviest(start))
 
     def _add_rows(self, weights: FloatArray, least: float) -> int:
-        """Add to the program the heaviest sets that are not in it, and their number."""
+        """Add the heaviest sets that are not in it to the program; return how many."""
         weighed = self._weighed(weights)
         weighed[self._is_row[: self._count]] = -1.0
         rows = np.flatnonzero(weighed > least)

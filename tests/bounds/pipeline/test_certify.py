@@ -91,13 +91,18 @@ def test_what_suits_the_graph_has_the_first_turn(
 
 
 @pytest.mark.parametrize(
-    ("k", "part_of_edges", "first"),
-    [(4, 1.2, "packing"), (4, 1.5, "cut-tree"), (8, 1.5, "packing")],
+    ("k", "times_share", "most_edges", "first"),
+    [
+        (4, 1.2, 90.0, "packing"),
+        (4, 1.5, 90.0, "cut-tree"),
+        (8, 1.5, 90.0, "packing"),
+        (4, 1.2, 14.0, "cut-tree"),
+    ],
 )
-def test_cut_tree_begins_where_stages_have_many_edges_and_costs_are_far_from_the_bound(
-    monkeypatch: pytest.MonkeyPatch, k: int, part_of_edges: float, first: str
+def test_cut_tree_begins_where_stages_have_many_edges(
+    monkeypatch: pytest.MonkeyPatch, k: int, times_share: float, most_edges: float, first: str
 ) -> None:
-    """A known cost of 1.3 times the bound of `share` or more says that transfers outweigh work.
+    """Fewer are enough where transfers outweigh work: costs are far from the bound of `share`.
 
     There are 60 edges: 15 or 7 for each stage.
     """
@@ -105,8 +110,8 @@ def test_cut_tree_begins_where_stages_have_many_edges_and_costs_are_far_from_the
     share = share_table(sample.graph).certificate(sample, "test").bound
     names: list[str] = []
     monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
-    known_cost = int(part_of_edges * share)
-    certified(sample, 5, 1, known_cost, CertifySettings(most_edges_far=10.0))
+    settings = CertifySettings(most_edges=most_edges, most_edges_far=10.0)
+    certified(sample, 5, 1, int(times_share * share), settings)
     assert names[0] == first
 
 

@@ -1,6 +1,5 @@
 import math
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 from brute_force import instance, stage_cost
@@ -10,6 +9,7 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.cut_tree import method as cut_tree
 from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, GrowingTable, ShareTable, share_table
 from boundmark.bounds.pipeline.tree.methods import run_mip_tree
@@ -64,11 +64,8 @@ def test_only_what_is_better_is_proven(
     assert table.report(sample, "share", best) == bound
     assert [report.bound for report in recorder.bounds] == [bound] * reported
     assert len(proofs) == reported
-    for method in (
-        partial(packing.run, budget=Budget(0)),
-        partial(run_mip_tree, budget=Budget(0)),
-    ):
-        method(instance=sample, seed=1, progress=best, tables=lambda graph, budget: table)
+    for run in (packing.run, cut_tree.run, run_mip_tree):
+        run(sample, Budget(0), 1, best, tables=lambda graph, budget: table)
     assert len(proofs) == reported
 
 

@@ -41,6 +41,15 @@ def test_sets_added_count_once(sample: PipelineInstance) -> None:
     assert weighing.lower <= 1 + 1e-9
 
 
+@given(sample=tiny_graphs())
+def test_costs_are_those_of_stages(sample: PipelineInstance) -> None:
+    """Of any set, with overflow, too."""
+    weights = Weights(Tensors.of(sample.graph), 2, 1)
+    for members in range(1, 1 << sample.nodes):
+        weights.add(members)
+        assert weights.costs[members] == stage_cost(sample, set(bits_of(members)))
+
+
 def test_a_set_as_an_array() -> None:
     """Its members are true."""
     assert as_mask(0b101, 4).tolist() == [True, False, True, False]
