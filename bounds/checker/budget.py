@@ -62,6 +62,11 @@ def limited(what: str, most_steps: int | None = None) -> Iterator[None]:
         _steps_left.reset(token)
 
 
+def steps_left() -> int | None:
+    """Return the steps that are left; None outside of a budget."""
+    return _steps_left.get()
+
+
 def spend(steps: int) -> None:
     """Take steps from the budget.
 

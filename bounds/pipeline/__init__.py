@@ -108,6 +108,15 @@ IDEAL_DP = Method(
     params={"ideals": 200_000},
 )
 
+TOWER_DP = Method(
+    name="tower-dp",
+    problem="pipeline",
+    kind="exact",
+    summary="Dynamic programming over pairs of down-sets, for graphs with two parallel towers.",
+    run=Deferred("boundmark.bounds.pipeline.tower_dp:run"),
+    seeded=True,
+)
+
 REACH = Method(
     name="reach",
     problem="pipeline",
@@ -136,7 +145,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=20,
+    version=21,
 )
 
 BOTTLENECK = Method(
@@ -191,6 +200,7 @@ METHODS: tuple[Method, ...] = (
     BOTTLENECK_GUESS_TREE,
     PIVOT_TREE,
     IDEAL_DP,
+    TOWER_DP,
     REACH,
     FORWARD_GREEDY,
     CERTIFY,

@@ -1,10 +1,10 @@
 """`certify`: the best certificate in the time given, by methods that take turns.
 
-`mean-work`, `separation` and `ideal-dp` come first: they take hardly any time where they apply, and
-`ideal-dp` often has the optimum in a tenth of a second. Then all methods that may suit the graph
-take turns (see `boundmark.bounds.portfolio`), and the one whose bound promises most gets most of
-the time. Only what is better than everything before is reported, and nothing is begun once the best
-bound is the cost of the best partition, or of one that is known.
+`mean-work`, `separation`, `ideal-dp` and `tower-dp` come first: they take hardly any time where
+they do not apply, and often have the optimum in seconds where they do. Then all methods that may
+suit the graph take turns (see `boundmark.bounds.portfolio`), and the one whose bound promises most
+gets most of the time. Only what is better than everything before is reported, and nothing is begun
+once the best bound is the cost of the best partition, or of one that is known.
 """
 
 import math
@@ -16,7 +16,15 @@ from functools import cache, partial
 import numpy as np
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline import ideal_dp, node_cut, pivot_tree, separation, share, work
+from boundmark.bounds.pipeline import (
+    ideal_dp,
+    node_cut,
+    pivot_tree,
+    separation,
+    share,
+    tower_dp,
+    work,
+)
 from boundmark.bounds.pipeline.cut_tree import method as cut_tree
 from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.packing.method import PackingSettings
@@ -39,7 +47,8 @@ class CertifySettings:
     Attributes
     ----------
     ideals_fraction
-        Part of the time for `ideal-dp`, at most: where it applies, it usually takes far less.
+        Part of the time for `ideal-dp`, at most: where it applies, it usually takes far less. Then
+        the same part of what is left for `tower-dp`.
     start_fraction
         Part of the time for a quick partition, unless a cost is known.
     separated
@@ -107,6 +116,10 @@ def run(
     # A method may refuse the graph: too many down-sets, or beyond the checker's limits.
     with suppress(UnsupportedError):
         ideal_dp.run(instance, budget.part(settings.ideals_fraction), seed, best, ideals=ideals)
+    if best.is_proven or budget.is_spent():
+        return
+    with suppress(UnsupportedError):
+        tower_dp.run(instance, budget.part(settings.ideals_fraction), seed, best)
     if best.is_proven or budget.is_spent():
         return
     is_long = _is_long(instance.graph.dag, settings)

@@ -53,6 +53,11 @@ def chain(size: int) -> list[list[int]]:
     return [[v, v + 1] for v in range(size - 1)]
 
 
+def two_chains(size: int) -> list[list[int]]:
+    """Return edges from each node to the next one, but for the middle."""
+    return [edge for edge in chain(size) if edge[1] != size // 2]
+
+
 def pipeline(size: int, edges: list[list[int]], **given: Any) -> Document:
     """Return a graph whose costs are 1."""
     costs = {"work": [1] * size, "transfer": [1] * size, "param_load": [1] * size}
@@ -396,6 +401,30 @@ SHAPES = {
         "ideal-dp/1",
         lambda n: (pipeline(n, chain(n), k=n), {"threshold": n, "ignored": []}),
         40_000,
+    ),
+    "pairs of down-sets of two chains": Shape(
+        "pipeline",
+        "tower-dp/1",
+        lambda n: (
+            pipeline(n, two_chains(n), k=n),
+            {"threshold": n, "tower": list(range(n // 2))},
+        ),
+        8_000,
+    ),
+    "down-sets beside an operator": Shape(
+        "pipeline",
+        "tower-dp/1",
+        lambda n: (pipeline(n, []), {"threshold": 10**6, "tower": [0]}),
+        8_000,
+    ),
+    "stages that read from a tower": Shape(
+        "pipeline",
+        "tower-dp/1",
+        lambda n: (
+            pipeline(n, sorted([*two_chains(n), *([v, v + n // 2] for v in range(n // 2))]), k=n),
+            {"threshold": n, "tower": list(range(n // 2))},
+        ),
+        8_000,
     ),
     "sets of a star": Shape("pipeline", "packing/1", lambda n: packing(n, star(n)), 4_000),
     "sets of a chain": Shape("pipeline", "packing/1", lambda n: packing(n, chain(n)), 4_000),

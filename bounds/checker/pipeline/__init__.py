@@ -38,6 +38,14 @@ ideal-dp/1
     r steps cannot lead to the end, because the work outside, the transfer of each tensor that has
     a consumer outside, and the param_load outside beyond r caches add up to more than r t. If all
     nodes are not among those found, OPT >= t + 1.
+tower-dp/1
+    Suppose OPT <= t, the threshold. The tower is a down-set of the graph. In the order in which
+    data flows, the first stages hold a down-set of the tower and one of the nodes beside it, which
+    reads nothing from the rest of the tower. Apart, the parts of a stage on both sides cost no more
+    than together, if tensors between the sides are free. All pairs of down-sets that stages within
+    t lead to are found, fewest stages first. If the pair of all nodes is not among them after k
+    stages, OPT >= t + 1. Before, nodes are merged with neighbours whose stage they can share for
+    free.
 mip-tree/1
     Suppose OPT <= t, the threshold. Then shares as above hold, and narrow the stages that a node
     can be in. A tree branches on these; at each leaf, non-negative multipliers of the rows of a
@@ -78,6 +86,7 @@ from .packing import packing
 from .reach import reach
 from .separation import separation
 from .single_stage import max_work, mean_work, node_cut, share
+from .towers import tower_dp
 from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
 
 SOLUTION_FIELDS = frozenset({"stages"})
@@ -92,6 +101,7 @@ KINDS = {
     "bottleneck-guess-tree/1": bottleneck_guess_tree,
     "reach/1": reach,
     "ideal-dp/1": ideal_dp,
+    "tower-dp/1": tower_dp,
     "packing/1": packing,
     "separation/1": separation,
     "cut-tree/1": cut_tree,

@@ -32,6 +32,9 @@ MOST_IDEAL_BITS = 2**31
 MOST_IDEAL_PAIRS = 20_000_000
 NODES_PER_UNIT = 2**13
 
+# Down-sets of a tower, and of the nodes beside it.
+MOST_TOWER_IDEALS = 2**13
+
 # Nodes of an instance that separated pairs are about: the sets of what is before and after each
 # node have a bit for each pair of nodes.
 LARGEST_SEPARATION_GRAPH = 2**15

@@ -91,6 +91,15 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
         "reach",
         instance([6, 7, 4, 5], [(0, 3), (1, 2), (2, 3)], 3, transfer=[4, 3, 0, 1]),
     ),
+    "tower-dp": (
+        "tower-dp",
+        instance(
+            [2, 7, 3, 2, 6],
+            [(0, 1), (2, 3), (1, 4), (3, 4)],
+            3,
+            transfer=[4, 1, 5, 2, 0],
+        ),
+    ),
     "packing": (
         "packing",
         instance(
