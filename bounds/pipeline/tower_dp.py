@@ -11,8 +11,9 @@ they are free. Hence bounds are right for each graph, and optimal where one tens
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
@@ -72,7 +73,8 @@ def run(
         If the graph has no parallel towers, or they have too many down-sets.
     """
     least = settings.least_part * instance.nodes
-    tried = [tower for size, tower in towers(instance.graph.dag) if size >= least]
+    large = takewhile(lambda found: found[0] >= least, towers(instance.graph.dag))
+    tried = [tower for _, tower in islice(large, settings.most_tried)]
     if not tried:
         raise UnsupportedError("the graph has no parallel towers")
     best = Best.before(instance, progress)
@@ -83,7 +85,7 @@ def run(
     if best.is_proven:
         return
     checked = checker.check_instance(instance.to_json())
-    for tower in tried[: settings.most_tried]:
+    for tower in tried:
         search = _prepared(checked, tower, int(best.objective) - 1, budget, settings)
         if search is not None:
             _close_in(instance, tower, search, budget, best)
@@ -91,8 +93,8 @@ def run(
     raise UnsupportedError("the graph's towers have too many down-sets to check")
 
 
-def towers(dag: Dag) -> list[tuple[int, list[int]]]:
-    """Return down-sets that are parallel to others, with the number of nodes in the smaller part.
+def towers(dag: Dag) -> Iterator[tuple[int, list[int]]]:
+    """Yield down-sets that are parallel to others, with the number of nodes in the smaller part.
 
     What comes before a node, or behind one, may fall into components without edges between them:
     towers that the node joins, or branches that leave it. The largest one is a side by itself, and
@@ -117,8 +119,8 @@ def towers(dag: Dag) -> list[tuple[int, list[int]]]:
                 largest, second = components[:2]
                 tower = largest if is_before else everything & ~largest
                 found[tower] = max(found.get(tower, 0), second.bit_count())
-    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return [(size, list(members(tower))) for tower, size in ranked]
+    for tower, size in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+        yield size, list(members(tower))
 
 
 def _disjoint(sets: Sequence[int]) -> list[int]:

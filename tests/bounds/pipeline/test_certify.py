@@ -51,6 +51,17 @@ def test_narrow_graphs_are_solved() -> None:
     assert "share/1" not in {report.kind for report in reports.bounds}
 
 
+def test_parallel_towers_are_solved() -> None:
+    """Two chains that one node joins have few down-sets each, and are solved before turns begin."""
+    chain = [(v, v + 1) for v in range(8)]
+    edges = [*chain, *((u + 9, w + 9) for u, w in chain), (8, 18), (17, 18)]
+    sample = instance([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8], edges, 4)
+    reports = certified(sample, 20, ideals=50)
+    assert reports.bounds[-1].kind == "tower-dp/1"
+    assert reports.bounds[-1].bound == sample.objective(reports.solutions[-1])
+    assert "share/1" not in {report.kind for report in reports.bounds}
+
+
 def test_where_tensors_wait_the_pivot_is_tried() -> None:
     """On a chain there and back, whose nodes read what mirrors wrote, it follows `separation`."""
     edges = {(v, v + 1) for v in range(19)} | {(v, 19 - v) for v in range(10)}
@@ -158,6 +169,7 @@ def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatc
     No time passes, so that each method goes on until it ends by itself. `reach` never would.
     """
     monkeypatch.setattr(certify, "_names", lambda *others: ("packing", "mip-tree"))
+    monkeypatch.setattr(certify.tower_dp, "towers", lambda dag: iter(()))
     monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: 0.0))
     dice, nodes = random.Random(9), 14
     edges = [(u, v) for u in range(6) for v in range(6, nodes) if dice.random() < 0.35]
