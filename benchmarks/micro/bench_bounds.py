@@ -3,6 +3,8 @@
 import numpy as np
 
 from boundmark.benchmarks.model import named_instance
+from boundmark.bounds import checker
+from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
 from boundmark.bounds.pipeline import separation
 from boundmark.bounds.pipeline.cut_tree import search
 from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings, start_search
@@ -11,6 +13,8 @@ from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
+from boundmark.bounds.pipeline.tower_dp import towers
+from boundmark.bounds.pipeline.tower_search import TowerSearch
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate, Claim
@@ -119,6 +123,33 @@ class PivotTree:
     def track_bound_over_mean_work(self) -> float:
         """Return how many times the mean work is proven."""
         return self._bound() * self.instance.k / float(self.instance.graph.work.sum())
+
+
+class TowerDp:
+    """Pairs of down-sets of FLAVA's image and text encoders, in 16 stages; 1,178,005 is optimal."""
+
+    timeout = 300
+
+    def setup(self) -> None:
+        instance = named_instance("zoo/flava-base", {"k": "16"}, "pipeline").instance
+        assert isinstance(instance, PipelineInstance)
+        graph = checker.check_instance(instance.to_json())
+        _, tower = next(towers(instance.graph.dag))
+        inner, outer = sides(graph, set(tower))
+        self.lists = lambda: PairSearch(inner, outer, 1_178_004)
+        self.search = TowerSearch(graph, inner, outer, self.lists(), 0)
+
+    def time_lists(self) -> None:
+        self.lists()
+
+    def time_threshold(self) -> None:
+        if self.search.stages(1_178_004, Budget(60)) is not None:
+            raise AssertionError("the threshold is not refuted")
+
+    def track_steps(self) -> int:
+        """Return the steps that a check of the optimum takes."""
+        self.search.stages(1_178_004, Budget(60))
+        return self.search.steps
 
 
 class CutTree:
