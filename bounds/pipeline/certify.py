@@ -47,8 +47,10 @@ class CertifySettings:
     Attributes
     ----------
     ideals_fraction
-        Part of the time for `ideal-dp`, at most: where it applies, it usually takes far less. Then
-        the same part of what is left for `tower-dp`.
+        Part of the time for `ideal-dp`, at most: where it applies, it usually takes far less.
+    towers_fraction
+        Part of the time that is left then for `tower-dp`: where it applies, nothing else proves as
+        much.
     start_fraction
         Part of the time for a quick partition, unless a cost is known.
     separated
@@ -75,6 +77,7 @@ class CertifySettings:
     """
 
     ideals_fraction: float = 0.5
+    towers_fraction: float = 0.8
     start_fraction: float = 0.02
     separated: float = 1.05
     widest_long_graph: int = 4
@@ -119,7 +122,7 @@ def run(
     if best.is_proven or budget.is_spent():
         return
     with suppress(UnsupportedError):
-        tower_dp.run(instance, budget.part(settings.ideals_fraction), seed, best)
+        tower_dp.run(instance, budget.part(settings.towers_fraction), seed, best)
     if best.is_proven or budget.is_spent():
         return
     is_long = _is_long(instance.graph.dag, settings)
