@@ -89,7 +89,7 @@ class CertifySettings:
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
     )
     portfolio: PortfolioSettings = field(
-        default_factory=lambda: PortfolioSettings(alone_seconds=10.0)
+        default_factory=lambda: PortfolioSettings(alone_seconds=10.0, hoped_part=0.5)
     )
     long_graph: PortfolioSettings = field(
         default_factory=lambda: PortfolioSettings(others_part=0.0)
