@@ -139,7 +139,10 @@ class _Run:
         """Return the outcome of a task that no worker finished, nothing if it is run again."""
         if future.status == "cancelled":
             raise CancelledError
+        # Waits if the task's worker left after it had ended, and the task runs on another one.
         error = future.exception()
+        if error is None:
+            return [future.result()]
         if isinstance(error, ServerStoppedError):
             # The worker was told to close.
             self._submit([task])

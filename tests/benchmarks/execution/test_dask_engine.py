@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from boundmark.benchmarks.execution.dask_engine import DaskEngine
+from boundmark.benchmarks.execution.dask_engine import DaskEngine, _Run
 from boundmark.benchmarks.execution.engine import ReadInstance
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.errors import BoundmarkError
@@ -125,6 +127,14 @@ def test_a_lost_worker_loses_nothing_and_repeats_only_what_it_was_running(
     assert len(executed) <= tasks + 2
 
 
+def test_a_result_lost_with_its_worker_is_waited_for(make_task: MakeTask) -> None:
+    """A task that had ended when its worker left is run again by Dask, and then has its outcome."""
+    task, outcome = make_task("no-op", seed=1), object()
+    future = SimpleNamespace(status="pending", exception=lambda: None, result=lambda: outcome)
+    run = cast("_Run", SimpleNamespace())
+    assert _Run._after_error(run, cast("Any", future), task) == [outcome]
+
+
 def test_a_task_that_takes_its_worker_along_has_an_outcome(
     start_cluster: StartCluster, make_task: MakeTask, read_instance: ReadInstance
 ) -> None:
@@ -167,7 +177,7 @@ def test_tasks_on_other_hosts_end_with_the_runner(
 
 RUNNER = """
 import json, sys
-from boundmark.benchmarks.execution.dask_engine import DaskEngine
+from boundmark.benchmarks.execution.dask_engine import DaskEngine, _Run
 from boundmark.benchmarks.execution.task import Task
 address, task, instance = sys.argv[1:]
 engine = DaskEngine(address, 1, "faulty_methods:METHODS")
