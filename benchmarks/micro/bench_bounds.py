@@ -137,7 +137,7 @@ class TowerDp:
         _, tower = next(towers(instance.graph.dag))
         inner, outer = sides(graph, set(tower))
         self.lists = lambda: PairSearch(inner, outer, 1_178_004)
-        self.search = TowerSearch(graph, inner, outer, self.lists(), 0)
+        self.search = TowerSearch(instance.k, inner, outer, self.lists(), 0)
 
     def time_lists(self) -> None:
         self.lists()

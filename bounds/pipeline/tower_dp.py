@@ -5,9 +5,9 @@ product of both numbers in all, too many for `ideal-dp`. A stage has an interval
 tower and one beside it, and its cost is the sum of both, but for tensors that pass from one side to
 the other. So a search through pairs of down-sets, fewest stages first, looks at the intervals of
 each side apart from those of the other: for a down-set of the tower, all down-sets beside it that
-some stage leads to are found at once, by their least cost. Of tensors between the sides, a stage
-pays for those that it can tell apart; where it has a part of the tower and reads from it as well,
-they are free. Hence bounds are right for each graph, and optimal where one tensor joins the sides.
+some stage leads to are found at once, by their least cost. A stage pays for tensors between the
+sides if it reads none of them, or has nothing of the tower; otherwise they are free. Hence bounds
+hold for each graph, and are optimal where all of the tower leads to the one tensor that leaves it.
 """
 
 import math
@@ -19,7 +19,9 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.budget import MOST_STEPS, limited, steps_left
 from boundmark.bounds.checker.pipeline.instance import Instance
-from boundmark.bounds.checker.pipeline.towers import PairSearch, members, sides
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TOWER_GRAPH
+from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
+from boundmark.bounds.pipeline.packing.tensors import bits_of
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.tower_search import OutOfTimeError, TowerSearch
 from boundmark.bounds.pipeline.work import run_mean_work
@@ -65,13 +67,17 @@ def run(
     *,
     settings: TowerSettings = TowerSettings(),
 ) -> None:
-    """Report ever better partitions and bounds, up to the optimum where one tensor joins the sides.
+    """Report ever better partitions and bounds, up to the optimum where one tensor joins towers.
 
     Raises
     ------
     UnsupportedError
-        If the graph has no parallel towers, or they have too many down-sets.
+        If the graph is too large, has no parallel towers, or they have too many down-sets.
     """
+    if instance.nodes > LARGEST_TOWER_GRAPH:
+        raise UnsupportedError(
+            f"the graph has {instance.nodes:,} nodes; expected at most {LARGEST_TOWER_GRAPH:,}."
+        )
     least = settings.least_part * instance.nodes
     large = takewhile(lambda found: found[0] >= least, towers(instance.graph.dag))
     tried = [tower for _, tower in islice(large, settings.most_tried)]
@@ -85,12 +91,15 @@ def run(
     if best.is_proven:
         return
     checked = checker.check_instance(instance.to_json())
+    in_time = int(settings.steps_per_second * budget.remaining())
     for tower in tried:
-        search = _prepared(checked, tower, int(best.objective) - 1, budget, settings)
+        most = min(settings.most_steps, in_time)
+        search = _prepared(checked, tower, int(best.objective) - 1, most)
         if search is not None:
             _close_in(instance, tower, search, budget, best)
             return
-    raise UnsupportedError("the graph's towers have too many down-sets to check")
+    if in_time >= settings.most_steps:
+        raise UnsupportedError("the graph's towers have too many down-sets to check")
 
 
 def towers(dag: Dag) -> Iterator[tuple[int, list[int]]]:
@@ -120,7 +129,7 @@ def towers(dag: Dag) -> Iterator[tuple[int, list[int]]]:
                 tower = largest if is_before else everything & ~largest
                 found[tower] = max(found.get(tower, 0), second.bit_count())
     for tower, size in sorted(found.items(), key=lambda item: (-item[1], item[0])):
-        yield size, list(members(tower))
+        yield size, list(bits_of(tower))
 
 
 def _disjoint(sets: Sequence[int]) -> list[int]:
@@ -138,19 +147,18 @@ def _disjoint(sets: Sequence[int]) -> list[int]:
 
 
 def _prepared(
-    checked: Instance, tower: Sequence[int], threshold: int, budget: Budget, settings: TowerSettings
+    checked: Instance, tower: Sequence[int], threshold: int, most_steps: int
 ) -> TowerSearch | None:
-    """Return the search up to a threshold; None if it is too large, or would take too long."""
-    most = min(settings.most_steps, int(settings.steps_per_second * budget.remaining()))
+    """Return the search up to a threshold; None if listing the stages takes more steps."""
     try:
-        with limited("the towers", most):
+        with limited("the towers", most_steps):
             inner, outer = sides(checked, set(tower))
             search = PairSearch(inner, outer, threshold)
             left = steps_left()
-    except checker.Rejected:
+    except checker.TooLarge:
         return None
     assert left is not None
-    return TowerSearch(checked, inner, outer, search, most - left)
+    return TowerSearch(checked.k, inner, outer, search, most_steps - left)
 
 
 def _close_in(
@@ -165,9 +173,9 @@ def _close_in(
     At a threshold that stands, the pairs may lead to a partition that costs more, if it has tensors
     between the sides that no pair pays for. Then no larger threshold can be refuted.
     """
-    stands = best.objective
-    while best.certified < min(stands, best.objective):
-        threshold = int(best.certified + min(stands, best.objective)) // 2
+    refuted_below, stands = best.certified, best.objective
+    while refuted_below < min(stands, best.objective):
+        threshold = int(refuted_below + min(stands, best.objective)) // 2
         try:
             stages = search.stages(threshold, budget)
         except OutOfTimeError:
@@ -176,11 +184,9 @@ def _close_in(
             best.solution(Partition(stages))
             stands = min(stands, threshold)
             continue
+        refuted_below = threshold + 1
         if search.steps <= MOST_STEPS:
             payload = {"threshold": threshold, "tower": list(tower)}
             best.bound(Certificate.of(instance, KIND, threshold + 1, payload, "tower-dp"))
         else:
             best.bound(Claim(KIND, threshold + 1))
-            if best.certified <= threshold:
-                # Larger thresholds take no less.
-                return

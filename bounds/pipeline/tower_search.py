@@ -14,20 +14,20 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, types
 
-from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.towers import (
     CHUNK,
     CHUNKS_PER_STEP,
     PairSearch,
     Side,
     Sources,
-    members,
 )
+from boundmark.bounds.pipeline.packing.tensors import bits_of
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 
 UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 LevelArray: TypeAlias = npt.NDArray[np.int16]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 class OutOfTimeError(Exception):
@@ -115,13 +115,11 @@ class TowerSearch:
         Steps that the checker takes until its search begins.
     """
 
-    def __init__(
-        self, checked: Instance, inner: Side, outer: Side, pairs: PairSearch, prepared: int
-    ) -> None:
+    def __init__(self, k: int, inner: Side, outer: Side, pairs: PairSearch, prepared: int) -> None:
         self._inner, self._outer = inner, outer
         self._prepared = prepared
         inside, beside = len(inner.ideals), len(outer.ideals)
-        self._k = min(checked.k, inside + beside)
+        self._k = min(k, inside + beside)
         order = sorted(range(beside), key=pairs.outer_rest.__getitem__)
         self._tables = Tables(
             _by_end(pairs.plain),
@@ -195,7 +193,7 @@ class TowerSearch:
         for stage in range(int(self._level[-1, -1]) - 1, -1, -1):
             before = self._before(inside, beside, stage, threshold)
             for side, first, last in zip(self._sides, before, (inside, beside), strict=True):
-                for group in members(side.ideals[last] & ~side.ideals[first]):
+                for group in bits_of(side.ideals[last] & ~side.ideals[first]):
                     result[side.groups[group]] = stage
             inside, beside = before
         return frozen(result)
@@ -261,6 +259,7 @@ _TABLES = types.NamedTuple((*(_ENDS,) * 3, *(_INPUT,) * 6), Tables)  # type: ign
 _BITS = types.NamedTuple(  # type: ignore[no-untyped-call]
     (*(_SETS,) * 6, types.Array(types.uint64, 3, "C")), Bits
 )
+_FLAGS = types.Array(types.boolean, 1, "C")
 _LEVEL = types.Array(types.int16, 2, "C")
 
 
@@ -282,15 +281,16 @@ def _contains(words: UInt64Array, number: int) -> bool:
     return word != 0
 
 
-@njit([_INT(_INT, _INT, _WORDS, _ENDS, *(_VECTOR,) * 3, _INT)], cache=True, nogil=True)
+@njit([_INT(_INT, _INT, _WORDS, _ENDS, _FLAGS, *(_VECTOR,) * 3, _INT)], cache=True, nogil=True)
 def _cheapest(
     t: int,
     count: int,
     targets: UInt64Array,
     sources: Ends,
+    is_first: Flags,
     costs: IntArray,
     ends: IntArray,
-    tried: IntArray,
+    counted: IntArray,
     per_step: int,
 ) -> int:
     """Append the cheapest stage to each target that begins at one of the firsts.
@@ -299,10 +299,8 @@ def _cheapest(
     ----------
     count
         Number of entries of `costs` and `ends` so far; the number afterwards is returned.
-    tried
-        Its first entry counts the checker's steps; the others say whether a down-set is a first.
-    per_step
-        Stages looked at that are a step of the checker.
+    counted, per_step
+        See `advance`.
     """
     start = sources.start
     for end in range(len(start) - 1):
@@ -313,12 +311,12 @@ def _cheapest(
             if sources.cost[i] > t:
                 break
             probes += 1
-            if tried[1 + sources.first[i]]:
+            if is_first[sources.first[i]]:
                 costs[count] = sources.cost[i]
                 ends[count] = end
                 count += 1
                 break
-        tried[0] += 2 + probes // per_step
+        counted[0] += 2 + probes // per_step
     return count
 
 
@@ -332,6 +330,26 @@ def _sort(count: int, costs: IntArray, ends: IntArray, within: UInt64Array) -> N
         end = ends[order[i]]
         within[i + 1] = within[i]
         within[i + 1, end // 64] |= np.uint64(1) << np.uint64(end % 64)
+
+
+@njit([types.void(_INT, _WORDS, _WORDS, _INT, _BITS, _LEVEL)], cache=True, nogil=True)
+def _reach(
+    after: int,
+    ends: UInt64Array,
+    others: UInt64Array,
+    stage: int,
+    bits: Bits,
+    level: LevelArray,
+) -> None:
+    """Note the pairs of a down-set of the tower and the ends, as far as they are new."""
+    for w in range(len(ends)):
+        new = (ends[w] | others[w]) & bits.allowed[after, w] & ~bits.reached[after, w]
+        if new:
+            bits.reached[after, w] |= new
+            bits.then[after, w] |= new
+            for bit in range(64):
+                if new >> np.uint64(bit) & np.uint64(1):
+                    level[after, 64 * w + bit] = stage
 
 
 @njit(
@@ -368,7 +386,7 @@ def advance(
     beside, words = level.shape[1], bits.reached.shape[1]
     costs, ends = np.empty((3, beside), np.int64), np.empty((3, beside), np.int64)
     now, targets = np.empty(words, np.uint64), np.empty(words, np.uint64)
-    tried = np.zeros(1 + beside, np.int64)
+    is_first = np.empty(beside, np.bool_)
     bits.then[:] = 0
     largest = 2**62
     most = left * t if t <= largest // left else largest
@@ -376,50 +394,40 @@ def advance(
         useful = np.searchsorted(g.rest, most - g.inner_rest[number], side="right")
         for w in range(words):
             now[w] = bits.now[number, w] & bits.by_rest[useful, w]
-        tried[:] = 0
         targets[:] = 0
         plain = 0
         for first in range(beside):
-            if _contains(now, first):
-                tried[1 + first] = 1
+            is_first[first] = _contains(now, first)
+            if is_first[first]:
                 costs[0, plain], ends[0, plain] = 0, first
                 plain += 1
                 for w in range(words):
                     targets[w] |= bits.targets[first, w]
         if not plain:
             continue
-        steps = plain
+        counted[0] += plain
         for end in range(beside):
-            steps += _contains(targets, end)
-        reading = _cheapest(t, 0, targets, g.reading, costs[1], ends[1], tried, per_step)
-        alone = _cheapest(t, 0, targets, g.alone, costs[2], ends[2], tried, per_step)
+            counted[0] += _contains(targets, end)
+        reading = _cheapest(
+            t, 0, targets, g.reading, is_first, costs[1], ends[1], counted, per_step
+        )
+        alone = _cheapest(t, 0, targets, g.alone, is_first, costs[2], ends[2], counted, per_step)
         for w in range(words):
             targets[w] &= ~now[w]
-        plain = _cheapest(t, plain, targets, g.plain, costs[0], ends[0], tried, per_step)
+        plain = _cheapest(
+            t, plain, targets, g.plain, is_first, costs[0], ends[0], counted, per_step
+        )
         for front, count in enumerate((plain, reading, alone)):
             _sort(count, costs[front], ends[front], bits.within[front])
-        # First the stages without a part of the tower, then those with one.
-        for i in range(g.start[number] - 1, g.start[number + 1]):
-            if i < g.start[number]:
-                after, other = number, 2
-                room = other_room = t
-                size = alone
-            else:
-                if g.cost[i] > t:
-                    continue
-                steps += 2
-                after, other = g.after[i], 1
-                room, other_room = t - g.cost[i] - g.sent[i], t - g.cost[i]
-                size = reading
-            a = np.searchsorted(costs[0, :plain], room, side="right")
-            b = np.searchsorted(costs[other, :size], other_room, side="right")
-            for w in range(words):
-                new = bits.within[0, a, w] | bits.within[other, b, w]
-                new &= bits.allowed[after, w] & ~bits.reached[after, w]
-                if new:
-                    bits.reached[after, w] |= new
-                    bits.then[after, w] |= new
-                    for bit in range(64):
-                        if new >> np.uint64(bit) & np.uint64(1):
-                            level[after, 64 * w + bit] = stage
-        counted[0] += steps + tried[0]
+        # Stages without a part of the tower, then those with one.
+        a = np.searchsorted(costs[0, :plain], t, side="right")
+        b = np.searchsorted(costs[2, :alone], t, side="right")
+        _reach(number, bits.within[0, a], bits.within[2, b], stage, bits, level)
+        for i in range(g.start[number], g.start[number + 1]):
+            room = t - g.cost[i]
+            if room < 0:
+                continue
+            counted[0] += 2
+            a = np.searchsorted(costs[0, :plain], room - g.sent[i], side="right")
+            b = np.searchsorted(costs[1, :reading], room, side="right")
+            _reach(g.after[i], bits.within[0, a], bits.within[1, b], stage, bits, level)

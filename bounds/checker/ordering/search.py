@@ -1,8 +1,7 @@
 """Searches the down-sets of a section for an order below a cost."""
 
-from collections.abc import Iterator
-
 from ..budget import hold, spend
+from ..sets import as_bits, members
 from .limits import set_steps, state_bytes
 from .section import EARLIER, Section
 
@@ -15,7 +14,7 @@ class Search:
         count = len(part.operators)
         # Sets of operators are numbers of `count` bits.
         spend((8 + count // 512) * (count + sum(2 + len(t.readers) for t in part.tensors)))
-        readers = [_set(tensor.readers) for tensor in part.tensors]
+        readers = [as_bits(tensor.readers) for tensor in part.tensors]
         overwritten = [set(tensors) for tensors in part.overwrites]
         self._set_steps = set_steps(count)
         self._bytes = state_bytes(len(part.operators))
@@ -29,7 +28,7 @@ class Search:
                     others = readers[place] & ~(1 << at)
                     self._reads[at].append((others, tensor.size, place in overwritten[at]))
         self._needs = [
-            _set([part.tensors[t].producer for t in read if part.tensors[t].producer >= 0])
+            as_bits([part.tensors[t].producer for t in read if part.tensors[t].producer >= 0])
             for read in part.reads
         ]
         # What each operator leaves behind, and the operators that read it.
@@ -74,7 +73,7 @@ class Search:
         for _ in self._part.operators:
             following: dict[int, tuple[int, int, int]] = {}
             for done, (cost, live, ready) in level.items():
-                for v in _members(ready):
+                for v in members(ready):
                     taken, left = self._run(done, live, v)
                     total = cost + taken - least[v]
                     after = done | 1 << v
@@ -92,7 +91,7 @@ class Search:
             following: dict[int, tuple[int, int]] = {}
             for done, (live, ready) in level.items():
                 steps = []
-                for v in _members(ready):
+                for v in members(ready):
                     taken, left = self._run(done, live, v)
                     if taken >= limit:
                         continue
@@ -107,19 +106,3 @@ class Search:
                 hold(self._bytes * (len(level) + len(following)))
             level = following
         return not level
-
-
-def _set(operators: list[int]) -> int:
-    """Return operators as bits."""
-    bits = 0
-    for v in operators:
-        bits |= 1 << v
-    return bits
-
-
-def _members(operators: int) -> Iterator[int]:
-    """Yield the operators of a set, ascending; each is paid for when it is made use of."""
-    while operators:
-        low = operators & -operators
-        yield low.bit_length() - 1
-        operators ^= low

@@ -19,10 +19,10 @@ L - r(v) > scale t with r(v) < 0, v is inside.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 from ..budget import hold, spend
+from ..sets import members
 from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, integers
 from . import limits
 from .instance import Instance
@@ -95,13 +95,13 @@ class HeavySets:
     def closed(self, inside: int, outside: int) -> tuple[int, int] | None:
         """Return the nodes that convexity puts inside or outside with others; None if no set is."""
         before = after = 0
-        for v in _members(inside):
+        for v in members(inside):
             before |= self._before[v]
             after |= self._after[v]
         inside = before & after
-        for v in _members(outside & after):
+        for v in members(outside & after):
             outside |= self._after[v]
-        for v in _members(outside & before):
+        for v in members(outside & before):
             outside |= self._before[v]
         if inside & outside or total(self._all & ~outside, self._weights) < self._least:
             return None
@@ -126,12 +126,12 @@ class HeavySets:
         # What each node adds to the cost less the price of its weight.
         added = [kept - price * w for kept, w in zip(self._kept, self._weights, strict=True)]
         undecided = self._all & ~inside & ~outside
-        least = price * self._least + sum(added[v] for v in _members(inside))
-        least += sum(min(0, added[v]) for v in _members(undecided))
+        least = price * self._least + sum(added[v] for v in members(inside))
+        least += sum(min(0, added[v]) for v in members(undecided))
         room = self._scale * self._limit - least
         if room < 0:
             return []
-        for v in _members(undecided):
+        for v in members(undecided):
             if added[v] > room:
                 outside |= 1 << v
             elif -added[v] > room:
@@ -160,10 +160,3 @@ class HeavySets:
         moved = {u for u, w in graph.edges if (inside >> u ^ inside >> w) & 1}
         overflow = max(0, total(inside, graph.param_load) - graph.cache)
         return total(inside, graph.work) + sum(graph.transfer[u] for u in moved) + overflow
-
-
-def _members(nodes: int) -> Iterator[int]:
-    """Yield the members of a set, ascending."""
-    while nodes:
-        yield (nodes & -nodes).bit_length() - 1
-        nodes &= nodes - 1

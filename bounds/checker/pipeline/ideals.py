@@ -1,9 +1,9 @@
 """Checks the kind ideal-dp: searches all down-sets that stages within a threshold lead to."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..budget import spend
+from ..sets import as_bits, members
 from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, integers
 from . import limits
 from .instance import Instance
@@ -68,17 +68,17 @@ class _Ideals:
             if u in self._producers and w in self._producers:
                 self._producers[w].append(u)
                 self._consumers[u].append(w)
-        self._needs = {v: _set(nodes) for v, nodes in self._producers.items()}
-        self._feeds = {v: _set(nodes) for v, nodes in self._consumers.items()}
+        self._needs = {v: as_bits(nodes) for v, nodes in self._producers.items()}
+        self._feeds = {v: as_bits(nodes) for v, nodes in self._consumers.items()}
         self._nodes = [0]
         self._key_bytes = len(graph.work) // 8 + 1
         self._number = {self._key(0): 0}
-        self._totals = [_Totals(0, 0, 0, _set([v for v in kept if not self._needs[v]]))]
+        self._totals = [_Totals(0, 0, 0, as_bits([v for v in kept if not self._needs[v]]))]
         self._steps: list[list[_Step] | None] = [None]
         self._transfers: dict[bytes, int] = {}
         self._count = 0
         self._pairs = 0
-        self._whole = _set(kept)
+        self._whole = as_bits(kept)
         self._work = sum(graph.work[v] for v in kept)
         self._load = sum(graph.param_load[v] for v in kept)
 
@@ -98,9 +98,9 @@ class _Ideals:
         key = self._key(nodes)
         total = self._transfers.get(key)
         if total is None:
-            members = list(_members(nodes))
-            spend(len(members))
-            total = sum(self._graph.transfer[v] for v in members)
+            found = list(members(nodes))
+            spend(len(found))
+            total = sum(self._graph.transfer[v] for v in found)
             if len(self._transfers) < MOST_TRANSFERS:
                 self._transfers[key] = total
         return total
@@ -112,14 +112,14 @@ class _Ideals:
             return known
         found = []
         nodes, totals = self._nodes[ideal], self._totals[ideal]
-        ready = list(_members(totals.ready))
+        ready = list(members(totals.ready))
         spend(sum(4 + len(self._producers[v]) for v in ready))
         self._count += len(ready)
         if self._count > limits.most_ideal_steps(len(self._graph.work)):
             raise TooLarge("the graph has too many down-sets to check")
         for v in ready:
             after = nodes | 1 << v
-            read_last = _set([u for u in self._producers[v] if not self._feeds[u] & ~after])
+            read_last = as_bits([u for u in self._producers[v] if not self._feeds[u] & ~after])
             key = self._key(after)
             number = self._number.get(key)
             if number is None:
@@ -140,7 +140,7 @@ class _Ideals:
             totals.work + self._graph.work[v],
             totals.load + self._graph.param_load[v],
             totals.leaving + leaves - self._transfer(read_last),
-            totals.ready ^ 1 << v | _set(opened),
+            totals.ready ^ 1 << v | as_bits(opened),
         )
 
     def may_end(self, ideal: int, stages: int, threshold: int) -> bool:
@@ -183,19 +183,3 @@ class _Ideals:
         if self._pairs > limits.most_ideal_pairs(len(graph.work)):
             raise TooLarge("the graph has too many pairs of down-sets to check")
         return within
-
-
-def _members(nodes: int) -> Iterator[int]:
-    """Yield the nodes of a set."""
-    while nodes:
-        low = nodes & -nodes
-        yield low.bit_length() - 1
-        nodes ^= low
-
-
-def _set(nodes: list[int]) -> int:
-    """Return nodes as bits."""
-    bits = 0
-    for v in nodes:
-        bits |= 1 << v
-    return bits

@@ -32,7 +32,8 @@ MOST_IDEAL_BITS = 2**31
 MOST_IDEAL_PAIRS = 20_000_000
 NODES_PER_UNIT = 2**13
 
-# Down-sets of a tower, and of the nodes beside it.
+# Nodes of an instance with towers, and down-sets of a tower, or of the nodes beside it.
+LARGEST_TOWER_GRAPH = 2**14
 MOST_TOWER_IDEALS = 2**13
 
 # Nodes of an instance that separated pairs are about: the sets of what is before and after each

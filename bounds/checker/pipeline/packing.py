@@ -1,10 +1,10 @@
 """Checks the kind packing: searches for sets of nodes that weigh more than the front allows."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..budget import spend
 from ..graph import topological_order
+from ..sets import members
 from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, integers
 from . import limits
 from .instance import Instance
@@ -159,7 +159,7 @@ class Sets:
         amounts = integers(payload["amounts"], "amounts of a flow", -LARGEST_AMOUNT, LARGEST_AMOUNT)
         if len(edges) != len(amounts):
             raise Rejected("edges and amounts of a flow are not of one length")
-        by_node = [dict.fromkeys(_bits(ends), 0) for ends in self.ends]
+        by_node = [dict.fromkeys(members(ends), 0) for ends in self.ends]
         for edge, amount in zip(edges, amounts, strict=True):
             u, w = self.edges[edge]
             by_node[u][u] += amount
@@ -254,7 +254,7 @@ class Sets:
     def include(self, partial: Partial, nodes: int, flow: Flow) -> None:
         """Put nodes inside, and put those outside that no convex set with them contains."""
         before, after = partial.before, partial.after
-        for v in _bits(nodes):
+        for v in members(nodes):
             before |= self.before[v]
             after |= self.after[v]
             partial.inside |= 1 << v
@@ -273,9 +273,9 @@ class Sets:
                         partial.excess += taken
                 partial.held |= tensor
         beyond = 0
-        for v in _bits(partial.outside & after & ~partial.after):
+        for v in members(partial.outside & after & ~partial.after):
             beyond |= self.after[v]
-        for v in _bits(partial.outside & before & ~partial.before):
+        for v in members(partial.outside & before & ~partial.before):
             beyond |= self.before[v]
         partial.before, partial.after = before, after
         self.put_outside(partial, beyond, flow)
@@ -283,15 +283,15 @@ class Sets:
     def exclude(self, partial: Partial, nodes: int, flow: Flow) -> None:
         """Put nodes outside, with all that no convex set without them contains."""
         beyond = nodes
-        for v in _bits(nodes & partial.after):
+        for v in members(nodes & partial.after):
             beyond |= self.after[v]
-        for v in _bits(nodes & partial.before):
+        for v in members(nodes & partial.before):
             beyond |= self.before[v]
         self.put_outside(partial, beyond, flow)
 
     def put_outside(self, partial: Partial, nodes: int, flow: Flow) -> None:
         """Put nodes outside."""
-        for v in _bits(nodes & ~partial.outside):
+        for v in members(nodes & ~partial.outside):
             partial.outside |= 1 << v
             if flow.left[v] > 0:
                 partial.excess -= flow.left[v]
@@ -331,7 +331,7 @@ class Sets:
             return
         whole = partial.held & ~partial.missed
         self.count(whole.bit_count())
-        for u in _bits(whole):
+        for u in members(whole):
             if self.ends[u] & ~partial.inside:
                 cost += self.transfer[u]
         if cost <= self.limit and partial.weight > self.front[cost // self.unit]:
@@ -343,10 +343,3 @@ class Sets:
         if self.steps > limits.MOST_PACKING_STEPS:
             raise TooLarge("the graph has too many sets to check")
         spend(steps)
-
-
-def _bits(nodes: int) -> Iterator[int]:
-    while nodes:
-        low = nodes & -nodes
-        yield low.bit_length() - 1
-        nodes ^= low

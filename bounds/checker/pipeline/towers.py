@@ -2,10 +2,11 @@
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..budget import hold, spend
+from ..sets import as_bits, members
 from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, integers
 from . import limits
 from .instance import Instance
@@ -13,7 +14,7 @@ from .instance import Instance
 # What is kept of each stage of a side, at most.
 STAGE_BYTES = 64
 
-# More than any stages cost together.
+# Sums of costs of stages are counted up to here.
 NEVER = 2**60
 
 # Stages to one down-set are compared with many firsts at a time, and so many times in a step.
@@ -23,6 +24,8 @@ CHUNKS_PER_STEP = 8
 
 def tower_dp(graph: Instance, payload: Any) -> int:
     """Return the threshold + 1 if the search of pairs of down-sets refutes it."""
+    if len(graph.work) > limits.LARGEST_TOWER_GRAPH:
+        raise TooLarge(f"the instance has more than {limits.LARGEST_TOWER_GRAPH:,} nodes")
     payload = fields(payload, "the payload", {"threshold", "tower"})
     threshold = integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)
     tower = set(integers(payload["tower"], "tower of the payload", 0, len(graph.work) - 1))
@@ -306,7 +309,7 @@ class Sources:
             self.costs[after] = array("q", (costs[i] for i in order))
             self.firsts[after] = array("q", firsts)
             self._chunks[after] = [
-                bits(firsts[i : i + CHUNK]) for i in range(0, len(firsts), CHUNK)
+                as_bits(firsts[i : i + CHUNK]) for i in range(0, len(firsts), CHUNK)
             ]
 
     def cheapest(self, targets: int, firsts: int) -> Iterator[tuple[int, int]]:
@@ -346,7 +349,7 @@ class PairSearch:
         By down-set of the tower: those beside it that read from nowhere else, as bits.
     inner_rest, outer_rest
         By down-set of the tower, and beside it: the least sum of costs of stages with all that is
-        outside, `NEVER` if there are none.
+        outside, `NEVER` if that is more or there are none.
     """
 
     def __init__(self, inner: Side, outer: Side, threshold: int) -> None:
@@ -384,11 +387,11 @@ class PairSearch:
             columns = ((stage[i] for stage in stages) for i in range(3))
             self.stages[first] = TowerStages(*(array("q", column) for column in columns))
             rests = (stage.cost + self.inner_rest[stage.after] for stage in stages)
-            self.inner_rest[first] = min(rests, default=NEVER)
+            self.inner_rest[first] = min([NEVER, *rests])
         hold(size * (size + 2 * len(inner.ideals)) // 4)
         spend(len(inner.ideals) * size)
         self.allowed = [
-            bits(i for i, read in enumerate(outer.read) if not read & ~ideal)
+            as_bits(i for i, read in enumerate(outer.read) if not read & ~ideal)
             for ideal in inner.ideals
         ]
         self._by_rest = _front((rest, i) for i, rest in enumerate(self.outer_rest))
@@ -444,26 +447,10 @@ class PairSearch:
         return found
 
 
-def _front(ends: Any) -> _Front:
+def _front(ends: Iterable[tuple[int, int]]) -> _Front:
     """Return the front of pairs of a cost and a down-set."""
     ordered = sorted(ends)
     within = [0]
     for _, ideal in ordered:
         within.append(within[-1] | 1 << ideal)
     return _Front([cost for cost, _ in ordered], within)
-
-
-def members(numbers: int) -> Iterator[int]:
-    """Yield the numbers of a set."""
-    while numbers:
-        low = numbers & -numbers
-        yield low.bit_length() - 1
-        numbers ^= low
-
-
-def bits(numbers: Any) -> int:
-    """Return numbers as bits."""
-    result = 0
-    for number in numbers:
-        result |= 1 << number
-    return result

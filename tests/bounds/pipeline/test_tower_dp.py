@@ -16,7 +16,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.checker.pipeline import limits
-from boundmark.bounds.pipeline import tower_dp
+from boundmark.bounds.pipeline import ideal_dp, tower_dp
 from boundmark.bounds.pipeline.tower_dp import TowerSettings, towers
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag
@@ -99,8 +99,6 @@ def encoders(length: int, seed: int, k: int = 5) -> PipelineInstance:
 @pytest.mark.parametrize("seed", range(6))
 def test_agrees_with_the_search_of_all_down_sets(seed: int) -> None:
     """On graphs of more down-sets than a word has bits, `ideal-dp` finds the same optimum."""
-    from boundmark.bounds.pipeline import ideal_dp
-
     sample = encoders(6, seed)
     reports, others = solved(sample), Recorder()
     ideal_dp.run(sample, Budget(60), 0, others, ideals=100_000)
@@ -186,9 +184,21 @@ def test_too_many_down_sets_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_stops_when_its_time_is_up() -> None:
-    """Without time left, no more than the mean work is reported."""
-    with pytest.raises(UnsupportedError, match="too many down-sets"):
-        solved(encoders(3, 1), seconds=0)
+    """Without time left, no more than the mean work is reported, and the graph is not blamed."""
+    assert [bound.kind for bound in solved(encoders(3, 1), seconds=0).bounds] == ["mean-work/1"]
+
+
+def test_graphs_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before towers are looked for, by the checker's limit, which refuses them as well."""
+    sample = encoders(3, 1)
+    final = solved(sample).bounds[-1]
+    assert isinstance(final, Certificate)
+    monkeypatch.setattr(tower_dp, "LARGEST_TOWER_GRAPH", sample.nodes - 1)
+    with pytest.raises(UnsupportedError, match="has 25 nodes; expected at most 24"):
+        solved(sample)
+    monkeypatch.setattr(limits, "LARGEST_TOWER_GRAPH", sample.nodes - 1)
+    with pytest.raises(checker.TooLarge, match="more than 24 nodes"):
+        checker.check_certificate(sample.to_json(), final.to_json())
 
 
 def test_huge_costs_do_not_overflow() -> None:
