@@ -50,7 +50,7 @@ PACKING = Method(
     summary="Node weights under which each feasible stage weighs at most 1, by connected parts.",
     run=Deferred("boundmark.bounds.pipeline.packing.method:run"),
     params={"precision": 0.0},
-    version=3,
+    version=4,
 )
 
 CUT_TREE = Method(
@@ -59,7 +59,7 @@ CUT_TREE = Method(
     kind="bound",
     summary="Node weights of which no cheap convex set has the mean, by a tree of minimum cuts.",
     run=Deferred("boundmark.bounds.pipeline.cut_tree.method:run"),
-    version=2,
+    version=3,
 )
 
 MIP_TREE = Method(
@@ -145,7 +145,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=21,
+    version=22,
 )
 
 BOTTLENECK = Method(

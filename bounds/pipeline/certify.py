@@ -28,6 +28,7 @@ from boundmark.bounds.pipeline import (
 from boundmark.bounds.pipeline.cut_tree import method as cut_tree
 from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.packing.method import PackingSettings
+from boundmark.bounds.pipeline.packing.shared import SharedWeights
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.reach import method as reach
 from boundmark.bounds.pipeline.share import GrowingTable, ShareTable
@@ -136,13 +137,16 @@ def run(
         node_cut.run(instance, budget, seed, best)
     if not is_long:
         share.run(instance, budget, seed, best, tables=tables)
+    start = None
     if math.isinf(best.objective):
         floor = int(best.certified)
         part = budget.part(settings.start_fraction)
-        best.solution(quick_partition(instance, seed, part, floor))
+        start = quick_partition(instance, seed, part, floor)
+        best.solution(start)
     is_far = best.objective >= settings.far_cost * best.certified
     names = _names(instance, is_long, is_separated, is_far, settings)
-    methods = {name: _run(name, instance, seed, tables, settings) for name in names}
+    shared = SharedWeights(start)
+    methods = {name: _run(name, instance, seed, tables, shared, settings) for name in names}
     run_by_turns(
         methods, instance, budget, best, settings.long_graph if is_long else settings.portfolio
     )
@@ -172,13 +176,14 @@ def _run(
     instance: PipelineInstance,
     seed: int,
     tables: share.Tables,
+    shared: SharedWeights,
     settings: CertifySettings,
 ) -> Run:
     """Return a method with all but budget and progress."""
     takes_tables: dict[str, Callable[..., None]] = {
         "share": share.run,
-        "packing": partial(packing.run, settings=settings.packing),
-        "cut-tree": cut_tree.run,
+        "packing": partial(packing.run, settings=settings.packing, shared=shared),
+        "cut-tree": partial(cut_tree.run, shared=shared),
         "mip-tree": trees.run_mip_tree,
         "bottleneck-tree": trees.run_bottleneck_tree,
         "bottleneck-guess-tree": trees.run_bottleneck_guess_tree,

@@ -15,6 +15,7 @@ from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
 from boundmark.bounds.pipeline.cut_tree import search
 from boundmark.bounds.pipeline.cut_tree.search import IndexArray, Rule, Search
 from boundmark.bounds.pipeline.cut_tree.weights import Weights, WeightSettings, in_edges
+from boundmark.bounds.pipeline.packing.shared import SharedWeights
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded, members_where, packed
 from boundmark.bounds.pipeline.packing.weighing import FloatArray
 from boundmark.bounds.pipeline.quick_partition import quick_partition
@@ -142,6 +143,7 @@ def run(
     settings: CutTreeSettings = CutTreeSettings(),
     *,
     tables: Tables = table_in_time,
+    shared: SharedWeights | None = None,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
@@ -149,6 +151,8 @@ def run(
     ----------
     tables
         Maps the graph and the time left to its table of cuts.
+    shared
+        What other methods have found, and are told.
 
     Raises
     ------
@@ -161,10 +165,12 @@ def run(
         )
     best = Best.before(instance, progress)
     tables(instance.graph, budget).report(instance, PRODUCER, best)
-    part = budget.part(settings.start_fraction)
-    start = quick_partition(instance, seed, part, int(best.certified))
+    shared = shared or SharedWeights()
+    start = shared.start or quick_partition(
+        instance, seed, budget.part(settings.start_fraction), int(best.certified)
+    )
     above = int(min(best.objective, instance.objective(start)))
-    rise = _Rise(instance, budget, best, settings, seed, above)
+    rise = _Rise(instance, budget, best, settings, seed, above, shared)
     for stage in range(int(start.stages.max()) + 1):
         rise.weights.add(members_where(start.stages == stage))
     if rise.is_open():
@@ -180,6 +186,8 @@ class _Rise:
     ----------
     known
         The cost of a partition.
+    shared
+        Weights of other methods.
     above
         A threshold that stands, or that weights or a tree in the time given do not refute.
     last
@@ -194,6 +202,7 @@ class _Rise:
     settings: CutTreeSettings
     seed: int
     known: int
+    shared: SharedWeights
     above: int = 0
     last: int = 0
     retries: int = 0
@@ -249,8 +258,15 @@ class _Rise:
         """Find weights for about the largest threshold that they refute."""
         settings, k, part = self.settings, self.instance.k, self.settings.threshold_fraction
         budget = self.budget.part(settings.weighing_fraction)
-        refuted, above, kept = self.refuted, self.above, self.current
-        threshold = max(refuted + 1, int(settings.first_weighed * above))
+        refuted, above = self.refuted, self.above
+        threshold = int(settings.first_weighed * above)
+        found = self.shared.found(self.is_loaded)
+        if found:
+            for members in found.sets:
+                self.weights.add(members)
+            self.current, threshold = found.weights, found.threshold
+        kept = self.current
+        threshold = min(max(refuted + 1, threshold), above - 1)
         for _ in range(settings.thresholds):
             if budget.is_spent() or above - refuted <= max(1.0, settings.precision * above):
                 break
@@ -267,6 +283,8 @@ class _Rise:
         if self.last:
             self.current = self.weights.at(self.last + self.allowed, kept, budget).weights
         self.last = self.last or threshold
+        sets = self.weights.heaviest_sets(self.current)
+        self.shared.tell(self.is_loaded, self.last, self.current, sets)
 
     def prove_all(self) -> None:
         """Refute rising thresholds, as far apart as the time for trees allows."""

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from boundmark.bounds.pipeline.cut_tree.walk import walk
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, members_where, packed
-from boundmark.bounds.pipeline.packing.weighing import FloatArray, Master, Weighing
+from boundmark.bounds.pipeline.packing.weighing import FloatArray, Master, Row, Weighing
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 
@@ -90,6 +90,7 @@ class Weights:
         self._costs: IntArray = np.zeros(64, dtype=np.int64)
         # Of the sets, which are rows of the program, and the limit that this is for.
         self._is_row, self._limit = np.zeros(64, dtype=np.bool_), -1
+        self._row_of: dict[Row, int] = {}
         at = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         shape = (nodes, nodes)
         self._ends = csr_array((np.ones(at.shape[1], dtype=np.int64), (at[0], at[1])), shape=shape)
@@ -100,6 +101,12 @@ class Weights:
         if not members:
             return False
         return self._add_all(as_mask(members, self.tensors.nodes)[None]) > 0
+
+    def heaviest_sets(self, weights: FloatArray) -> list[int]:
+        """Return the known sets that cost at most the last limit, heaviest first."""
+        sets = list(self.costs)
+        order = np.argsort(-self._weighed(weights), kind="stable")
+        return [sets[i] for i in order.tolist() if self._costs[i] <= self._limit]
 
     def at(
         self, limit: int, start: FloatArray, budget: Budget, *, is_quick: bool = False
@@ -129,6 +136,7 @@ class Weights:
             if solved is None:
                 break
             solution, upper = solved
+            self._drop_idle_rows()
             if upper <= self.k or idle == settings.patience or budget.is_spent():
                 break
             if upper - lower < settings.close and (
@@ -144,6 +152,7 @@ class Weights:
             return
         self._limit, self._master = limit, Master(self.tensors.nodes, threads)
         self._is_row[:] = False
+        self._row_of.clear()
         self._add_rows(start, self.settings.first_part * self._heaviest(start))
 
     def _add_rows(self, weights: FloatArray, least: float) -> int:
@@ -154,10 +163,16 @@ class Weights:
         if len(rows) > self.settings.most_rows:
             rows = rows[np.argsort(-weighed[rows], kind="stable")[: self.settings.most_rows]]
         for row in rows.tolist():
-            nodes = np.flatnonzero(self._sets[row]).tolist()
-            self._master.add(tuple((v, 1) for v in nodes))
+            nodes = tuple((v, 1) for v in np.flatnonzero(self._sets[row]).tolist())
+            self._master.add(nodes)
+            self._row_of[nodes] = row
         self._is_row[rows] = True
         return len(rows)
+
+    def _drop_idle_rows(self) -> None:
+        """Drop sets from the program that constrain its solution least, if there are many."""
+        for nodes in self._master.drop_idle():
+            self._is_row[self._row_of.pop(nodes)] = False
 
     def _weighed(self, weights: FloatArray) -> FloatArray:
         """Return what each known set weighs, 0 for those that cost more than the limit."""

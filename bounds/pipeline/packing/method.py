@@ -17,6 +17,7 @@ from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_STEPS,
 )
 from boundmark.bounds.pipeline.packing.search import Attempt, Refuter, SearchSettings
+from boundmark.bounds.pipeline.packing.shared import SharedWeights
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
 from boundmark.bounds.pipeline.packing.weighing import (
     FloatArray,
@@ -84,6 +85,9 @@ class PackingSettings:
         by. The last improvements take longest.
     weighing_again_fraction
         Part of the remaining time for new weights at one threshold.
+    weighed_apart
+        Weights are computed again before a proof at a threshold that is farther above the one that
+        they are for, as a part of it: growing finds new sets faster than a search does.
     many_found, weighing_found_fraction, found_precision
         If a search finds more new sets than `many_found`, weights are computed again, within a
         part of the remaining time and to a precision given as a part of k.
@@ -116,6 +120,7 @@ class PackingSettings:
     weighing_fraction: float = 0.4
     lacking_part: float = 0.3
     weighing_again_fraction: float = 0.3
+    weighed_apart: float = 0.005
     many_found: int = 100
     weighing_found_fraction: float = 0.2
     found_precision: float = 0.01
@@ -135,6 +140,7 @@ def run(
     precision: float = 0.0,
     settings: PackingSettings = PackingSettings(),
     tables: Tables = table_in_time,
+    shared: SharedWeights | None = None,
 ) -> None:
     """Report the share bound, then better ones until the time is up or weights do no better.
 
@@ -145,6 +151,8 @@ def run(
         last percent take most of the time.
     tables
         Maps the graph and the time left to its table of cuts.
+    shared
+        What other methods have found, and are told.
 
     Raises
     ------
@@ -157,13 +165,16 @@ def run(
         raise InvalidInputError(f"packing: precision is {precision}; expected 0 or more.")
     best = Best.before(instance, progress)
     known = int(best.certified) if math.isfinite(best.certified) else 0
-    start = quick_partition(instance, seed, budget.part(settings.start_fraction), known)
+    shared = shared or SharedWeights()
+    start = shared.start or quick_partition(
+        instance, seed, budget.part(settings.start_fraction), known
+    )
     below = int(min(best.objective, instance.objective(start)))
     report_rising_bounds(
         instance,
         budget,
         best,
-        Known(known, below, start),
+        Known(known, below, start, shared),
         precision=precision,
         settings=settings,
         tables=tables,
@@ -182,11 +193,14 @@ class Known:
         The cost of some partition, which no bound exceeds; None if there is none.
     start
         A good partition, whose stages weights have to reckon with.
+    shared
+        Weights of other methods, which are told those found here.
     """
 
     bound: int = 0
     below: int | None = None
     start: Partition | None = None
+    shared: SharedWeights = field(default_factory=SharedWeights)
 
 
 def report_rising_bounds(
@@ -227,7 +241,7 @@ def report_rising_bounds(
     above = int(graph.work.sum()) + overflow if known.below is None else known.below
     # Overflow counts part by part; or all parameters count as work, and the cache as time.
     rises = [
-        _Rise(instance, budget, best, settings, is_loaded, refuted, above)
+        _Rise(instance, budget, best, settings, is_loaded, refuted, above, known.shared)
         for is_loaded in ((False,) if graph.is_cached else (False, True))
     ]
     for rise in rises:
@@ -247,8 +261,12 @@ class _Rise:
         The largest threshold that is refuted.
     above
         A threshold that weights do not refute, or only in a search that is or takes too long.
+    shared
+        Weights of other methods.
     last
         About the last threshold that weights refute.
+    weighed
+        The threshold that weights were found for last.
     weights
         The best ones for about that threshold.
     too_long
@@ -264,7 +282,9 @@ class _Rise:
     is_loaded: bool
     refuted: int
     above: int
+    shared: SharedWeights
     last: float = 0.0
+    weighed: int = 0
     weights: FloatArray = field(default_factory=lambda: np.zeros(0))
     too_long: dict[int, int] = field(default_factory=dict)
     searches: list[tuple[int, int, float]] = field(default_factory=list)
@@ -287,16 +307,22 @@ class _Rise:
         """Estimate the last threshold that weights refute, and find weights for it."""
         budget = self.budget.part(self.settings.weighing_fraction)
         k, refuted = self.k, self.refuted
-        room = np.maximum(refuted + self.allowed - table.io(refuted), 1)
-        self.weights = self.tensors.graph.work / room
-        threshold = int(refuted * (1 + self.settings.first_step)) + 1
+        found = self.shared.found(self.is_loaded)
+        if found:
+            self.weigher.learn_sets(found.sets)
+            self.weights, threshold = found.weights, found.threshold
+        else:
+            room = np.maximum(refuted + self.allowed - table.io(refuted), 1)
+            self.weights = self.tensors.graph.work / room
+            threshold = int(refuted * (1 + self.settings.first_step)) + 1
         while refuted < self.above - 1 and not budget.is_spent():
             threshold = min(max(refuted + 1, threshold), self.above - 1)
             weighing = self._weigh(threshold, budget, self.settings.close * k / 2)
             self.weights = weighing.weights
             if weighing.upper <= k:
                 self.above = threshold
-                threshold = (refuted + threshold) // 2
+                lower = int(threshold * weighing.lower / k)
+                threshold = max((refuted + threshold) // 2, min(lower, threshold - 1))
                 continue
             self.last = threshold * weighing.lower / k
             if weighing.lower <= k * (1 + self.settings.close):
@@ -309,6 +335,8 @@ class _Rise:
             refuted = threshold
             threshold = int(self.last * (1 - self.settings.close / 2))
         self.last = min(self.last, float(self.above))
+        sets = self.weigher.heaviest_sets(self.weights, int(self.last) + self.allowed)
+        self.shared.tell(self.is_loaded, int(self.last), self.weights, sets)
 
     def prove_all(self, precision: float) -> None:
         """Refute rising thresholds up to a distance below the last one.
@@ -404,19 +432,16 @@ class _Rise:
         """Try to refute a threshold; note if that fails or takes too long."""
         limit, is_weighed = threshold + self.allowed, False
         pool = self.weigher.pool
+        if threshold > self.weighed * (1 + self.settings.weighed_apart):
+            self._weigh_again(threshold, budget)
         while not budget.is_spent():
             weights = self.weigher.integers(self.weights)
             began = self.budget.spent()
             result = self.refuter.attempt(weights, limit, budget)
             if result is None:
-                lacking = self.settings.lacking_part * self.k * (self.last / threshold - 1)
-                part = budget.part(self.settings.weighing_again_fraction)
-                weighing = self._weigh(
-                    threshold, part, max(self.settings.weighing.precision, lacking)
-                )
-                if is_weighed or weighing.lower <= self.k:
+                if not self._weigh_again(threshold, budget) or is_weighed:
                     break
-                self.weights, is_weighed = weighing.weights, True
+                is_weighed = True
             elif result.payload is not None:
                 self.searches.append((threshold, result.steps, self.budget.spent() - began))
                 self._report(threshold, result)
@@ -436,7 +461,18 @@ class _Rise:
                 break
         self.above = threshold
 
+    def _weigh_again(self, threshold: int, budget: Budget) -> bool:
+        """Find weights for a threshold to refute; return whether they may do."""
+        lacking = self.settings.lacking_part * self.k * (self.last / threshold - 1)
+        part = budget.part(self.settings.weighing_again_fraction)
+        weighing = self._weigh(threshold, part, max(self.settings.weighing.precision, lacking))
+        if weighing.lower <= self.k:
+            return False
+        self.weights = weighing.weights
+        return True
+
     def _weigh(self, threshold: int, budget: Budget, precision: float) -> Weighing:
+        self.weighed = threshold
         return self.weigher.at(threshold + self.allowed, self.weights, budget, precision)
 
     def _report(self, threshold: int, result: Attempt) -> None:

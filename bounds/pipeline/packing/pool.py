@@ -32,22 +32,26 @@ class Pool:
 
     members: list[int] = field(default_factory=list)
     costs: list[int] = field(default_factory=list)
-    _known: set[int] = field(default_factory=set)
+    _number: dict[int, int] = field(default_factory=dict)
     _nodes: list[int] = field(default_factory=list)
     _start: list[int] = field(default_factory=list)
     _arrays: tuple[IntArray, IntArray, IntArray] | None = None
 
     def add(self, members: int, cost: int) -> bool:
         """Add a set; return False if it is known."""
-        if members in self._known:
+        if members in self._number:
             return False
-        self._known.add(members)
+        self._number[members] = len(self.members)
         self.members.append(members)
         self.costs.append(cost)
         self._start.append(len(self._nodes))
         self._nodes += bits_of(members)
         self._arrays = None
         return True
+
+    def number(self, members: int) -> int:
+        """Return the number of a set of the pool."""
+        return self._number[members]
 
     def arrays(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the costs; the nodes of all sets, one set after the other; where each begins."""

@@ -4,6 +4,7 @@ The sets that weigh more than a front allows, by their cost, are looked for. If 
 packing of sets that costs at most the threshold weighs too much.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +45,8 @@ class SearchSettings:
         First price of a tick, as a multiple of a stage's weight divided by a stage's cost.
     most_found
         Number of sets found after which a search stops: the weights have to change anyway.
+    found_growth
+        A search that has found a set stops when it has taken this many times the steps up to it.
     steps_with_last_flow
         Steps that a search may take with the last flow before it gets a new one. A new flow makes
         the certificate longer by as many amounts as the graph has edges.
@@ -60,6 +63,7 @@ class SearchSettings:
     part_for_small_sets: float = 0.5
     usual_price: float = 1.1
     most_found: int = 500
+    found_growth: float = 2.0
     steps_with_last_flow: int = 3_000
     steps_with_own_flow: int = 10_000
     steps_fraction: float = 0.002
@@ -284,6 +288,7 @@ class _Search:
         """Run the search, root by root."""
         outcome, counts = self.outcome, self.stack.counts
         waiting = [(1 << root, (1 << root) - 1) for root in reversed(range(len(self.order)))]
+        last = math.inf
         while waiting and outcome.steps <= most_steps and not budget.is_spent():
             inside, outside = waiting.pop()
             outside = self.tensors.kept_out(inside, outside)
@@ -295,7 +300,9 @@ class _Search:
                 outcome.plan.append(SPLIT)
                 outcome.steps += self.start_steps
                 waiting += self._halves(inside, outside)
-            if counts[set_search.FOUND] > self.task.settings.most_found:
+            if counts[set_search.FOUND] and math.isinf(last):
+                last = self.task.settings.found_growth * outcome.steps
+            if counts[set_search.FOUND] > self.task.settings.most_found or outcome.steps > last:
                 break
         outcome.has_ended = not waiting and outcome.steps <= most_steps
         roots = len(self.order)

@@ -104,6 +104,14 @@ class Tensors:
             yield part
             members &= ~part
 
+    def is_convex(self, members: int) -> bool:
+        """Whether no path leaves a set and comes back."""
+        before = after = 0
+        for v in bits_of(members):
+            before |= self.before[v]
+            after |= self.after[v]
+        return not before & after & ~members
+
     def hull(self, members: int, node: int) -> int:
         """Return the smallest convex set that contains a convex set and a node."""
         before, after = self.before[node], self.after[node]

@@ -7,6 +7,7 @@ are known: whether there are heavier ones is for `search` to tell.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -101,6 +102,26 @@ class Packings:
         return row
 
 
+@dataclass(frozen=True)
+class MasterSettings:
+    """Settings of the linear program: when packings are dropped from it.
+
+    Attributes
+    ----------
+    most_columns
+        Packings for each node beyond which those with the largest reduced costs are dropped, down
+        to half. Solving takes half to two thirds of the time that it takes with all.
+    growth
+        Factor by which this number grows whenever packings are dropped, so that dropping ends.
+    idle
+        Reduced cost from which on a packing may be dropped, in stages.
+    """
+
+    most_columns: float = 10.0
+    growth: float = 1.25
+    idle: float = 1e-7
+
+
 class Master:
     """The linear program of weights at one threshold, a column per packing in its dual.
 
@@ -108,7 +129,9 @@ class Master:
     a column, and the basis stays as small as there are nodes. Weights are the multipliers.
     """
 
-    def __init__(self, nodes: int, threads: int) -> None:
+    def __init__(
+        self, nodes: int, threads: int, settings: MasterSettings = MasterSettings()
+    ) -> None:
         """Begin with weights of at most 1."""
         require_module("highspy")
         import highspy
@@ -123,7 +146,9 @@ class Master:
             ("presolve", "off"),
         ):
             self._solver.setOptionValue(option, value)
-        self._packings: set[Row] = set()
+        self._settings = settings
+        self._nodes, self._most = nodes, settings.most_columns * nodes
+        self._packings: dict[Row, None] = {}
         no_columns = np.zeros(0, dtype=np.int32)
         for v in range(nodes):
             self._solver.addRow(1.0, self._infinite, 0, no_columns, np.zeros(0))
@@ -133,7 +158,7 @@ class Master:
         """Add a packing; return False if it is there already."""
         if row in self._packings:
             return False
-        self._packings.add(row)
+        self._packings[row] = None
         nodes = np.array([v for v, _ in row], dtype=np.int32)
         times = np.array([count for _, count in row], dtype=np.float64)
         self._solver.addCol(1.0, 0.0, self._infinite, len(row), nodes, times)
@@ -142,6 +167,27 @@ class Master:
     def forbid(self, node: int) -> None:
         """Give a node no weight."""
         self._solver.changeColCost(node, 0.0)
+
+    def drop_idle(self) -> list[Row]:
+        """If there are many packings, drop those that constrain the last solution least.
+
+        Returns
+        -------
+        The packings dropped. They may be added again.
+        """
+        if len(self._packings) <= self._most:
+            return []
+        costs = np.array(self._solver.getSolution().col_dual)[self._nodes :]
+        order = np.argsort(costs, kind="stable")[int(self._most / 2) :]
+        # Columns of the basis have no reduced cost.
+        idle = np.sort(order[costs[order] > self._settings.idle])
+        self._solver.deleteCols(len(idle), (self._nodes + idle).astype(np.int32))
+        packings = list(self._packings)
+        dropped = [packings[i] for i in idle.tolist()]
+        for row in dropped:
+            del self._packings[row]
+        self._most *= self._settings.growth
+        return dropped
 
     def solve(self, seconds: float) -> tuple[FloatArray, float] | None:
         """Return weights and their sum; None if the time was too short."""
@@ -208,6 +254,24 @@ class Weigher:
             for part in self.tensors.parts(members):
                 self.pool.add(part, self.tensors.cost(part))
 
+    def learn_sets(self, sets: Iterable[int]) -> None:
+        """Add the connected parts of sets to the pool, and each set's parts as a packing."""
+        for members in sets:
+            parts = list(self.tensors.parts(members))
+            for part in parts:
+                self.pool.add(part, self.tensors.cost(part))
+            self.packings.add(self.pool, [self.pool.number(part) for part in parts])
+
+    def heaviest_sets(self, weights: FloatArray, limit: int) -> list[int]:
+        """Return the packings known that are convex sets within a limit, heaviest first."""
+        found = []
+        for row, cost in self.packings.costs.items():
+            nodes = [v for v, times in row if times == 1]
+            members = sum(1 << v for v in nodes)
+            if cost <= limit and len(nodes) == len(row) and self.tensors.is_convex(members):
+                found.append((float(weights[nodes].sum()), members))
+        return [members for _, members in sorted(found, reverse=True)]
+
     def at(
         self, limit: int, start: FloatArray, budget: Budget, precision: float | None = None
     ) -> Weighing:
@@ -241,6 +305,7 @@ class Weigher:
             if solved is None:
                 break
             solution, upper = solved
+            program.master.drop_idle()
             is_close = lower >= upper - max(precision, self.settings.looseness * (upper - self.k))
             if upper <= self.k or (is_close and not self._found_heavier(best, limit, unit, budget)):
                 break

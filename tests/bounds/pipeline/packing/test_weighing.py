@@ -1,20 +1,22 @@
 import itertools
+from contextlib import nullcontext
 from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
-from brute_force_sets import connected_convex_sets, tiny_graphs
+from brute_force_sets import connected_convex_sets, is_convex, tiny_graphs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from selection import examples
 
 from boundmark.bounds.pipeline.packing.pool import Pool
-from boundmark.bounds.pipeline.packing.tensors import Tensors
+from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
 from boundmark.bounds.pipeline.packing.weighing import (
     LARGEST_SUM,
     Master,
+    MasterSettings,
     Packings,
     Weigher,
     WeighingSettings,
@@ -90,6 +92,61 @@ def test_master_is_the_program_of_weights() -> None:
     weights, total = master.solve(20)
     assert total == pytest.approx(1.0)
     assert weights[0] == pytest.approx(0.0)
+
+
+def test_idle_packings_are_dropped_and_can_come_back() -> None:
+    """Those that constrain the solution stay; others are not known afterwards."""
+    nodes = 6
+    master = Master(nodes, 1, MasterSettings(most_columns=2.0, growth=3.0))
+    pairs, triples = (
+        {tuple((v, 1) for v in row) for row in itertools.combinations(range(nodes), size)}
+        for size in (2, 3)
+    )
+    assert all(master.add(row) for row in pairs | triples)
+    assert master.solve(20)[1] == pytest.approx(2.0)
+    assert set(master.drop_idle()) == pairs
+    assert not any(master.add(row) for row in triples)
+    assert master.solve(20)[1] == pytest.approx(2.0)
+    # Six for each node now, which is enough.
+    assert all(master.add(row) for row in pairs)
+    assert master.solve(20)[1] == pytest.approx(2.0)
+    assert not master.drop_idle()
+
+
+@settings(max_examples=examples(20))
+@given(tiny_graphs(largest=6), st.integers(5, 30))
+def test_dropping_packings_changes_no_optimum(sample: PipelineInstance, limit: int) -> None:
+    """Those that the solution breaks then are added again."""
+    few = mock.patch.object(Master.__init__, "__defaults__", (MasterSettings(most_columns=0.5),))
+    exact, found = WeighingSettings(looseness=0.0), []
+    for context in (nullcontext(), few):
+        with context:
+            weigher = Weigher(Tensors.of(sample.graph), k=0, whole=2**30, settings=exact)
+            found.append(weigher.at(limit, np.full(sample.nodes, 0.5), Budget(20), 1e-4))
+    assert found[1].upper == pytest.approx(found[0].upper, abs=1e-3)
+    assert found[1].lower == pytest.approx(found[0].lower, abs=1e-3)
+
+
+@given(tiny_graphs(largest=6), st.integers(5, 40))
+def test_sets_of_another_method_bound_weights(sample: PipelineInstance, limit: int) -> None:
+    """A set counts as a packing of its connected parts; what is handed on is convex and sorted."""
+    tensors = Tensors.of(sample.graph)
+    convex = [s for s in range(1, 1 << sample.nodes) if tensors.is_convex(s)]
+    assert convex == [
+        s for s in range(1, 1 << sample.nodes) if is_convex(sample, frozenset(bits_of(s)))
+    ]
+    assume(not free_nodes(sample))
+    weigher = Weigher(tensors, k=0, whole=2**30)
+    weigher.learn_sets(convex)
+    weights = np.random.default_rng(limit).random(sample.nodes)
+    heaviest = weigher.heaviest_sets(weights, limit)
+    assert set(heaviest) == {s for s in convex if sum(map(tensors.cost, tensors.parts(s))) <= limit}
+    heavy = [weights[list(bits_of(s))].sum() for s in heaviest]
+    assert heavy == sorted(heavy, reverse=True)
+    with mock.patch.object(Weigher, "grow", return_value=0):
+        found = weigher.at(limit, weights, Budget(20))
+    for members in heaviest:
+        assert found.weights[list(bits_of(members))].sum() <= 1 + 1e-6
 
 
 def test_packings_remember_the_least_cost() -> None:
