@@ -110,7 +110,7 @@ class MasterSettings:
     ----------
     most_columns
         Packings for each node beyond which those with the largest reduced costs are dropped, down
-        to half. Solving takes half to two thirds of the time that it takes with all.
+        to half. Solving takes half to nine tenths of the time that it takes with all.
     growth
         Factor by which this number grows whenever packings are dropped, so that dropping ends.
     idle
