@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 from brute_force import instance
@@ -16,16 +17,20 @@ from boundmark.problems.pipeline import PipelineInstance
 
 
 def task(
-    sample: PipelineInstance, weights: list[int], front: list[int], unit: int, **settings: int
+    sample: PipelineInstance, weights: list[int], front: list[int], unit: int, **settings: float
 ) -> Task:
     """Return what is searched for, with a limit in the middle of the last unit."""
     limit, tensors = len(front) * unit - 1 - unit // 2, Tensors.of(sample.graph)
     return Task(tensors, frozen(weights), frozen(front), unit, limit, SearchSettings(**settings))
 
 
-def often_split(steps: int) -> dict[str, int]:
-    """Return settings with which sets are split after as many steps."""
-    return {"steps_with_last_flow": steps, "steps_with_own_flow": steps}
+def often_split(steps: int) -> dict[str, float]:
+    """Return settings with which sets are split after as many steps, and all sets are searched."""
+    return {
+        "steps_with_last_flow": steps,
+        "steps_with_own_flow": steps,
+        "found_growth": math.inf,
+    }
 
 
 def exceeding(sample: PipelineInstance, given: Task) -> set[tuple[int, int]]:
@@ -96,3 +101,16 @@ def test_search_that_finds_much_stops_early() -> None:
     outcome = search(given, 1, Budget(20), 10**9)
     assert not outcome.has_ended
     assert len(outcome.found) == 5
+
+
+def test_search_that_finds_a_set_stops_soon() -> None:
+    """After as many steps again as it took to find one; more sets need weights anyway."""
+    rules = {"found_growth": math.inf}, {"found_growth": 1.0}
+    all_found, first = (
+        search(task(LADDER, [5] * 12, [0] + [30] * 99, 1, **given), 1, Budget(20), 10**9)
+        for given in rules
+    )
+    assert all_found.has_ended
+    assert set() < set(first.found) <= set(all_found.found)
+    assert not first.has_ended
+    assert first.steps < all_found.steps
