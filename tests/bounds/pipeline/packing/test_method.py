@@ -140,6 +140,28 @@ def test_weights_for_a_proof_may_lack_a_part(
     assert lower > 8
 
 
+def test_weights_are_for_about_the_threshold_to_prove(
+    monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
+) -> None:
+    """No search begins far above the threshold that weights were computed for last."""
+    at, attempt = method.Weigher.at, method.Refuter.attempt
+    weighed, ratios = [1], []
+
+    def noted(self: Any, limit: int, *arguments: Any) -> Any:
+        weighed.append(limit)
+        return at(self, limit, *arguments)
+
+    def compared(self: Any, weights: Any, limit: int, budget: Budget) -> Any:
+        ratios.append(limit / weighed[-1])
+        return attempt(self, weights, limit, budget)
+
+    monkeypatch.setattr(method.Weigher, "at", noted)
+    monkeypatch.setattr(method.Refuter, "attempt", compared)
+    run(PipelineInstance(random_graph(20, seed=1), 8), LONG)
+    assert ratios
+    assert max(ratios) <= 1 + PackingSettings().weighed_apart
+
+
 def test_precision_saves_proofs(random_graph: Callable[..., PipelineGraph]) -> None:
     """The last bound is as far below what weights prove as it may be, in fewer certificates."""
     sample = PipelineInstance(random_graph(20, seed=2), 8)
