@@ -17,7 +17,7 @@ OF_LOAD = ("dims", "device", "example_inputs", "cache")
 ON_COMMAND_LINE = {"time_limit": "seconds"}
 
 
-def names_in(argument: str, value: object) -> tuple[str, ...]:
+def names_in(argument: str, value: object, kind: str = "name") -> tuple[str, ...]:
     """Return the names that an argument gives: one as a text, or several in a list.
 
     Raises
@@ -32,7 +32,9 @@ def names_in(argument: str, value: object) -> tuple[str, ...]:
         names = tuple(value)
         if all(isinstance(name, str) for name in names):
             return names
-    raise InvalidInputError(f"{argument} is {quoted(value)}; expected a name or a list of names.")
+    raise InvalidInputError(
+        f"{argument} is {quoted(value)}; expected a {kind} or a list of {kind}s."
+    )
 
 
 def path_of(argument: str, value: object, kind: str = "folder") -> Path:

@@ -1,10 +1,11 @@
 """Shell patterns that choose tasks by their labels, also before the instances are loaded."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -117,3 +118,31 @@ class LabelPattern:
             if more == reached:
                 return reached
             reached = more
+
+
+@dataclass(frozen=True)
+class LabelPatterns:
+    """Shell patterns of which a task's label, or a part of it, has to match one.
+
+    All labels match if there are no patterns.
+    """
+
+    patterns: tuple[LabelPattern, ...] = ()
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Return the patterns that texts state."""
+        return cls(tuple(LabelPattern(text) for text in texts))
+
+    def matches(self, label: str) -> bool:
+        """Whether a label matches, or contains, one of the patterns."""
+        return not self.patterns or any(one.matches(label) for one in self.patterns)
+
+    def may_match(self, source: str, words: Sequence[LabelWord], method: str) -> bool:
+        """Whether the label of a task can match; see `LabelPattern.may_match`."""
+        return not self.patterns or any(
+            one.may_match(source, words, method) for one in self.patterns
+        )
+
+
+ALL_LABELS = LabelPatterns()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from boundmark.benchmarks.execution.task import Task
-from boundmark.benchmarks.label_pattern import LabelPattern
+from boundmark.benchmarks.label_pattern import ALL_LABELS, LabelPatterns
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 
@@ -33,7 +33,7 @@ def plan_tasks(
     sources: Iterable[NamedInstance],
     methods: Sequence[MethodChoice],
     settings: RunSettings,
-    pattern: LabelPattern | None = None,
+    patterns: LabelPatterns = ALL_LABELS,
 ) -> Iterator[PlannedTask]:
     """Yield a task for every instance, method and seed, instance by instance.
 
@@ -43,13 +43,13 @@ def plan_tasks(
         Name that the rows bear.
     methods
         For every instance; those of an instance's own come on top.
-    pattern
-        Which labels to plan tasks for; all if it is None.
+    patterns
+        Which labels to plan tasks for.
     """
     for source in sources:
         for choice in (*methods, *source.methods):
             # A task's fields need the hash of its instance, which takes time.
-            if pattern and not pattern.matches(_label(source, choice.method.name)):
+            if not patterns.matches(_label(source, choice.method.name)):
                 continue
             for seed in settings.seeds if choice.method.seeded else settings.seeds[:1]:
                 task = _task(source, choice, settings, seed)

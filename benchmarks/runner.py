@@ -12,7 +12,7 @@ from pathlib import Path
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.task import Outcome, Task
-from boundmark.benchmarks.label_pattern import LabelPattern
+from boundmark.benchmarks.label_pattern import LabelPatterns
 from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.rows import (
@@ -77,19 +77,26 @@ class Wanted:
     ----------
     retry
         Statuses whose stored rows do not count as finished.
-    pattern
-        Shell pattern that a task's label has to match; None for all tasks.
+    patterns
+        Shell patterns of which a task's label has to match one; all tasks if there are none.
     rerun
         Methods whose stored rows do not count as finished.
     """
 
     retry: Collection[str] = ()
-    pattern: str | None = None
+    patterns: Collection[str] = ()
     rerun: Collection[str] = ()
 
     def matches(self, planned: PlannedTask) -> bool:
-        """Whether a task's label matches the pattern."""
-        return self.pattern is None or LabelPattern(self.pattern).matches(planned.label)
+        """Whether a task's label matches a pattern."""
+        return LabelPatterns.of(self.patterns).matches(planned.label)
+
+    def no_match(self) -> InvalidInputError:
+        """Return the error that no task is wanted."""
+        given = " or ".join(map(repr, self.patterns))
+        return InvalidInputError(
+            f"no task matches {given}; labels look like 'onnx-light/resnet50 k=8 share'."
+        )
 
 
 ALL = Wanted()
@@ -120,16 +127,13 @@ def run_planned(
     StoreError
         If the folder cannot be used, or another run is writing to it.
     InvalidInputError
-        If the pattern leaves no task.
+        If the patterns leave no task.
     """
     with _only_writer(directory) as store:
         store.remove_partial_files()
         by_id = {item.task.task_id: item for item in planned if wanted.matches(item)}
         if not by_id:
-            raise InvalidInputError(
-                f"no task matches {wanted.pattern!r}; "
-                "labels look like 'onnx-light/resnet50 k=8 share'."
-            )
+            raise wanted.no_match()
         to_do = lacking(store, by_id, wanted)
         summary = RunSummary(len(by_id), len(by_id) - len(to_do))
         on_start(summary.planned, len(to_do))

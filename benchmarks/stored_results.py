@@ -13,7 +13,7 @@ from boundmark.benchmarks.arguments import check_flags, names_in, path_of
 from boundmark.benchmarks.engines import make_engine
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.kernels import compile_kernels
-from boundmark.benchmarks.label_pattern import LabelPattern
+from boundmark.benchmarks.label_pattern import LabelPatterns
 from boundmark.benchmarks.method_sources import source_hash
 from boundmark.benchmarks.model import html_table
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
@@ -141,7 +141,7 @@ def run(
     small: bool = False,
     seconds: float | None = None,
     workers: int | None = None,
-    filter: str | None = None,  # noqa: A002
+    filter: str | Collection[str] = (),  # noqa: A002
     retry: str | Collection[str] = (),
     rerun: str | Collection[str] = (),
     quiet: bool = False,
@@ -164,7 +164,8 @@ def run(
     workers
         Tasks at a time; one per CPU by default.
     filter
-        Only tasks whose label, e.g. ``"onnx-light/resnet50 k=8 share"``, matches or contains this.
+        Shell patterns: only tasks whose label, e.g. ``"onnx-light/resnet50 k=8 share"``, matches or
+        contains one of them.
     retry
         Statuses, e.g. ``"timeout"``, of stored tasks that are run again.
     rerun
@@ -182,8 +183,6 @@ def run(
             f"suite is {quoted(suite)}; expected the name of a suite or the path of a file."
         )
     check_flags(small=small, quiet=quiet)
-    if filter is not None and not isinstance(filter, str):
-        raise InvalidInputError(f"filter is {quoted(filter)}; expected a text.")
     if seconds is not None:
         seconds = positive_number("seconds", plain_value(seconds), LONGEST_SECONDS)
     statuses = names_in("retry", retry)
@@ -194,7 +193,7 @@ def run(
         load_collection(str(suite), small=small),
         folder,
         make_engine("local", workers),
-        Wanted(statuses, filter, names_in("rerun", rerun)),
+        Wanted(statuses, names_in("filter", filter, "pattern"), names_in("rerun", rerun)),
         seconds=seconds,
         console=progress_console(quiet),
     )
@@ -228,7 +227,7 @@ def run_collection(
     """
     for problem in dict.fromkeys(part.problem for part in chosen.suites):
         compile_kernels(console, problem)
-    planning = Planning(chosen, seconds, memory_gib, console, wanted.pattern)
+    planning = Planning(chosen, seconds, memory_gib, console, wanted.patterns)
     with task_progress(console, chosen.name) as (on_start, on_finish):
 
         def begin(planned: int, to_do: int) -> None:
@@ -249,9 +248,9 @@ class Planning:
         Limits of each task, instead of the suites'.
     console
         Where what is left out and taken for granted is told.
-    pattern
-        Shell pattern that the labels of tasks have to match; None for all tasks. Instances are not
-        loaded if none of their labels can match.
+    patterns
+        Shell patterns of which a task's label has to match one; all tasks if there are none.
+        Instances are not loaded if none of their labels can match.
     """
 
     def __init__(
@@ -260,28 +259,28 @@ class Planning:
         seconds: float | None,
         memory_gib: float | None,
         console: "Console",
-        pattern: str | None = None,
+        patterns: Collection[str] = (),
     ) -> None:
         self.chosen = chosen
         self.limits = (seconds, memory_gib)
         self.console = console
-        self.pattern = None if pattern is None else LabelPattern(pattern)
+        self.patterns = LabelPatterns.of(patterns)
         self.left_out: dict[str, str] = {}
         self.assumptions: dict[str, tuple[str, ...]] = {}
         self.methods: dict[str, Method] = {}
 
     def tasks(self) -> Iterator[PlannedTask]:
-        """Yield the tasks of all suites that the pattern chooses."""
+        """Yield the tasks of all suites that the patterns choose."""
         for part in self.chosen.suites:
             methods = [choice.method for choice in part.methods]
             methods += [choice.method for group in part.instances for choice in group.methods]
             self.methods.update({method.name: method for method in methods})
             settings = part.settings.with_limits(*self.limits)
             instances = self._instances(part)
-            yield from plan_tasks(part.name, instances, part.methods, settings, self.pattern)
+            yield from plan_tasks(part.name, instances, part.methods, settings, self.patterns)
 
     def _instances(self, part: "Suite") -> Iterator[NamedInstance]:
-        for instance in part.load_instances(self._missing, self._refused, self.pattern):
+        for instance in part.load_instances(self._missing, self._refused, self.patterns):
             name = f"{instance.dataset}/{instance.member}"
             if name not in self.assumptions:
                 self.assumptions[name] = instance.notes

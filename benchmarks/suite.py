@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.label_pattern import LabelPattern, LabelWord
+from boundmark.benchmarks.label_pattern import ALL_LABELS, LabelPatterns, LabelWord
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.resolve import load_file, load_member
@@ -238,7 +238,7 @@ class Suite:
         self,
         on_missing: Callable[[str], None] = lambda reason: None,
         on_left_out: Callable[[str, str], None] = lambda member, reason: None,
-        pattern: LabelPattern | None = None,
+        patterns: LabelPatterns = ALL_LABELS,
     ) -> Iterator[NamedInstance]:
         """Yield the instances in the suite's order; each graph is loaded once.
 
@@ -250,7 +250,7 @@ class Suite:
             Called with the name of a file that cannot be read or treated, and the reason, where
             another one matches the same pattern and can; and with that of a model that the devices
             have no room for.
-        pattern
+        patterns
             Of labels of tasks; a member is not loaded if none of its tasks can match.
 
         Raises
@@ -261,7 +261,7 @@ class Suite:
         """
         for group in self.instances:
             try:
-                yield from self._of_group(group, on_left_out, pattern)
+                yield from self._of_group(group, on_left_out, patterns)
             except MissingFileError as error:
                 if not group.optional:
                     raise
@@ -271,13 +271,12 @@ class Suite:
         self,
         group: InstanceGroup,
         on_left_out: Callable[[str, str], None],
-        pattern: LabelPattern | None,
+        patterns: LabelPatterns,
     ) -> Iterator[NamedInstance]:
         """Yield the instances of a group; see `load_instances`."""
         refused: list[tuple[str, BoundmarkError]] = []
         members = group.sources.members()
-        if pattern is not None:
-            members = self._that_may_match(pattern, group, members)
+        members = self._that_may_match(patterns, group, members)
         for member in members:
             where = f"{group.sources.dataset}/{member}"
             try:
@@ -303,7 +302,7 @@ class Suite:
             on_left_out(where, str(error))
 
     def _that_may_match(
-        self, pattern: LabelPattern, group: InstanceGroup, members: Sequence[str]
+        self, patterns: LabelPatterns, group: InstanceGroup, members: Sequence[str]
     ) -> list[str]:
         """Return the members of which a task's label can match, as far as known without loading."""
         words = self._words(group)
@@ -312,7 +311,7 @@ class Suite:
             member
             for member in members
             if any(
-                pattern.may_match(f"{group.sources.dataset}/{member}", words, name)
+                patterns.may_match(f"{group.sources.dataset}/{member}", words, name)
                 for name in names
             )
         ]

@@ -69,9 +69,9 @@ if TYPE_CHECKING:
     "they may take.",
 )  # fmt: skip
 @click.option(
-    "--filter", "pattern", metavar="GLOB",
+    "--filter", "patterns", multiple=True, metavar="GLOB",
     help="Run only tasks whose label matches this shell pattern, or a part of it does; a label is "
-    "for example 'onnx-light/resnet50 k=8 share'.",
+    "for example 'onnx-light/resnet50 k=8 share'. May be repeated: one of them has to match.",
 )  # fmt: skip
 @click.option(
     "--update-best", metavar="FILE", type=FILE,
@@ -91,7 +91,7 @@ def run(
     retry: tuple[str, ...],
     rerun: tuple[str, ...],
     dry_run: bool,
-    pattern: str | None,
+    patterns: tuple[str, ...],
     update_best: Path | None,
     fail_on: tuple[str, ...],
     quiet: bool,
@@ -114,10 +114,10 @@ def run(
         # A file that cannot be updated is better known now than after hours.
         read_records(update_best)
     chosen = load_collection(suite, small=small)
-    wanted = Wanted(retry, pattern, rerun)
+    wanted = Wanted(retry, patterns, rerun)
     if dry_run:
         console = progress_console(quiet)
-        planning = Planning(chosen, time_limit, memory_limit, console, pattern)
+        planning = Planning(chosen, time_limit, memory_limit, console, patterns)
         _print_plan(planning, out, wanted, workers or len(os.sched_getaffinity(0)))
         return
     try:
@@ -148,14 +148,12 @@ def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int)
     """Print what a run would do, from longest to shortest by method."""
     from boundmark.benchmarks.cli.listing import print_rows
     from boundmark.benchmarks.runner import lacking
-    from boundmark.problems.errors import InvalidInputError, find
+    from boundmark.problems.errors import find
     from boundmark.reports.stored.store import ResultStore
 
     by_id = {item.task.task_id: item for item in planning.tasks()}
     if not by_id:
-        raise InvalidInputError(
-            f"no task matches {wanted.pattern!r}; labels look like 'onnx-light/resnet50 k=8 share'."
-        )
+        raise wanted.no_match()
     for name in wanted.rerun:
         find("method in the suite", name, planning.methods)
     is_there = (out / "results").is_dir()

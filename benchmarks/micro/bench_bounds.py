@@ -8,8 +8,8 @@ from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
 from boundmark.bounds.pipeline import separation
 from boundmark.bounds.pipeline.cut_tree import search
 from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings, start_search
-from boundmark.bounds.pipeline.cut_tree.weights import Weights
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
+from boundmark.bounds.pipeline.packing.set_weights import SetWeights
 from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
@@ -161,7 +161,7 @@ class CutTree:
         graph, k = load("stochastic-block-101-plain"), 4
         self.tensors, settings = Tensors.of(graph), CutTreeSettings()
         equal = graph.work / graph.work.sum() * k
-        search_for = Weights(self.tensors, k, 1, settings.weights)
+        search_for = SetWeights(self.tensors, k, 1, settings.weights)
         found = search_for.at(3500, equal, Budget(600)).weights
         whole = np.floor(found / found.sum() * settings.whole).astype(np.int64)
         self.start = lambda: start_search(self.tensors, k, frozen(whole), 3100, settings)

@@ -737,7 +737,7 @@ def test_runs_that_are_not_understood(folder: Path) -> None:
         ("demo", {"seconds": 0}, "seconds is 0; expected a positive number of at most 31536000."),
         ("demo", {"seconds": math.nan}, "seconds is nan; expected a positive number of at most"),
         ("demo", {"workers": 1.5}, "workers is 1.5; expected an integer from 1 to 1024."),
-        ("demo", {"filter": 3}, "filter is 3; expected a text."),
+        ("demo", {"filter": 3}, "filter is 3; expected a pattern or a list of patterns."),
         ("demo", {"small": "no"}, "small is 'no'; expected True or False."),
     ):  # fmt: skip
         with pytest.raises(boundmark.Error) as caught:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.benchmarks.label_pattern import LabelPattern, LabelWord
+from boundmark.benchmarks.label_pattern import ALL_LABELS, LabelPattern, LabelPatterns, LabelWord
 
 SOURCE, METHOD = "d/a b", "sh"
 WORDS = [LabelWord("k=", characters="12"), LabelWord("m=", ("a", "bb"))]
@@ -29,3 +29,15 @@ def test_what_matches_may_match(parts: list[str]) -> None:
 def test_what_cannot_match_is_told(text: str) -> None:
     """Other members, methods and values of choices are left out."""
     assert not LabelPattern(text).may_match(SOURCE, WORDS, METHOD)
+
+
+def test_one_of_several_patterns_has_to_match() -> None:
+    """Without patterns, every label matches."""
+    patterns = LabelPatterns.of(["k=1 sh", "k=2 sh"])
+    assert [label for label in LABELS if patterns.matches(label)] == [
+        label for label in LABELS if label.endswith(("k=1 sh", "k=2 sh"))
+    ]
+    assert patterns.may_match(SOURCE, WORDS, METHOD)
+    assert not LabelPatterns.of(["k=3", "k= "]).may_match(SOURCE, WORDS, METHOD)
+    assert ALL_LABELS.matches("")
+    assert ALL_LABELS.may_match(SOURCE, WORDS, METHOD)

@@ -194,6 +194,23 @@ def test_retry_runs_failed_tasks_again(
     assert len(ResultStore.open(out).results()) == 1
 
 
+def test_tasks_that_match_any_filter_are_run(
+    boundmark: Boundmark, suite_file: Path, tmp_path: Path
+) -> None:
+    """`--filter` may be repeated; if no label matches one of them, the error names them all."""
+    out = tmp_path / "out"
+    filters = ("--filter", "squeezenet k=4 max-work", "--filter", "squeezenet k=4 mean-work")
+    assert (
+        "2 tasks, 0 already stored, 2 run (2 ok)"
+        in boundmark("run", suite_file, "--out", out, "--quiet", *filters).stdout
+    )
+    assert set(ResultStore.open(out).results()["method"]) == {"max-work", "mean-work"}
+    done = boundmark(
+        "run", suite_file, "--out", out, "--filter", "one", "--filter", "two", check=False
+    )
+    assert "no task matches 'one' or 'two'; labels look like" in done.stderr
+
+
 def test_one_writer_at_a_time(boundmark: Boundmark, suite_file: Path, tmp_path: Path) -> None:
     """A second run into the same folder is refused while the first one writes."""
     import fcntl

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from boundmark.benchmarks.label_pattern import LabelPattern
+from boundmark.benchmarks.label_pattern import LabelPatterns
 from boundmark.benchmarks.planning import plan_tasks
 from boundmark.benchmarks.suite import MethodChoice, Suite
 from boundmark.benchmarks.suite_file import (
@@ -151,8 +151,8 @@ def test_a_pattern_leaves_members_unloaded(
     """Members none of whose labels can match are not loaded; the same tasks are planned."""
     suite = parse_suite("mine", VALID + DEVICES + 'methods = ["share"]\n')
     everything = plan_tasks("mine", suite.load_instances(), suite.methods, suite.settings)
-    chosen = None if pattern is None else LabelPattern(pattern)
-    wanted = [task for task in everything if chosen is None or chosen.matches(task.label)]
+    chosen = LabelPatterns.of([] if pattern is None else [pattern])
+    wanted = [task for task in everything if chosen.matches(task.label)]
     loaded: list[str] = []
 
     def load(name: str) -> Any:
@@ -160,7 +160,7 @@ def test_a_pattern_leaves_members_unloaded(
         return load_member(name)
 
     monkeypatch.setattr("boundmark.benchmarks.suite.load_member", load)
-    instances = suite.load_instances(pattern=chosen)
+    instances = suite.load_instances(patterns=chosen)
     tasks = list(plan_tasks("mine", instances, suite.methods, suite.settings, chosen))
     assert [task.task.task_id for task in tasks] == [task.task.task_id for task in wanted]
     assert loaded == expected
@@ -174,8 +174,8 @@ def test_labels_are_what_patterns_take_for_possible(name: str) -> None:
             alone = replace(suite, instances=(group,))
             method = [*suite.methods, *group.methods][0].method.name
             *_, last = alone.load_instances()
-            pattern = LabelPattern(f"{last.label} {method}")
-            assert last.label in [again.label for again in alone.load_instances(pattern=pattern)]
+            pattern = LabelPatterns.of([f"{last.label} {method}"])
+            assert last.label in [again.label for again in alone.load_instances(patterns=pattern)]
 
 
 def test_methods_of_a_group_are_for_its_parameters() -> None:

@@ -14,7 +14,7 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
 from boundmark.bounds.pipeline.cut_tree import search
 from boundmark.bounds.pipeline.cut_tree.search import IndexArray, Rule, Search
-from boundmark.bounds.pipeline.cut_tree.weights import Weights, WeightSettings, in_edges
+from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings, in_edges
 from boundmark.bounds.pipeline.packing.shared import SharedWeights
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded, members_where, packed
 from boundmark.bounds.pipeline.packing.weighing import FloatArray
@@ -44,18 +44,11 @@ class CutTreeSettings:
         Part of the time for weights before the first tree.
     weighing_again_fraction
         Part of all the time for new weights after a tree has found a set.
-    thresholds, threshold_fraction
-        Number of thresholds that weights are computed for before the first tree, at most, and the
-        part of the time left for weights that each takes, at most.
-    first_weighed, next_weighed
-        The first of them, as a part of the cost of a partition, and each next one as a part of the
-        one before, until weights refute one.
-    precision
-        Largest distance between a threshold that they refute and one that they do not at which the
-        largest one they refute is known well enough, as a part of it.
-    margin, margin_again
-        By how much the weights have to exceed k stages, as a part of them, before the first tree,
-        and after a tree has found a set.
+    first_weighed
+        The first threshold that weights are computed for, as a part of the cost of a partition.
+    margin_again
+        By how much the weights have to exceed k stages after a tree has found a set, as a part of
+        them.
     first_part
         Threshold of the first tree, as a part of the largest one that weights were found for.
     tree_fraction, last_fraction
@@ -105,12 +98,7 @@ class CutTreeSettings:
     start_fraction: float = 0.02
     weighing_fraction: float = 0.35
     weighing_again_fraction: float = 0.03
-    thresholds: int = 8
-    threshold_fraction: float = 0.3
     first_weighed: float = 0.97
-    next_weighed: float = 0.96
-    precision: float = 0.02
-    margin: float = 0.003
     margin_again: float = 0.0001
     first_part: float = 0.8
     tree_fraction: float = 0.5
@@ -132,7 +120,7 @@ class CutTreeSettings:
     most_steps: int = 3 * 2**24
     most_numbers: int = 2**23
     turn: int = 10_000
-    weights: WeightSettings = field(default_factory=WeightSettings)
+    weights: SetWeightSettings = field(default_factory=SetWeightSettings)
 
 
 def run(
@@ -171,8 +159,7 @@ def run(
     )
     above = int(min(best.objective, instance.objective(start)))
     rise = _Rise(instance, budget, best, settings, seed, above, shared)
-    for stage in range(int(start.stages.max()) + 1):
-        rise.weights.add(members_where(start.stages == stage))
+    rise.weights.add_stages(start)
     if rise.is_open():
         rise.weigh()
         rise.prove_all()
@@ -214,7 +201,7 @@ class _Rise:
         self.is_loaded = int(graph.param_load.sum()) > k * graph.cache
         self.allowed = graph.cache if self.is_loaded else 0
         self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
-        self.weights = Weights(self.tensors, k, self.seed, self.settings.weights)
+        self.weights = SetWeights(self.tensors, k, self.seed, self.settings.weights)
         work = self.tensors.graph.work
         self.current: FloatArray = work / max(1, int(work.sum())) * k
         self.above = self.known
@@ -256,35 +243,17 @@ class _Rise:
 
     def weigh(self) -> None:
         """Find weights for about the largest threshold that they refute."""
-        settings, k, part = self.settings, self.instance.k, self.settings.threshold_fraction
-        budget = self.budget.part(settings.weighing_fraction)
-        refuted, above = self.refuted, self.above
-        threshold = int(settings.first_weighed * above)
+        threshold = int(self.settings.first_weighed * self.above)
         found = self.shared.found(self.is_loaded)
         if found:
             for members in found.sets:
                 self.weights.add(members)
             self.current, threshold = found.weights, found.threshold
-        kept = self.current
-        threshold = min(max(refuted + 1, threshold), above - 1)
-        for _ in range(settings.thresholds):
-            if budget.is_spent() or above - refuted <= max(1.0, settings.precision * above):
-                break
-            weighing = self.weights.at(threshold + self.allowed, self.current, budget.part(part))
-            self.current = weighing.weights
-            if weighing.lower > k * (1 + settings.margin):
-                refuted = self.last = threshold
-                kept = weighing.weights
-                threshold = min(int(threshold * weighing.lower / k), (threshold + above) // 2)
-            else:
-                above = threshold
-                lower = max(refuted + 1, int(threshold * settings.next_weighed))
-                threshold = (refuted + above) // 2 if self.last else lower
-        if self.last:
-            self.current = self.weights.at(self.last + self.allowed, kept, budget).weights
-        self.last = self.last or threshold
-        sets = self.weights.heaviest_sets(self.current)
-        self.shared.tell(self.is_loaded, self.last, self.current, sets)
+        between = self.refuted, self.above
+        budget = self.budget.part(self.settings.weighing_fraction)
+        found = self.weights.for_largest(threshold, between, self.allowed, self.current, budget)
+        self.last, self.current = found.threshold, found.weights
+        self.shared.tell(self.is_loaded, found)
 
     def prove_all(self) -> None:
         """Refute rising thresholds, as far apart as the time for trees allows."""

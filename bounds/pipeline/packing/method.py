@@ -17,7 +17,8 @@ from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_STEPS,
 )
 from boundmark.bounds.pipeline.packing.search import Attempt, Refuter, SearchSettings
-from boundmark.bounds.pipeline.packing.shared import SharedWeights
+from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings
+from boundmark.bounds.pipeline.packing.shared import Found, SharedWeights
 from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
 from boundmark.bounds.pipeline.packing.weighing import (
     FloatArray,
@@ -78,6 +79,11 @@ class PackingSettings:
         Number of proofs without an end after which `packing` gives up, if no proof has ended.
     most_too_long
         Number of searches too long to check after which `packing` gives up.
+    walked_stage, walks_fraction
+        Weights come from walks among whole stages first, for a part of the time at most, if a stage
+        has at least so many nodes in the mean. They take less time than packings of connected sets.
+    first_walked
+        The first threshold that walks are for, as a part of the cost of a partition.
     weighing_fraction
         Part of the time before the first proof, at most.
     lacking_part
@@ -98,8 +104,8 @@ class PackingSettings:
         Part of the time from which on a proof is long.
     most_steps
         Largest number of steps that checking a certificate may take.
-    weighing, search
-        Settings of the search for weights, and of the searches that prove them.
+    walks, weighing, search
+        Settings of the searches for weights, and of the searches that prove them.
     """
 
     start_fraction: float = 0.03
@@ -117,6 +123,9 @@ class PackingSettings:
     easy_fraction: float = 0.1
     most_failures: int = 2
     most_too_long: int = 3
+    walked_stage: float = 20.0
+    walks_fraction: float = 0.2
+    first_walked: float = 0.97
     weighing_fraction: float = 0.4
     lacking_part: float = 0.3
     weighing_again_fraction: float = 0.3
@@ -127,6 +136,7 @@ class PackingSettings:
     worth: float = 0.0005
     long: float = 0.02
     most_steps: int = MOST_PACKING_STEPS
+    walks: SetWeightSettings = field(default_factory=SetWeightSettings)
     weighing: WeighingSettings = field(default_factory=WeighingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
 
@@ -247,7 +257,7 @@ def report_rising_bounds(
     for rise in rises:
         if known.start is not None:
             rise.weigher.learn(known.start)
-        rise.approach(table)
+        rise.approach(table, known.start)
     max(rises, key=lambda rise: rise.last).prove_all(precision)
 
 
@@ -303,11 +313,11 @@ class _Rise:
         )
         self.last = float(self.refuted)
 
-    def approach(self, table: ShareTable) -> None:
+    def approach(self, table: ShareTable, start: Partition | None) -> None:
         """Estimate the last threshold that weights refute, and find weights for it."""
-        budget = self.budget.part(self.settings.weighing_fraction)
         k, refuted = self.k, self.refuted
-        found = self.shared.found(self.is_loaded)
+        found = self.shared.found(self.is_loaded) or self._walked(start)
+        budget = self.budget.part(self.settings.weighing_fraction)
         if found:
             self.weigher.learn_sets(found.sets)
             self.weights, threshold = found.weights, found.threshold
@@ -336,7 +346,25 @@ class _Rise:
             threshold = int(self.last * (1 - self.settings.close / 2))
         self.last = min(self.last, float(self.above))
         sets = self.weigher.heaviest_sets(self.weights, int(self.last) + self.allowed)
-        self.shared.tell(self.is_loaded, int(self.last), self.weights, sets)
+        self.shared.tell(self.is_loaded, Found(int(self.last), self.weights, tuple(sets)))
+
+    def _walked(self, start: Partition | None) -> Found | None:
+        """Find weights by walks among whole stages; None if stages are small."""
+        settings, nodes = self.settings, self.instance.nodes
+        if nodes < settings.walked_stage * self.k or self.refuted >= self.above - 1:
+            return None
+        weights = SetWeights(self.tensors, self.k, self.weigher.seed, settings.walks)
+        if start is not None:
+            weights.add_stages(start)
+        work = self.tensors.graph.work
+        begun = work / max(1, int(work.sum())) * self.k
+        budget = self.budget.part(settings.walks_fraction)
+        between = self.refuted, self.above
+        found = weights.for_largest(
+            int(settings.first_walked * self.above), between, self.allowed, begun, budget
+        )
+        self.shared.tell(self.is_loaded, found)
+        return self.shared.found(self.is_loaded)
 
     def prove_all(self, precision: float) -> None:
         """Refute rising thresholds up to a distance below the last one.

@@ -4,8 +4,7 @@ Both solve about the same linear program, for a quarter of their time. A method 
 weights of another begins near the threshold that those are for, and with sets that bound them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,8 @@ class Found:
     weights
         Of nodes, shape (n,).
     sets
-        Sets of nodes that are heavy under them, as bits: a stage's nodes, connected or not.
+        Sets of nodes that are heavy under them, as bits, heaviest first: a stage's nodes, connected
+        or not.
     """
 
     threshold: int
@@ -48,21 +48,15 @@ class SharedWeights:
     most_sets: int = 3_000
     _found: dict[bool, Found] = field(default_factory=dict)
 
-    def tell(
-        self,
-        is_loaded: bool,
-        threshold: int,
-        weights: npt.NDArray[np.float64],
-        sets: Sequence[int],
-    ) -> None:
-        """Hand over weights and the first of some sets, which are the heaviest.
+    def tell(self, is_loaded: bool, found: Found) -> None:
+        """Hand over weights and the first of their sets, which are the heaviest.
 
         Parameters
         ----------
         is_loaded
             Whether parameters count as work, as they do in `tensors.loaded`.
         """
-        self._found[is_loaded] = Found(threshold, weights, tuple(sets[: self.most_sets]))
+        self._found[is_loaded] = replace(found, sets=found.sets[: self.most_sets])
 
     def found(self, is_loaded: bool) -> Found | None:
         """Return what another method has found; None if nothing."""

@@ -9,9 +9,10 @@ import pytest
 from recording import Recorder
 
 from boundmark.bounds.pipeline.cut_tree import method as cut_tree
-from boundmark.bounds.pipeline.cut_tree.weights import Weights
 from boundmark.bounds.pipeline.packing import method as packing
-from boundmark.bounds.pipeline.packing.shared import SharedWeights
+from boundmark.bounds.pipeline.packing.method import PackingSettings
+from boundmark.bounds.pipeline.packing.set_weights import SetWeights
+from boundmark.bounds.pipeline.packing.shared import Found, SharedWeights
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
 from boundmark.bounds.pipeline.packing.weighing import Weigher
 from boundmark.bounds.pipeline.quick_partition import quick_partition
@@ -25,7 +26,7 @@ LONG = 600.0
 
 @pytest.mark.parametrize(
     ("first", "second", "weigher"),
-    [(cut_tree, packing, Weigher), (packing, cut_tree, Weights)],
+    [(cut_tree, packing, Weigher), (packing, cut_tree, SetWeights)],
     ids=["cut-tree before packing", "packing before cut-tree"],
 )
 def test_the_second_begins_with_what_the_first_found(
@@ -68,7 +69,7 @@ def test_the_second_begins_with_what_the_first_found(
 def test_few_sets_are_handed_over() -> None:
     """The first ones, which are the heaviest; with parameters as work, weights are others."""
     shared = SharedWeights(most_sets=2)
-    shared.tell(False, 10, np.ones(3), [0b11, 0b100, 0b1])
+    shared.tell(False, Found(10, np.ones(3), (0b11, 0b100, 0b1)))
     found = shared.found(False)
     assert found
     assert (found.threshold, found.sets) == (10, (0b11, 0b100))
@@ -86,3 +87,36 @@ def test_a_known_partition_is_not_searched_again(
     start = quick_partition(sample, 1, Budget(1), 0)
     monkeypatch.delattr(method, "quick_partition")
     method.run(sample, Budget(0.0), 0, Recorder(), shared=SharedWeights(start))
+
+
+@pytest.mark.parametrize(("nodes", "is_walked"), [(60, True), (59, False)])
+def test_packing_begins_with_walks_where_stages_are_large(
+    monkeypatch: pytest.MonkeyPatch,
+    random_graph: Callable[..., PipelineGraph],
+    nodes: int,
+    is_walked: bool,
+) -> None:
+    """Its own weights begin with those that walks have found; others are told both."""
+    sample, told, limits = PipelineInstance(random_graph(nodes, seed=1), 3), [], []
+    at, tell = Weigher.at, SharedWeights.tell
+
+    def noted_at(self: Weigher, limit: int, *arguments: Any) -> Any:
+        limits.append(limit)
+        return at(self, limit, *arguments)
+
+    def noted_tell(self: SharedWeights, is_loaded: bool, found: Found) -> None:
+        told.append(found)
+        tell(self, is_loaded, found)
+
+    monkeypatch.setattr(Weigher, "at", noted_at)
+    monkeypatch.setattr(SharedWeights, "tell", noted_tell)
+    # Only weights are of interest here.
+    monkeypatch.setattr(packing._Rise, "prove_all", lambda self, precision: None)
+    packing.run(
+        sample, Budget(LONG), 0, Recorder(), settings=PackingSettings(walked_stage=20, easy=9.0)
+    )
+    # Once with overflow by parts, once with parameters as work.
+    assert len(told) == (4 if is_walked else 2)
+    assert (told[0].threshold == limits[0]) == is_walked
+    for found in told:
+        assert found.weights.sum() > 0.9 * 3

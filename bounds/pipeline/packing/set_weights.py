@@ -1,8 +1,8 @@
 """Search for node weights: the largest sum such that each convex set within a limit weighs 1.
 
 A linear program with a row per set that is known. Sets come from walks that look for heavy ones
-near the best weights so far and the program's solution; whether there are heavier ones is for
-`search` to tell.
+near the best weights so far and the program's solution; whether there are heavier ones is for a
+search through all sets to tell.
 """
 
 from dataclasses import dataclass, field
@@ -11,17 +11,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from boundmark.bounds.pipeline.cut_tree.walk import walk
+from boundmark.bounds.pipeline.packing.shared import Found
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, members_where, packed
+from boundmark.bounds.pipeline.packing.walk import walk
 from boundmark.bounds.pipeline.packing.weighing import FloatArray, Master, Row, Weighing
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition
 
 BoolMatrix = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class WeightSettings:
+class SetWeightSettings:
     """Settings of the search for weights.
 
     Attributes
@@ -45,6 +47,16 @@ class WeightSettings:
         Number of rounds of walks before that, without a heavier set.
     patience
         Number of rounds without a new set after which it ends.
+    thresholds, threshold_fraction
+        Number of thresholds that weights are found for until the largest one that they refute is
+        known, at most, and the part of the time left that each takes, at most.
+    next_threshold
+        The next threshold, as a part of one that weights do not refute, until they refute one.
+    precision
+        Largest distance between a threshold that they refute and one that they do not at which the
+        largest one they refute is known well enough, as a part of it.
+    margin
+        By how much the weights have to exceed k stages to refute a threshold, as a part of them.
     """
 
     walks: int = 3
@@ -59,10 +71,15 @@ class WeightSettings:
     close: float = 0.01
     last_rounds: int = 10
     patience: int = 8
+    thresholds: int = 8
+    threshold_fraction: float = 0.3
+    next_threshold: float = 0.96
+    precision: float = 0.02
+    margin: float = 0.003
 
 
 @dataclass(eq=False)
-class Weights:
+class SetWeights:
     """Search for weights of one graph without overflow, limit after limit.
 
     Attributes
@@ -74,7 +91,7 @@ class Weights:
     tensors: Tensors
     k: int
     seed: int
-    settings: WeightSettings = WeightSettings()
+    settings: SetWeightSettings = SetWeightSettings()
     costs: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -107,6 +124,53 @@ class Weights:
         sets = list(self.costs)
         order = np.argsort(-self._weighed(weights), kind="stable")
         return [sets[i] for i in order.tolist() if self._costs[i] <= self._limit]
+
+    def add_stages(self, partition: Partition) -> None:
+        """Add the stages of a partition to the constraints on weights."""
+        for stage in range(int(partition.stages.max()) + 1):
+            self.add(members_where(partition.stages == stage))
+
+    def for_largest(
+        self,
+        first: int,
+        between: tuple[int, int],
+        allowed: int,
+        start: FloatArray,
+        budget: Budget,
+    ) -> Found:
+        """Find weights for about the largest threshold that they refute.
+
+        Parameters
+        ----------
+        first
+            The threshold to begin with.
+        between
+            A threshold that is refuted already, and a larger one that is not to be.
+        allowed
+            What a set may cost more than the threshold.
+        start
+            Weights to begin with.
+        """
+        settings, last, kept, current = self.settings, 0, start, start
+        refuted, above = between
+        threshold = min(max(refuted + 1, first), above - 1)
+        for _ in range(settings.thresholds):
+            if budget.is_spent() or above - refuted <= max(1.0, settings.precision * above):
+                break
+            part = budget.part(settings.threshold_fraction)
+            weighing = self.at(threshold + allowed, current, part)
+            current = weighing.weights
+            if weighing.lower > self.k * (1 + settings.margin):
+                refuted = last = threshold
+                kept = weighing.weights
+                threshold = min(int(threshold * weighing.lower / self.k), (threshold + above) // 2)
+            else:
+                above = threshold
+                lower = max(refuted + 1, int(threshold * settings.next_threshold))
+                threshold = (refuted + above) // 2 if last else lower
+        if last:
+            current = self.at(last + allowed, kept, budget).weights
+        return Found(last or threshold, current, tuple(self.heaviest_sets(current)))
 
     def at(
         self, limit: int, start: FloatArray, budget: Budget, *, is_quick: bool = False

@@ -7,7 +7,7 @@ to the cost; a node just moved waits. The price rises above the limit and falls 
 import numpy as np
 from numba import njit, types
 
-from boundmark.bounds.pipeline.cut_tree.search import BitSets
+from boundmark.bounds.pipeline.packing.set_search import BitSets
 from boundmark.problems.arrays import IntArray
 
 # ruff: noqa: NPY002 - numba's own generator, seeded by the caller.

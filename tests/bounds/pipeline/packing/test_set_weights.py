@@ -6,7 +6,7 @@ from brute_force_sets import is_convex, tiny_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.cut_tree.weights import Weights, as_mask
+from boundmark.bounds.pipeline.packing.set_weights import SetWeights, as_mask
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
@@ -16,7 +16,7 @@ from boundmark.problems.pipeline import PipelineInstance
 def test_weights_of_all_sets_found(sample: PipelineInstance, limit: int, k: int) -> None:
     """Sets are convex and cost what is said; those within the limit weigh at most 1."""
     n = sample.nodes
-    weights = Weights(Tensors.of(sample.graph), k, 1)
+    weights = SetWeights(Tensors.of(sample.graph), k, 1)
     start = np.full(n, k / n)
     weighing = weights.at(limit, start, Budget(20.0))
     for members, cost in weights.costs.items():
@@ -31,7 +31,7 @@ def test_weights_of_all_sets_found(sample: PipelineInstance, limit: int, k: int)
 @given(sample=tiny_graphs(params=False))
 def test_sets_added_count_once(sample: PipelineInstance) -> None:
     """The empty set says nothing; others are new the first time, and weigh at most 1 from then."""
-    weights = Weights(Tensors.of(sample.graph), 2, 1)
+    weights = SetWeights(Tensors.of(sample.graph), 2, 1)
     everything = (1 << sample.nodes) - 1
     assert not weights.add(0)
     assert weights.add(everything)
@@ -44,7 +44,7 @@ def test_sets_added_count_once(sample: PipelineInstance) -> None:
 @given(sample=tiny_graphs())
 def test_costs_are_those_of_stages(sample: PipelineInstance) -> None:
     """Of any set, with overflow, too."""
-    weights = Weights(Tensors.of(sample.graph), 2, 1)
+    weights = SetWeights(Tensors.of(sample.graph), 2, 1)
     for members in range(1, 1 << sample.nodes):
         weights.add(members)
         assert weights.costs[members] == stage_cost(sample, set(bits_of(members)))
