@@ -7,6 +7,7 @@ best partition found. Which partition a long round ends in depends on the seed b
 the time would gain, and in models more on where it begins.
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -42,7 +43,10 @@ class AnnealingSettings:
     Attributes
     ----------
     moves_per_node
-        Moves of a round per node, if the effort allows more than one round.
+        Moves of a round per node, if the effort allows more than one round and few.
+    few_rounds
+        With an effort for more such rounds, both their number and their length grow by the square
+        root: many short ones find less than fewer long ones.
     distant_share
         Fraction of all rounds that start far from the best partition; these come first.
     distant_orders
@@ -71,12 +75,13 @@ class AnnealingSettings:
     """
 
     moves_per_node: int = 10_000
+    few_rounds: int = 8
     distant_share: float = 0.3
     distant_orders: int = 10
     patience: int = 2
     initial: float = 0.03
     initial_of_node: float = 1.5
-    reheated: float = 1 / 3
+    reheated: float = 0.15
     final_of_node: float = 0.015
     margin: float = 0.02
     evaluations_per_step: int = 13
@@ -86,6 +91,11 @@ class AnnealingSettings:
     def suit(self, instance: PipelineInstance) -> bool:
         """Whether an instance is small enough for moves of nodes."""
         return instance.nodes * min(instance.k, instance.nodes) <= self.most_counts
+
+    def rounds(self, shortest: float) -> int:
+        """Return the number of rounds for an effort that is enough for so many shortest ones."""
+        count = max(1, round(shortest))
+        return count if count <= self.few_rounds else round(math.sqrt(count * self.few_rounds))
 
     def initial_temperature(self, instance: PipelineInstance) -> float:
         """Return the temperature at the start of a distant round, in units of the best cost."""
@@ -195,7 +205,7 @@ class _Annealer:
         timed_steps, timed_share = 10, 0.02
         moves = self.instance.nodes * self.settings.moves_per_node
         if self.effort.evaluations is not None:
-            return max(1, round(self.effort.evaluations * MOVES_PER_EVALUATION / moves))
+            return self.settings.rounds(self.effort.evaluations * MOVES_PER_EVALUATION / moves)
         found = RoundBest(self.best.cost, self.best.solution.stages)
         walk, begun, steps = walk_from(self.instance, found.stages), self.effort.spent(), 0
         while steps < timed_steps and self.effort.spent() < timed_share:
@@ -205,7 +215,7 @@ class _Annealer:
         if steps == 0 or spent <= 0:
             return 1
         timed = steps * self.settings.evaluations_per_step * MOVES_PER_EVALUATION
-        return max(1, round(timed / spent / moves))
+        return self.settings.rounds(timed / spent / moves)
 
     def distant_start(self) -> RoundBest:
         """Return the best segmentation of several noisy orders that keep few transfers open."""

@@ -127,6 +127,12 @@ def rounds(monkeypatch, run, sample, evaluations: int, **changes) -> list[bool]:
     return [heat == chosen.initial_temperature(sample) for heat in heats]
 
 
+def test_with_much_effort_rounds_grow_longer_too() -> None:
+    """Up to a few rounds, effort decides their number; then number and length alike."""
+    settings = AnnealingSettings(few_rounds=4)
+    assert [settings.rounds(effort) for effort in (0.2, 1.4, 4.0, 16.0, 64.0)] == [1, 1, 4, 8, 16]
+
+
 def test_few_moves_are_one_round(monkeypatch, run, random_instance) -> None:
     """Shorter rounds would end where they began."""
     assert rounds(monkeypatch, run, random_instance(60, 4, 1), 1000) == [True]
