@@ -44,8 +44,6 @@ class CutTreeSettings:
         Part of the time for weights before the first tree.
     weighing_again_fraction
         Part of all the time for new weights after a tree has found a set.
-    first_weighed
-        The first threshold that weights are computed for, as a part of the cost of a partition.
     margin_again
         By how much the weights have to exceed k stages after a tree has found a set, as a part of
         them.
@@ -98,7 +96,6 @@ class CutTreeSettings:
     start_fraction: float = 0.02
     weighing_fraction: float = 0.35
     weighing_again_fraction: float = 0.03
-    first_weighed: float = 0.97
     margin_again: float = 0.0001
     first_part: float = 0.8
     tree_fraction: float = 0.5
@@ -243,7 +240,7 @@ class _Rise:
 
     def weigh(self) -> None:
         """Find weights for about the largest threshold that they refute."""
-        threshold = int(self.settings.first_weighed * self.above)
+        threshold = None
         found = self.shared.found(self.is_loaded)
         if found:
             for members in found.sets:
@@ -251,7 +248,7 @@ class _Rise:
             self.current, threshold = found.weights, found.threshold
         between = self.refuted, self.above
         budget = self.budget.part(self.settings.weighing_fraction)
-        found = self.weights.for_largest(threshold, between, self.allowed, self.current, budget)
+        found = self.weights.for_largest(between, self.allowed, self.current, budget, threshold)
         self.last, self.current = found.threshold, found.weights
         self.shared.tell(self.is_loaded, found)
 

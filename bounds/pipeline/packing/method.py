@@ -82,8 +82,6 @@ class PackingSettings:
     walked_stage, walks_fraction
         Weights come from walks among whole stages first, for a part of the time at most, if a stage
         has at least so many nodes in the mean. They take less time than packings of connected sets.
-    first_walked
-        The first threshold that walks are for, as a part of the cost of a partition.
     weighing_fraction
         Part of the time before the first proof, at most.
     lacking_part
@@ -125,7 +123,6 @@ class PackingSettings:
     most_too_long: int = 3
     walked_stage: float = 20.0
     walks_fraction: float = 0.2
-    first_walked: float = 0.97
     weighing_fraction: float = 0.4
     lacking_part: float = 0.3
     weighing_again_fraction: float = 0.3
@@ -360,9 +357,7 @@ class _Rise:
         begun = work / max(1, int(work.sum())) * self.k
         budget = self.budget.part(settings.walks_fraction)
         between = self.refuted, self.above
-        found = weights.for_largest(
-            int(settings.first_walked * self.above), between, self.allowed, begun, budget
-        )
+        found = weights.for_largest(between, self.allowed, begun, budget)
         self.shared.tell(self.is_loaded, found)
         return self.shared.found(self.is_loaded)
 

@@ -50,8 +50,9 @@ class SetWeightSettings:
     thresholds, threshold_fraction
         Number of thresholds that weights are found for until the largest one that they refute is
         known, at most, and the part of the time left that each takes, at most.
-    next_threshold
-        The next threshold, as a part of one that weights do not refute, until they refute one.
+    first_threshold, next_threshold
+        The first threshold, as a part of the cost of a partition, and each next one as a part of
+        one that weights do not refute, until they refute one.
     precision
         Largest distance between a threshold that they refute and one that they do not at which the
         largest one they refute is known well enough, as a part of it.
@@ -73,6 +74,7 @@ class SetWeightSettings:
     patience: int = 8
     thresholds: int = 8
     threshold_fraction: float = 0.3
+    first_threshold: float = 0.97
     next_threshold: float = 0.96
     precision: float = 0.02
     margin: float = 0.003
@@ -132,27 +134,28 @@ class SetWeights:
 
     def for_largest(
         self,
-        first: int,
         between: tuple[int, int],
         allowed: int,
         start: FloatArray,
         budget: Budget,
+        first: int | None = None,
     ) -> Found:
         """Find weights for about the largest threshold that they refute.
 
         Parameters
         ----------
-        first
-            The threshold to begin with.
         between
-            A threshold that is refuted already, and a larger one that is not to be.
+            A threshold that is refuted already, and the cost of a partition.
         allowed
             What a set may cost more than the threshold.
         start
             Weights to begin with.
+        first
+            The threshold to begin with; None for that of the settings.
         """
         settings, last, kept, current = self.settings, 0, start, start
         refuted, above = between
+        first = int(settings.first_threshold * above) if first is None else first
         threshold = min(max(refuted + 1, first), above - 1)
         for _ in range(settings.thresholds):
             if budget.is_spent() or above - refuted <= max(1.0, settings.precision * above):
