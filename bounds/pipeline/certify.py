@@ -62,12 +62,13 @@ class CertifySettings:
         have 1 to 3, random graphs 5 and more.
     far_cost
         If a quick partition costs this multiple of the bound of `share`, transfers outweigh work.
-    most_edges, most_edges_far
-        `cut-tree` begins on wide graphs with more edges for each stage than the former, or than the
-        latter where transfers outweigh work, unless there are few stages. It proves most there, and
-        `packing` elsewhere.
+    most_edges_far
+        `cut-tree` begins on wide graphs where transfers outweigh work and that have more edges for
+        each stage, unless there are few stages. It proves most there, and `packing` elsewhere.
+    most_edges
+        `cut-tree` comes second on other wide graphs with more edges for each stage.
     few_stages
-        Number of stages up to which `mip-tree` begins on wide graphs; with more, `packing` does.
+        Number of stages up to which `mip-tree` begins on wide graphs; with more, others do.
     packing
         Settings of `packing`: here it proves something early, so that others can be compared with
         it, and computes weights again later.
@@ -83,8 +84,8 @@ class CertifySettings:
     separated: float = 1.05
     widest_long_graph: int = 4
     far_cost: float = 1.3
-    most_edges: float = 90.0
     most_edges_far: float = 12.0
+    most_edges: float = 90.0
     few_stages: int = 3
     packing: PackingSettings = field(
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
@@ -166,8 +167,12 @@ def _names(
     most_edges = settings.most_edges_far if is_far else settings.most_edges
     has_many_edges = instance.graph.dag.edges > most_edges * instance.k
     by_cuts = ("cut-tree",) if has_many_edges else ()
-    has_few = instance.k <= settings.few_stages
-    most = ("mip-tree", "packing", *by_cuts) if has_few else (*by_cuts, "packing", "mip-tree")
+    if instance.k <= settings.few_stages:
+        most = "mip-tree", "packing", *by_cuts
+    elif is_far:
+        most = *by_cuts, "packing", "mip-tree"
+    else:
+        most = "packing", *by_cuts, "mip-tree"
     return (*most, "bottleneck-tree", "bottleneck-guess-tree", "reach")
 
 
