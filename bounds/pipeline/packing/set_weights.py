@@ -121,11 +121,11 @@ class SetWeights:
             return False
         return self._add_all(as_mask(members, self.tensors.nodes)[None]) > 0
 
-    def heaviest_sets(self, weights: FloatArray) -> list[int]:
-        """Return the known sets that cost at most the last limit, heaviest first."""
+    def heaviest_sets(self, weights: FloatArray, limit: int) -> list[int]:
+        """Return the known sets that cost at most a limit, heaviest first."""
         sets = list(self.costs)
-        order = np.argsort(-self._weighed(weights), kind="stable")
-        return [sets[i] for i in order.tolist() if self._costs[i] <= self._limit]
+        order = np.argsort(-(self._sets[: self._count] @ weights), kind="stable")
+        return [sets[i] for i in order.tolist() if self._costs[i] <= limit]
 
     def add_stages(self, partition: Partition) -> None:
         """Add the stages of a partition to the constraints on weights."""
@@ -173,7 +173,8 @@ class SetWeights:
                 threshold = (refuted + above) // 2 if last else lower
         if last:
             current = self.at(last + allowed, kept, budget).weights
-        return Found(last or threshold, current, tuple(self.heaviest_sets(current)))
+        last = last or threshold
+        return Found(last, current, tuple(self.heaviest_sets(current, last + allowed)))
 
     def at(
         self, limit: int, start: FloatArray, budget: Budget, *, is_quick: bool = False

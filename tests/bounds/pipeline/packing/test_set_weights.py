@@ -1,6 +1,7 @@
 """Tests of walks among convex sets, and of the weights that are computed from what they find."""
 
 import numpy as np
+import pytest
 from brute_force import stage_cost
 from brute_force_sets import is_convex, tiny_graphs
 from hypothesis import given
@@ -26,6 +27,24 @@ def test_weights_of_all_sets_found(sample: PipelineInstance, limit: int, k: int)
         assert weighing.weights[list(nodes)].sum() <= 1 + 1e-9
     assert np.isclose(weighing.weights.sum(), weighing.lower)
     assert weighing.lower <= weighing.upper + 1e-6
+
+
+@given(sample=tiny_graphs(params=False), k=st.integers(1, 4), first=st.none() | st.integers(1, 60))
+def test_weights_for_the_largest_threshold(
+    sample: PipelineInstance, k: int, first: int | None
+) -> None:
+    """It is between what is refuted and a cost; no set handed over costs or weighs more."""
+    everything = set(range(sample.nodes))
+    refuted, above = 0, stage_cost(sample, everything) + 2
+    weights = SetWeights(Tensors.of(sample.graph), k, 1)
+    work = np.full(sample.nodes, k / sample.nodes)
+    found = weights.for_largest((refuted, above), 0, work, Budget(20.0), first)
+    assert refuted < found.threshold < above
+    weighed = [found.weights[list(bits_of(members))].sum() for members in found.sets]
+    assert weighed == pytest.approx(sorted(weighed, reverse=True))
+    assert max(weighed, default=0.0) <= 1 + 1e-9
+    for members in found.sets:
+        assert stage_cost(sample, set(bits_of(members))) <= found.threshold
 
 
 @given(sample=tiny_graphs(params=False))
