@@ -65,10 +65,11 @@ class CertifySettings:
     most_edges_far
         `cut-tree` begins on wide graphs where transfers outweigh work and that have more edges for
         each stage, unless there are few stages. It proves most there, and `packing` elsewhere.
-    most_edges
-        `cut-tree` comes second on other wide graphs with more edges for each stage.
+    most_edges, packing_stages
+        On other wide graphs with more edges for each stage, `cut-tree` comes second, after
+        `packing`, up to so many stages, and begins where there are more.
     few_stages
-        Number of stages up to which `mip-tree` begins on wide graphs; with more, others do.
+        Number of stages up to which `mip-tree` begins on wide graphs.
     packing
         Settings of `packing`: here it proves something early, so that others can be compared with
         it, and computes weights again later.
@@ -85,7 +86,8 @@ class CertifySettings:
     widest_long_graph: int = 4
     far_cost: float = 1.3
     most_edges_far: float = 12.0
-    most_edges: float = 90.0
+    most_edges: float = 100.0
+    packing_stages: int = 4
     few_stages: int = 3
     packing: PackingSettings = field(
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
@@ -169,7 +171,7 @@ def _names(
     by_cuts = ("cut-tree",) if has_many_edges else ()
     if instance.k <= settings.few_stages:
         most = "mip-tree", "packing", *by_cuts
-    elif is_far:
+    elif is_far or instance.k > settings.packing_stages:
         most = *by_cuts, "packing", "mip-tree"
     else:
         most = "packing", *by_cuts, "mip-tree"

@@ -108,6 +108,7 @@ def test_what_suits_the_graph_has_the_first_turn(
         (4, 1.5, 90.0, "cut-tree", "packing"),
         (8, 1.5, 90.0, "packing", "mip-tree"),
         (4, 1.2, 14.0, "packing", "cut-tree"),
+        (5, 1.2, 11.0, "cut-tree", "packing"),
     ],
 )
 def test_cut_tree_takes_part_where_stages_have_many_edges(
